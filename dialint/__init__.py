@@ -2,11 +2,24 @@
 
     from dialint import Dialogue, Turn, score
 
-    dialogue = Dialogue(id="1", turns=(Turn(index=0, role="customer", text="Where is my order?"),
-                                       Turn(index=1, role="agent", text="No idea, ask somebody else.")))
+    turns = (
+        Turn(index=0, role="customer", text="I want my money back."),
+        Turn(index=1, role="agent", text="Dear {{name}}, stop whining. That is not my problem."),
+    )
+    dialogue = Dialogue(id="1", turns=turns)
     for verdict in score([dialogue]):
         for finding in verdict.findings:
             print(finding.code, finding.turn, finding.probability, finding.quote)
+
+`score` loads the embedded release at each call. To score several times, or by another release, load the
+detector once:
+
+    from dialint import DetectorConfig, load_detector
+
+    detector = load_detector(DetectorConfig(device="cpu", threads=1))
+    verdicts = score([dialogue], detector, all_probabilities=True)
+
+Everything that dialint refuses is raised as a `DialintError` with a `code` and a `message`.
 
 The names below are the public interface; the other modules of `dialint` may change between versions. They are
 imported at first use, so that ``import dialint`` stays light.
@@ -19,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dialint.detector.errors import DialintError
     from dialint.detector.interface import DetectorConfig
     from dialint.detector.pipeline import load_detector, score
     from dialint.detector.records import Dialogue, Finding, Turn, Verdict
@@ -27,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DetectorConfig",
+    "DialintError",
     "Dialogue",
     "Finding",
     "Turn",
@@ -38,6 +53,7 @@ __all__ = [
 
 _MODULES = {
     "DetectorConfig": "dialint.detector.interface",
+    "DialintError": "dialint.detector.errors",
     "Dialogue": "dialint.detector.records",
     "Finding": "dialint.detector.records",
     "Turn": "dialint.detector.records",

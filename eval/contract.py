@@ -43,16 +43,16 @@ def fit_contract(
     """
     slope, offset = fit_platt(truth, scores)
     truth = truth > 0.5
-    kept = find_threshold(truth, scores, per_100, confidence)
+    chosen = find_threshold(truth, scores, per_100, confidence)
     even = (np.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - offset) / slope
-    kept = None if kept is None else max(kept, float(even))
-    if kept is None or not (scores[truth] >= kept).any():
+    chosen = None if chosen is None else max(chosen, float(even))
+    if chosen is None or not (scores[truth] >= chosen).any():
         return Scan(slope=slope, offset=offset, contract=None)
     promise = Contract(
-        threshold=float(1.0 / (1.0 + np.exp(-(slope * kept + offset)))),
+        threshold=float(1.0 / (1.0 + np.exp(-(slope * chosen + offset)))),
         false_accusations_per_100=per_100,
         confidence=confidence,
-        recall=float(np.mean(scores[truth] >= kept)),
+        recall=float(np.mean(scores[truth] >= chosen)),
         n_errors=int(truth.sum()),
         n_clean=int((~truth).sum()),
         per=per,
@@ -70,14 +70,14 @@ def distinct_units(
     highest score, or the bound would rest on copies.
     """
     seen: dict[tuple[object, ...], float] = {}
-    for place, (turns, example) in enumerate(zip(scores, examples, strict=True)):
+    for index, (turns, example) in enumerate(zip(scores, examples, strict=True)):
         labelled = {label.turn: label.probability for label in example.labels if label.code == code}
         text = {turn.index: turn.text for turn in example.dialogue.turns}
         units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]
         if whole_dialogue:
             units = [(max(labelled.values(), default=0.0), "", max(turns.values()))] if turns else []
         for error, words, score in units:
-            key = (error, place if error else source_of(example), words)
+            key = (error, index if error else source_of(example), words)
             seen[key] = max(score, seen.get(key, score))
     return np.array([key[0] for key in seen], float), np.array(list(seen.values()))
 
@@ -106,10 +106,10 @@ def find_threshold(truth: Truth, scores: Floats, per_100: float, confidence: flo
     clean = np.sort(scores[~truth])
     if not len(clean):
         return None
-    kept = None
+    chosen = None
     for score in GRID:
         accused = len(clean) - int(np.searchsorted(clean, score, side="left"))
         if clopper_pearson_upper(accused, len(clean), confidence) > per_100 / 100.0:
             break
-        kept = float(score)
-    return kept
+        chosen = float(score)
+    return chosen

@@ -87,17 +87,17 @@ class _Weighed:
 
     def mean(self, values: Floats | Truth, among: Truth | None = None) -> Floats:
         """Weighted mean of what is a number, of the rows `among`; NaN where there is none."""
-        known = ~np.isnan(values) & (True if among is None else among)
-        return ratio(self.sum(np.where(known, values, 0.0)), self.sum(known))
+        is_number = ~np.isnan(values) & (True if among is None else among)
+        return ratio(self.sum(np.where(is_number, values, 0.0)), self.sum(is_number))
 
     def quantile(self, values: Floats, share: float) -> Floats:
         """The smallest of `values` that `share` of the weight does not exceed; NaN of nothing."""
         order = np.argsort(values, kind="stable")
         out = np.full(len(self.counts), np.nan)
-        for place, drawn in enumerate(self.counts):
-            reached = np.cumsum(drawn[self.groups[order]] * self.weights[order])
+        for index, counts in enumerate(self.counts):
+            reached = np.cumsum(counts[self.groups[order]] * self.weights[order])
             if len(reached) and reached[-1] > 0:
-                out[place] = values[order][np.searchsorted(reached, share * reached[-1])]
+                out[index] = values[order][np.searchsorted(reached, share * reached[-1])]
         return out
 
     def recall_within(self, most: float, errors: Truth, stated: Floats, among: Truth) -> Floats:
@@ -108,12 +108,12 @@ class _Weighed:
         # One threshold takes equals together.
         last = np.diff(stated[order], append=-np.inf) != 0
         out = np.full(len(self.counts), np.nan)
-        for place, drawn in enumerate(self.counts):
-            weight = drawn[self.groups[order]] * self.weights[order]
+        for index, counts in enumerate(self.counts):
+            weight = counts[self.groups[order]] * self.weights[order]
             hits, false = (np.cumsum(weight * side)[last] for side in (errors[order], ~errors[order]))
             if len(hits) and hits[-1] > 0:
-                within = 100 * false <= most * self.turns[place]
-                out[place] = hits[within].max(initial=0.0) / hits[-1]
+                within = 100 * false <= most * self.turns[index]
+                out[index] = hits[within].max(initial=0.0) / hits[-1]
         return out
 
     def calibration(self, truth: Floats, stated: Floats, among: Truth) -> Floats:
@@ -222,18 +222,18 @@ def judge_difference(
     Raises:
         ValueError: the two were not asked the same questions in the same order.
     """
-    if [_asked(ruling) for ruling in mine] != [_asked(ruling) for ruling in theirs]:
+    if [_question_key(ruling) for ruling in mine] != [_question_key(ruling) for ruling in theirs]:
         raise ValueError("the two judges were not asked the same questions")
-    one, other = (judge_figures(rulings, turns, rounds, seed) for rulings in (mine, theirs))
+    first, other = (judge_figures(rulings, turns, rounds, seed) for rulings in (mine, theirs))
     return {
         name: dict(
-            zip(("difference", "low", "high"), value_and_interval(one[name] - other[name]), strict=True)
+            zip(("difference", "low", "high"), value_and_interval(first[name] - other[name]), strict=True)
         )
-        for name in one
+        for name in first
     }
 
 
-def _asked(ruling: JudgeResult) -> tuple[Any, ...]:
+def _question_key(ruling: JudgeResult) -> tuple[Any, ...]:
     return ruling.dialogue, ruling.turn, ruling.code, ruling.truth, ruling.weight
 
 
@@ -241,16 +241,17 @@ def _numbers(values: Sequence[float | None]) -> Floats:
     return np.array([np.nan if value is None else value for value in values], float)
 
 
-def run_judge(judge: LocalJudge, asked: Sequence[LabelledQuestion]) -> list[JudgeResult]:
+def run_judge(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> list[JudgeResult]:
     """What the judge says to each question, in order: the verdict it believes most, and what it writes."""
-    asking = [judge.prompt.asking(item.question, item.code) for item in asked]
-    prompts = [one.ids for one in asking]
+    asking = [judge.prompt.asking(item.question, item.code) for item in questions]
+    prompts = [first.ids for first in asking]
     beliefs = judge.beliefs(prompts)
     verdicts = beliefs.argmax(1)
-    texts = judge.answers(prompts, [item.text for item in asked], verdicts.tolist())
-    rows = zip(asked, asking, texts, beliefs, strict=True)
+    texts = judge.answers(prompts, [item.text for item in questions], verdicts.tolist())
+    rows = zip(questions, asking, texts, beliefs, strict=True)
     return [
-        _ruling(item, parse_answer(text, cut=one.cut), text, one.cut, row) for item, one, text, row in rows
+        _ruling(item, parse_answer(text, cut=first.cut), text, first.cut, row)
+        for item, first, text, row in rows
     ]
 
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import write_json
 from dialint.detector.errors import ConfigError, InputRefused
@@ -26,6 +27,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.ingest.readers.parquet_rows import check_parquet_columns
 from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Verdict
 from dialint.detector.statistics import Counts as Draws
 from dialint.detector.statistics import bootstrap_counts, ratio
@@ -39,7 +41,7 @@ WHOLE = -1
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OutcomeConfig:
     """Which outcome, and how it is told apart."""
 
@@ -51,18 +53,15 @@ class OutcomeConfig:
     """An outcome of this or more is a good one."""
     verdicts: Path | None = None
     """Verdicts of the same log, as JSONL; without it the log is scored."""
-    limit: int | None = None
+    limit: Annotated[int | None, Field(ge=1)] = None
     """At most this many dialogues."""
     out: Path | None = None
     """Figures as JSON."""
-    rounds: int = 1000
+    rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 0:
-            raise ConfigError("E_OPTION", "--rounds must not be negative")
-        if self.limit is not None and self.limit < 1:
-            raise ConfigError("E_OPTION", "--limit must be at least 1")
+        check_ranges(self)
 
 
 def outcome(
@@ -76,7 +75,7 @@ def outcome(
     """Compare the quality of dialogues with an outcome that the log holds."""
     if config.out is not None:
         check_writable(config.out)
-    known = outcomes(log, config.outcome, config.by)
+    outcome_of = outcomes(log, config.outcome, config.by)
     if config.verdicts is not None:
         verdicts = read_verdicts(config.verdicts)
     else:
@@ -86,7 +85,7 @@ def outcome(
             open_detector(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()
         )
     qualities = {v.dialogue_id: v.quality for v in verdicts if v.quality is not None}
-    found = figures(qualities, known, config.good_from, config.rounds)
+    found = figures(qualities, outcome_of, config.good_from, config.rounds)
     if not found["all"]["dialogues"]:
         raise ConfigError("E_OPTION", "no scored dialogue has that outcome")
     from rich.console import Console
@@ -184,16 +183,16 @@ def _scored(detector: Detector, log: Path, limit: int | None, reading: ReadConfi
 
 
 def figures(
-    qualities: Mapping[str, float], known: Mapping[str, tuple[float, str]], good_from: float, rounds: int
+    qualities: Mapping[str, float], outcome_of: Mapping[str, tuple[float, str]], good_from: float, rounds: int
 ) -> dict[str, dict[str, Any]]:
     """AUC of quality for a good outcome, of all dialogues, `within` groups, and of each group."""
-    both = [name for name in known if name in qualities]
+    both = [name for name in outcome_of if name in qualities]
     quality = np.array([qualities[name] for name in both])
-    good = np.array([known[name][0] >= good_from for name in both], bool)
-    groups = [known[name][1] for name in both]
+    good = np.array([outcome_of[name][0] >= good_from for name in both], bool)
+    groups = [outcome_of[name][1] for name in both]
     places: dict[str, list[int]] = defaultdict(list)
-    for place, group in enumerate(groups):
-        places[group].append(place)
+    for index, group in enumerate(groups):
+        places[group].append(index)
     draws = bootstrap_counts(len(both), rounds)
     wins = {group: _wins(quality, good, np.array(rows, int), draws) for group, rows in places.items()}
     found = {"all": _row(quality, good, ratio(*_wins(quality, good, np.arange(len(both)), draws)))}
@@ -209,12 +208,12 @@ def figures(
 def _wins(quality: Floats, good: Truth, rows: np.ndarray, draws: Draws) -> tuple[Floats, Floats]:
     """Pairs of a good and a bad dialogue of `rows` in which the good one has the higher quality, a tie
     being a half, and all such pairs; in every round, shape (1 + rounds,)."""
-    levels, place = np.unique(quality[rows], return_inverse=True)
+    levels, index = np.unique(quality[rows], return_inverse=True)
     weights = draws[:, rows].astype(float)
     table = np.zeros((2, len(draws), len(levels)))
     for side, mask in enumerate((~good[rows], good[rows])):
         for level in range(len(levels)):
-            table[side, :, level] = weights[:, mask & (place == level)].sum(axis=1)
+            table[side, :, level] = weights[:, mask & (index == level)].sum(axis=1)
     below = np.cumsum(table[0], axis=1) - table[0]
     wins = np.asarray((table[1] * (below + table[0] / 2)).sum(axis=1))
     return wins, np.asarray(table[0].sum(axis=1) * table[1].sum(axis=1))
@@ -239,17 +238,17 @@ def table(name: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
     """The figures as a rich table."""
     from rich.table import Table
 
-    drawn = Table(title=f"AUC of quality against {name}")
+    rendered = Table(title=f"AUC of quality against {name}")
     for column in ("dialogues of", "n", "good", "AUC", "95 %", "quality if good", "if bad"):
-        drawn.add_column(column, justify="left" if column == "dialogues of" else "right")
+        rendered.add_column(column, justify="left" if column == "dialogues of" else "right")
     for group, row in found.items():
         low, high = row["auc_95"]
         cells: Sequence[Any] = (row["dialogues"], row["good"], row["auc"])
         between = "" if low is None else f"{low:.3f} to {high:.3f}"
-        drawn.add_row(
+        rendered.add_row(
             group, *map(_cell, cells), between, _cell(row["quality_of_good"]), _cell(row["quality_of_bad"])
         )
-    return drawn
+    return rendered
 
 
 def _cell(value: Any) -> str:

@@ -69,18 +69,18 @@ class LabelledQuestion:
         return self.probability > 0.5
 
 
-def target_answer(asked: LabelledQuestion) -> Answer:
+def target_answer(labelled: LabelledQuestion) -> Answer:
     """The answer that is taught: what people hold to be true, as sure as they are."""
-    if not asked.is_error:
-        return fit_answer(Answer(verdict="no_error", probability=asked.probability))
-    start, end = asked.span or _outer(asked.text)
+    if not labelled.is_error:
+        return fit_answer(Answer(verdict="no_error", probability=labelled.probability))
+    start, end = labelled.span or _outer(labelled.text)
     return fit_answer(
         Answer(
             verdict="error",
-            probability=asked.probability,
-            quote=asked.text[start:end],
-            severity=asked.severity,
-            rewrite=asked.rewrite,
+            probability=labelled.probability,
+            quote=labelled.text[start:end],
+            severity=labelled.severity,
+            rewrite=labelled.rewrite,
         )
     )
 
@@ -97,10 +97,10 @@ def read_questions(dataset: Path, split: str, asking: QuestionConfig, seed: int)
     examples = list(_chosen(read_examples(verified_split(dataset, split)), asking.limit, seed))
     codes = _codes(asking, taxonomy, examples, dataset)
     twins = {example.pair: example for example in examples if example.pair and not pair_labels(example)}
-    found: list[LabelledQuestion] = []
+    questions: list[LabelledQuestion] = []
     for example in examples:
-        found.extend(_of_example(example, codes, taxonomy, asking, twins.get(example.pair or ""), seed))
-    return found
+        questions.extend(_of_example(example, codes, taxonomy, asking, twins.get(example.pair or ""), seed))
+    return questions
 
 
 def count_agent_turns(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> dict[str, int]:
@@ -138,23 +138,23 @@ def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterat
     held = list(examples)
     sources = sorted({source_of(example) for example in held})
     random.Random(seed).shuffle(sources)
-    kept = set(sources[:limit])
-    yield from (example for example in held if source_of(example) in kept)
+    selected = set(sources[:limit])
+    yield from (example for example in held if source_of(example) in selected)
 
 
 def _codes(
     asking: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
 ) -> tuple[str, ...]:
-    named = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
-    named = named or {label.code for example in examples for label in example.labels}
-    if not named:
+    codes_named = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
+    codes_named = codes_named or {label.code for example in examples for label in example.labels}
+    if not codes_named:
         raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
-    if unknown := sorted(named - taxonomy.codes.keys()):
+    if unknown := sorted(codes_named - taxonomy.codes.keys()):
         raise ConfigError(
             "E_CODE",
             f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
         )
-    return tuple(code for code in taxonomy.codes if code in named)
+    return tuple(code for code in taxonomy.codes if code in codes_named)
 
 
 def _of_example(
@@ -166,17 +166,17 @@ def _of_example(
     seed: int,
 ) -> Iterator[LabelledQuestion]:
     dialogue, texts = mask_dialogue(example.dialogue)
-    place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+    place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
     labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
     hard = [(turn, code) for turn, code in probe_turns(example) if code in codes and turn in place_of]
-    named = list(dict.fromkeys([*labels, *hard]))
-    drawn, stands_for = _at_random(dialogue, codes, set(named), asking.random_questions, seed)
-    for turn, code in (*named, *drawn):
-        place = place_of[turn]
-        text, label = dialogue.turns[place].text, labels.get((turn, code))
+    codes_named = list(dict.fromkeys([*labels, *hard]))
+    sampled, stands_for = _at_random(dialogue, codes, set(codes_named), asking.random_questions, seed)
+    for turn, code in (*codes_named, *sampled):
+        position = place_of[turn]
+        text, label = dialogue.turns[position].text, labels.get((turn, code))
         span = None
         if label is not None and label.start is not None and label.end is not None:
-            span = texts[place].from_original(label.start, label.end)
+            span = texts[position].from_original(label.start, label.end)
         yield LabelledQuestion(
             question=Question(dialogue=_until(dialogue, turn), turn=turn, code=code),
             code=taxonomy.codes[code],
@@ -187,7 +187,7 @@ def _of_example(
             rewrite=_rewrite(example, twin, label) if asking.rewrites else None,
             source=source_of(example),
             weight=_sureness(label),
-            stands_for=1.0 if (turn, code) in named else stands_for,
+            stands_for=1.0 if (turn, code) in codes_named else stands_for,
         )
 
 
@@ -197,14 +197,14 @@ def _sureness(label: Label | None) -> float:
 
 
 def _at_random(
-    dialogue: Dialogue, codes: tuple[str, ...], named: set[tuple[int, str]], mean: float, seed: int
+    dialogue: Dialogue, codes: tuple[str, ...], codes_named: set[tuple[int, str]], mean: float, seed: int
 ) -> tuple[list[tuple[int, str]], float]:
     """Turns and codes of which nothing is said, `mean` of them on average, and how many each stands for."""
-    chance = random.Random(f"{seed}/{dialogue.id}")
+    rng = random.Random(f"{seed}/{dialogue.id}")
     turns = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
-    rest = [(turn, code) for turn in turns for code in codes if (turn, code) not in named]
-    count = min(len(rest), int(mean) + (chance.random() < mean - int(mean)))
-    return chance.sample(rest, count), len(rest) / min(mean, len(rest)) if rest and mean else 1.0
+    rest = [(turn, code) for turn in turns for code in codes if (turn, code) not in codes_named]
+    count = min(len(rest), int(mean) + (rng.random() < mean - int(mean)))
+    return rng.sample(rest, count), len(rest) / min(mean, len(rest)) if rest and mean else 1.0
 
 
 def _rewrite(example: Example, twin: Example | None, label: Label | None) -> str | None:

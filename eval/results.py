@@ -67,11 +67,11 @@ def read_labelled_log(log: Path, labels: Path, reading: ReadConfig | None = None
         waiting.setdefault(label.dialogue_id, []).append(label)
     for item in read(open_logs([str(log)]), reading or ReadConfig(), Counts()):
         if isinstance(item, Loaded):
-            found = waiting.pop(item.dialogue.id, [])
+            labels_of = waiting.pop(item.dialogue.id, [])
             known = {turn.index for turn in item.dialogue.turns}
-            if any(label.turn not in known for label in found):
+            if any(label.turn not in known for label in labels_of):
                 raise ConfigError("E_LABEL", f"{labels}: a turn that dialogue {item.dialogue.id} has not")
-            yield Example(dialogue=item.dialogue, labels=tuple(found), split="test")
+            yield Example(dialogue=item.dialogue, labels=tuple(labels_of), split="test")
     if waiting:
         raise ConfigError("E_LABEL", f"{labels}: dialogue {min(waiting)} is not in {log}")
 
@@ -120,20 +120,20 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
             label.turn: label for label in example.errors if label.code == code and label.turn not in gone
         }
         findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
-        given = _given(verdict, code)
+        row_probabilities = _turn_probabilities(verdict, code)
         if whole_dialogue:
-            most = max(given.values(), default=0.0)
+            most = max(row_probabilities.values(), default=0.0)
             rows.append((bool(labels), most, bool(findings), group, place, WHOLE_DIALOGUE))
         else:
             rows.extend(
-                (turn in labels, given.get(turn, 0.0), turn in findings, group, place, turn)
-                for turn in sorted(given.keys() | labels.keys())
+                (turn in labels, row_probabilities.get(turn, 0.0), turn in findings, group, place, turn)
+                for turn in sorted(row_probabilities.keys() | labels.keys())
             )
         for turn in labels.keys() & findings.keys():
             start, end = labels[turn].start, labels[turn].end
             if start is not None and end is not None:
-                found = findings[turn]
-                overlap.append((span_f1((start, end), (found.start, found.end)), group))
+                finding = findings[turn]
+                overlap.append((span_f1((start, end), (finding.start, finding.end)), group))
     truth, probabilities, flagged, groups, places, turns = zip(*rows, strict=True) if rows else [()] * 6
     return CodeResults(
         truth=np.array(truth, bool),
@@ -150,10 +150,12 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
 def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
     """The turns on which the release did not judge the code, as it does not cover their language; none among
     them if that goes for the whole dialogue."""
-    told = verdict.probabilities or {}
+    probabilities_of = verdict.probabilities or {}
     gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
-    gone: set[int | None] = {turn for gap in gaps for turn in gap.turns if code not in told.get(turn, ())}
-    if gone and gone >= told.keys():
+    gone: set[int | None] = {
+        turn for gap in gaps for turn in gap.turns if code not in probabilities_of.get(turn, ())
+    }
+    if gone and gone >= probabilities_of.keys():
         gone.add(None)
     return frozenset(gone)
 
@@ -164,7 +166,7 @@ def count_judged_turns(verdict: Verdict) -> int:
     return n if verdict.judged_share is None else round(verdict.judged_share * n)
 
 
-def _given(verdict: Verdict, code: str) -> dict[int, float]:
+def _turn_probabilities(verdict: Verdict, code: str) -> dict[int, float]:
     gone = unjudged_turns(verdict, code)
     return {
         turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items() if turn not in gone
@@ -184,16 +186,16 @@ def twin_pairs(results: Results, code: str, *, whole_dialogue: bool) -> TwinPair
     for example, verdict in results:
         if example.pair is None:
             continue
-        given = _given(verdict, code)
+        row_probabilities = _turn_probabilities(verdict, code)
         made = [label.turn for label in pair_labels(example) if label.code == code]
-        named = "probes" in example.dialogue.metadata
+        has_probes = "probes" in example.dialogue.metadata
         probed = [turn for turn, probe in probe_turns(example) if probe == code]
-        side, turns = (errors, made) if made else (twins, probed if named else list(given))
+        side, turns = (errors, made) if made else (twins, probed if has_probes else list(row_probabilities))
         gone = unjudged_turns(verdict, code)
         if (made or turns) and not gone.intersection((None,) if whole_dialogue else turns):
             if whole_dialogue:
-                turns = list(given)
-            side[example.pair] = max((given.get(turn, 0.0) for turn in turns), default=0.0)
+                turns = list(row_probabilities)
+            side[example.pair] = max((row_probabilities.get(turn, 0.0) for turn in turns), default=0.0)
             group[example.pair] = numbers[source_of(example)]
     whole = sorted(errors.keys() & twins.keys())
     return TwinPairs(

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file, package_versions, sha256_file, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.eval.figures.breakdowns import compute_curves, compute_slices, paired_difference
@@ -35,7 +37,7 @@ PIPE_WIDTH = 132
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EvalConfig:
     """What is measured, and where the report goes."""
 
@@ -49,8 +51,11 @@ class EvalConfig:
     """Report as one page that needs no network."""
     no_text: bool = False
     """Leave dialogue text out of the page."""
-    rounds: int = 1000
+    rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 def run(
@@ -68,7 +73,7 @@ def run(
     judge_with = open_detector(None, chosen)
     others = {name: open_detector(name, chosen) for name in config.against}
     report: dict[str, Any] = {}
-    told: dict[str, list[Excerpt]] = {}
+    excerpts: dict[str, list[Excerpt]] = {}
     for path in examples:
         read = (
             read_examples(path) if config.labels is None else read_labelled_log(path, config.labels, reading)
@@ -82,7 +87,7 @@ def run(
         }
         content, mistakes = evaluate_against(judge_with, results, others, theirs, config.rounds)
         report[path.stem] = {"sha256": sha256_file(path), **content}
-        told[path.stem] = [make_excerpt(mistake, results) for mistake in mistakes]
+        excerpts[path.stem] = [make_excerpt(mistake, results) for mistake in mistakes]
     if not report:
         raise ConfigError("E_EXAMPLE", "none of the files holds an example, so nothing can be said")
     whole = {
@@ -100,7 +105,7 @@ def run(
         from dialint.eval.report.page import page
 
         with atomic_file(config.html) as file:
-            file.write(page(whole, None if config.no_text else told).encode())
+            file.write(page(whole, None if config.no_text else excerpts).encode())
 
 
 def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
@@ -112,8 +117,6 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
             raise ConfigError("E_EXAMPLE", f"{path}: there is no such file")
     if len({path.stem for path in examples}) < len(examples):
         raise ConfigError("E_OPTION", "two files of examples have the same name")
-    if config.rounds < 0:
-        raise ConfigError("E_OPTION", "--rounds must not be negative")
     for name, out in (("--out", config.out), ("--html", config.html)):
         if out is not None:
             check_writable(out, name)
@@ -158,21 +161,21 @@ def evaluate_against(
     content["against"] = {}
     for name, other in others.items():
         both = [
-            place
-            for place, (mine_, their_) in enumerate(zip(results, theirs[name], strict=True))
+            index
+            for index, (mine_, their_) in enumerate(zip(results, theirs[name], strict=True))
             if mine_[1].status == their_[1].status == "scored"
         ]
-        again, draws, kept = mine, counts, [results[place] for place in both]
+        again, draws, shared = mine, counts, [results[index] for index in both]
         if len(both) < len(scored):
-            draws = bootstrap_counts(len(number_sources(kept)), rounds)
-            again = compute_figures(detector, kept, draws)
-        found = [theirs[name][place] for place in both]
-        their = compute_figures(other, found, draws)
+            draws = bootstrap_counts(len(number_sources(shared)), rounds)
+            again = compute_figures(detector, shared, draws)
+        their_results = [theirs[name][index] for index in both]
+        their = compute_figures(other, their_results, draws)
         content["against"][name] = {
             "release": other.release,
             "fingerprint": other.fingerprint,
             "figures": summarize(their, theirs[name]),
-            "exclusive": multiclass_figures(other.taxonomy, found, draws, rival=kept),
+            "exclusive": multiclass_figures(other.taxonomy, their_results, draws, rival=shared),
             "difference": paired_difference(again, their),
             "curves": {code: compute_curves(their.rows[code]) for code in their.present},
         }

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import package_versions, write_json
 from dialint.detector.errors import ConfigError, DialogueFailed
@@ -26,6 +27,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Rendered
@@ -39,16 +41,19 @@ TOLERANCE = 1e-4
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpeedConfig:
     """What is timed."""
 
-    limit: int = 200
+    limit: Annotated[int, Field(ge=1)] = 200
     """Dialogues taken from the logs."""
-    rounds: int = 5
+    rounds: Annotated[int, Field(ge=1)] = 5
     """Times each way is run, in turns."""
     out: Path | None = None
     """Figures as JSON."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 def speed(
@@ -60,18 +65,16 @@ def speed(
     config, chosen = config or SpeedConfig(), detector or DetectorConfig()
     if not logs:
         raise ConfigError("E_OPTION", "name at least one log to time on")
-    if config.limit < 1 or config.rounds < 1:
-        raise ConfigError("E_OPTION", "--limit and --rounds must be at least 1")
     if config.out is not None:
         check_writable(config.out)
-    found = run(
+    report = run(
         load_detector(chosen), load_detector(_exact(chosen)), _dialogues(logs, config.limit), config.rounds
     )
     from rich.console import Console
 
-    Console(markup=False, emoji=False).print(table(found))
+    Console(markup=False, emoji=False).print(table(report))
     if config.out is not None:
-        write_json(config.out, found)
+        write_json(config.out, report)
 
 
 def _exact(config: DetectorConfig) -> DetectorConfig:
@@ -214,22 +217,22 @@ def _timed(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list
     return seconds
 
 
-def table(found: dict[str, Any]) -> Any:
+def table(report: dict[str, Any]) -> Any:
     """The figures as a rich table."""
     from rich.table import Table
 
-    shown = Table(title=f"{found['dialogues']} dialogues, {found['tokens']} tokens, {found['engine']}")
+    table = Table(title=f"{report['dialogues']} dialogues, {report['tokens']} tokens, {report['engine']}")
     for column in ("way", "seconds (median)", "spread", "dialogues/s"):
-        shown.add_column(column, justify="left" if column == "way" else "right")
-    for name, values in found["seconds"].items():
+        table.add_column(column, justify="left" if column == "way" else "right")
+    for name, values in report["seconds"].items():
         low, high, median = min(values["all"]), max(values["all"]), values["median"]
-        shown.add_row(name, f"{median:.3f}", f"{low:.3f}-{high:.3f}", f"{found['dialogues'] / median:.1f}")
-    shown.caption = "   ".join(
+        table.add_row(name, f"{median:.3f}", f"{low:.3f}-{high:.3f}", f"{report['dialogues'] / median:.1f}")
+    table.caption = "   ".join(
         (
-            f"scan / bare pass {found['scan_over_bare']:.3f}",
-            f"whole scan / bare pass {found['whole_scan_over_bare']:.3f}",
-            f"loop / scan {found['loop_over_scan']:.2f}",
-            f"largest difference {found['largest_difference_fp32']:.1e}",
+            f"scan / bare pass {report['scan_over_bare']:.3f}",
+            f"whole scan / bare pass {report['whole_scan_over_bare']:.3f}",
+            f"loop / scan {report['loop_over_scan']:.2f}",
+            f"largest difference {report['largest_difference_fp32']:.1e}",
         )
     )
-    return shown
+    return table

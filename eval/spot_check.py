@@ -20,6 +20,7 @@ from random import Random
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import atomic_file
 from dialint.detector.calibration import format_probability
@@ -28,6 +29,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.ingest.validation import BIDI
 from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.verdict_files import escape_cell, read_verdicts
 
@@ -55,7 +57,7 @@ BEFORE = 4
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SampleConfig:
     """What is drawn, and where it goes."""
 
@@ -63,14 +65,13 @@ class SampleConfig:
     """The log that was scored."""
     out: Path
     """A .csv or .md file; must not exist."""
-    n: int = 50
+    n: Annotated[int, Field(ge=1)] = 50
     """Findings drawn."""
     seed: int = 0
     """The same seed draws the same findings."""
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ConfigError("E_OPTION", "--n must be at least 1")
+        check_ranges(self)
 
 
 def sample(
@@ -85,10 +86,10 @@ def sample(
         raise ConfigError(
             "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
         )
-    drawn = sample_findings(read_verdicts(verdicts), config.n, config.seed)
-    if not drawn:
+    sampled = sample_findings(read_verdicts(verdicts), config.n, config.seed)
+    if not sampled:
         raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to read")
-    wanted = {name for name, _ in drawn}
+    wanted = {name for name, _ in sampled}
     dialogues = {
         item.dialogue.id: item.dialogue
         for item in read(open_logs(list(config.log)), reading or ReadConfig(), Counts())
@@ -97,7 +98,7 @@ def sample(
     missing = len(wanted - dialogues.keys())
     if missing:
         raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
-    rows = [_row(number, dialogues[name], finding) for number, (name, finding) in enumerate(drawn, 1)]
+    rows = [_row(number, dialogues[name], finding) for number, (name, finding) in enumerate(sampled, 1)]
     with atomic_file(config.out) as file:
         file.write((_csv(rows) if config.out.suffix == ".csv" else _markdown(rows)).encode())
     print(f"{len(rows)} findings in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
@@ -111,22 +112,26 @@ def sample_findings(verdicts: Iterable[Verdict], n: int, seed: int) -> list[tupl
 
 def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
     masked, _ = mask_dialogue(dialogue)
-    place = next((place for place, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
-    if place is None:
+    position = next(
+        (position for position, turn in enumerate(masked.turns) if turn.index == finding.turn), None
+    )
+    if position is None:
         raise ConfigError(
             "E_OPTION", f"--log: dialogue {dialogue.id} has no turn {finding.turn}; is it another log?"
         )
-    before = masked.turns[max(0, place - BEFORE) : place]
-    after = masked.turns[place + 1 : place + 2]
-    shown = [f"{turn.role}: {turn.text}" for turn in before] + [f"[after] {t.role}: {t.text}" for t in after]
+    before = masked.turns[max(0, position - BEFORE) : position]
+    after = masked.turns[position + 1 : position + 2]
+    context = [f"{turn.role}: {turn.text}" for turn in before] + [
+        f"[after] {t.role}: {t.text}" for t in after
+    ]
     return {
         "number": number,
         "dialogue": dialogue.id,
         "turn": finding.turn,
         "code": finding.code,
         "probability": format_probability(finding.probability),
-        "context": "\n".join(shown),
-        "text": masked.turns[place].text,
+        "context": "\n".join(context),
+        "text": masked.turns[position].text,
         "quote": finding.quote,
         "judgement": "",
         "note": "",
@@ -148,8 +153,8 @@ def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
     direction of text around is written out."""
 
     def cell(value: Any) -> str:
-        shown = BIDI.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", str(value))
-        return "<br>".join(_MARKUP.sub(r"\\\g<0>", line) for line in shown.splitlines())
+        text = BIDI.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", str(value))
+        return "<br>".join(_MARKUP.sub(r"\\\g<0>", line) for line in text.splitlines())
 
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(cell(row[name]) for name in COLUMNS) + " |" for row in rows]
@@ -162,12 +167,12 @@ def tally(judged: Path, /) -> None:
     from rich.table import Table
 
     counts = count_judgements(judged)
-    shown = Table(title=f"{judged.name}: {sum(counts['all'].values())} findings read")
+    table = Table(title=f"{judged.name}: {sum(counts['all'].values())} findings read")
     for column in ("code", *JUDGEMENTS):
-        shown.add_column(column, justify="left" if column == "code" else "right")
+        table.add_column(column, justify="left" if column == "code" else "right")
     for code, row in counts.items():
-        shown.add_row(code, *(str(row[judgement]) for judgement in JUDGEMENTS))
-    Console(markup=False, emoji=False).print(shown)
+        table.add_row(code, *(str(row[judgement]) for judgement in JUDGEMENTS))
+    Console(markup=False, emoji=False).print(table)
 
 
 def count_judgements(judged: Path) -> dict[str, Counter[str]]:
@@ -189,11 +194,11 @@ def count_judgements(judged: Path) -> dict[str, Counter[str]]:
         raise InputRefused("E_EMPTY", f"{judged}: holds no finding")
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for number, row in enumerate(rows, 1):
-        said = (row.get("judgement") or "").strip().lower()
-        if said not in JUDGEMENTS or not row.get("code"):
+        judgement = (row.get("judgement") or "").strip().lower()
+        if judgement not in JUDGEMENTS or not row.get("code"):
             raise InputRefused("E_FIELD", f"{judged}: finding {number} is not judged {', '.join(JUDGEMENTS)}")
-        counts["all"][said] += 1
-        counts[row["code"]][said] += 1
+        counts["all"][judgement] += 1
+        counts[row["code"]][judgement] += 1
     return {"all": counts["all"], **{code: counts[code] for code in sorted(counts) if code != "all"}}
 
 

@@ -63,12 +63,12 @@ def aggregate(
     from dialint.labeling.aggregation.store_labels import aggregate_store
 
     with session.open() as (store, actor):
-        told = aggregate_store(
+        summary = aggregate_store(
             store, actor, settling, load_taxonomy(taxonomy), share_workers=config.share_workers
         )
     print_line(
-        f"{told.labels:,} labels of {told.questions:,} questions: {told.sure:,} sure, {told.gold:,} known "
-        f"for certain, the model's word on {told.with_model:,}"
+        f"{summary.labels:,} labels of {summary.questions:,} questions: {summary.sure:,} sure, "
+        f"{summary.gold:,} known for certain, the model's word on {summary.with_model:,}"
     )
     return 0
 
@@ -84,10 +84,10 @@ def adjudicate(
     from dialint.labeling.adjudication.cases import adjudicate as open_cases
 
     with session.open() as (store, actor):
-        told = open_cases(store, actor, config, load_taxonomy(taxonomy))
+        summary = open_cases(store, actor, config, load_taxonomy(taxonomy))
     print_line(
-        f"{told.questions:,} questions: {told.unsure:,} below {config.sure:g}, people disagree on "
-        f"{told.disagree:,}; {told.cases:,} turns for experts, {told.added:,} of them new"
+        f"{summary.questions:,} questions: {summary.unsure:,} below {config.sure:g}, people disagree on "
+        f"{summary.disagree:,}; {summary.cases:,} turns for experts, {summary.added:,} of them new"
     )
     return 0
 
@@ -103,10 +103,11 @@ def accept(
     from dialint.labeling.adjudication.bulk_accept import accept_agreed
 
     with session.open() as (store, actor):
-        told = accept_agreed(store, actor, config, load_taxonomy(taxonomy))
-    done = f"{told.labels:,} labels written" if config.apply else "nothing written; --apply does"
+        summary = accept_agreed(store, actor, config, load_taxonomy(taxonomy))
+    done = f"{summary.labels:,} labels written" if config.apply else "nothing written; --apply does"
     print_line(
-        f"all agree on {told.yes + told.no:,} of {told.questions:,} questions, {told.yes:,} errors; {done}"
+        f"all agree on {summary.yes + summary.no:,} of {summary.questions:,} questions, "
+        f"{summary.yes:,} errors; {done}"
     )
     return 0
 
@@ -139,10 +140,10 @@ def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> 
     print_line("stopped; the same command goes on")
 
 
-def _decided(told: Mapping[Decision, int]) -> str:
+def _decided(summary: Mapping[Decision, int]) -> str:
     from dialint.labeling.aggregation.overlap import Decision
 
     return (
-        f"{told[Decision.STOP]:,} tasks are sure, {told[Decision.ASK]:,} ask for one answer more, "
-        f"{told[Decision.GIVE_UP]:,} are for experts"
+        f"{summary[Decision.STOP]:,} tasks are sure, {summary[Decision.ASK]:,} ask for one answer more, "
+        f"{summary[Decision.GIVE_UP]:,} are for experts"
     )

@@ -31,8 +31,8 @@ def start_round(
     from dialint.labeling.adjudication.calibration_session import start
 
     with session.open() as (store, actor):
-        told = start(store, actor, config, load_taxonomy(taxonomy))
-    print_line(f"{config.name}: {told.tasks} dialogues to {', '.join(told.people)}")
+        summary = start(store, actor, config, load_taxonomy(taxonomy))
+    print_line(f"{config.name}: {summary.tasks} dialogues to {', '.join(summary.people)}")
     return 0
 
 
@@ -62,12 +62,13 @@ def report_round(
 
     refuse_existing(json)
     with session.open() as (store, actor):
-        told = report(store, actor, name, before, load_taxonomy(taxonomy))
-    write_report(told.as_json(), json)
-    print_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, told.agreement))
+        summary = report(store, actor, name, before, load_taxonomy(taxonomy))
+    write_report(summary.as_json(), json)
+    print_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, summary.agreement))
     print_line("")
     print_table(
-        ("who", "code", "yes", "others", "difference", "95 %", "dialogues", ""), map(_leaning, told.leanings)
+        ("who", "code", "yes", "others", "difference", "95 %", "dialogues", ""),
+        map(_leaning, summary.leanings),
     )
     return 0
 

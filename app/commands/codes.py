@@ -30,7 +30,7 @@ PIPE_WIDTH = 100
 Language = Literal["en", "es", "ru"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CodesConfig:
     """Which taxonomy is shown, and how."""
 
@@ -112,10 +112,10 @@ def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None
 
 
 def _with_coverage(code: Code, covered: Coverage | None) -> dict[str, Any]:
-    shown = code.model_dump(mode="json")
+    content = code.model_dump(mode="json")
     if covered is None:
-        return shown
-    return {**shown, "covered": code.code in covered, "languages": list(covered.get(code.code, ()))}
+        return content
+    return {**content, "covered": code.code in covered, "languages": list(covered.get(code.code, ()))}
 
 
 def _show(*parts: RenderableType) -> None:

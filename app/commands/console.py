@@ -16,23 +16,25 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.app.output import print_line
 from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConsoleConfig:
     """Options of ``dialint console``."""
 
     store: Annotated[str | None, Parameter(env_var="DIALINT_STORE")] = None
     """A SQLite file, or postgresql://user@host/database; without it store.sqlite in $DIALINT_HOME."""
 
-    port: int = 8501
+    port: Annotated[int, Field(ge=1, le=65535)] = 8501
     """The port the browser asks."""
 
     address: str = "127.0.0.1"
@@ -49,14 +51,11 @@ class ConsoleConfig:
     demo: bool = False
     """Show a throw-away store: the sample log, judged by the embedded release, and one account per role."""
 
-    idle_minutes: float = 30.0
+    idle_minutes: Annotated[float, Field(gt=0)] = 30.0
     """Sign out after this long without a click."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.port <= 65535:
-            raise ConfigError("E_OPTION", "--port: expected 1 to 65535")
-        if not self.idle_minutes > 0:
-            raise ConfigError("E_OPTION", "--idle-minutes: expected more than 0")
+        check_ranges(self)
         if wrong := [name for name in self.host if not HOST.fullmatch(name)]:
             raise ConfigError("E_OPTION", f"--host {wrong[0]}: expected a name without scheme and port")
         for each in self.proxy:
@@ -87,21 +86,21 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
 
     _refuse_busy(config.address, config.port)
     with ExitStack() as at_end:
-        place = config.store
+        store = config.store
         if config.demo:
-            place = _demo(at_end)
+            store = _demo(at_end)
         else:
-            password = prepare_store(place)
+            password = prepare_store(store)
             if password is not None:
                 print_line(f"first start: sign in as {FIRST_ACCOUNT} with the one-time password {password}")
         if config.address not in LOCAL:
             print_line(
                 f"{config.address} can be reached from other machines, without TLS: put a proxy before it"
             )
-        shown = config.address if ":" not in config.address else f"[{config.address}]"
-        print_line(f"http://{shown}:{config.port}  (Ctrl-C ends it)")
+        host = config.address if ":" not in config.address else f"[{config.address}]"
+        print_line(f"http://{host}:{config.port}  (Ctrl-C ends it)")
         return run_server(
-            config.port, config.address, place, config.idle_minutes * 60, config.hosts, config.proxy
+            config.port, config.address, store, config.idle_minutes * 60, config.hosts, config.proxy
         )
 
 
@@ -112,17 +111,17 @@ def _refuse_busy(address: str, port: int) -> None:
         ConfigError: E_PORT, with one that is free; E_OPTION, the address is none of this machine.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as ear:
-        ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
         try:
-            ear.bind((address, port))
+            listener.bind((address, port))
             return
         except (OSError, OverflowError) as error:
             if getattr(error, "errno", None) not in (errno.EADDRINUSE, errno.EACCES):
                 raise ConfigError("E_OPTION", f"--address {address}: {error}") from None
             why = "is in use" if getattr(error, "errno", None) == errno.EADDRINUSE else "may not be used"
-        ear.bind((address, 0))
-        free = ear.getsockname()[1]
+        listener.bind((address, 0))
+        free = listener.getsockname()[1]
     raise ConfigError("E_PORT", f"port {port} {why}; `--port {free}` is free")
 
 
@@ -133,7 +132,7 @@ def _demo(at_end: ExitStack) -> str:
 
     folder = Path(at_end.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
     print_line("making the demo: the embedded release judges the sample log")
-    place = str(folder / "store.sqlite")
-    for name, password in make_demo(place).items():
+    store = str(folder / "store.sqlite")
+    for name, password in make_demo(store).items():
         print_line(f"  {name:9} {password}")
-    return place
+    return store

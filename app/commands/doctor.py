@@ -27,7 +27,7 @@ class Fact:
 
     what: str
     state: State
-    found: str
+    result: str
     remedy: str = ""
     needed: bool = False
 
@@ -39,14 +39,14 @@ def doctor() -> int:
     from rich.markup import escape
     from rich.table import Table
 
-    shown = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for column in ("", "what", "found", "remedy"):
-        shown.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold")
     marks = {"ok": "ok", "missing": "--", "broken": "!!"}
     for fact in facts:
-        shown.add_row(marks[fact.state], *map(escape, (fact.what, fact.found, fact.remedy)))
+        table.add_row(marks[fact.state], *map(escape, (fact.what, fact.result, fact.remedy)))
     screen = Console(width=None if sys.stdout.isatty() else 120, soft_wrap=not sys.stdout.isatty())
-    screen.print(shown)
+    screen.print(table)
     broken = [fact.what for fact in facts if fact.needed and fact.state != "ok"]
     screen.print(
         f"\ndialint score would not run: {', '.join(broken)}" if broken else "\ndialint score can run here."
@@ -85,9 +85,9 @@ def _memory() -> Fact:
 
 def _packages() -> Iterator[Fact]:
     for name in ("torch", "transformers", "pyarrow", "pydantic"):
-        found = _version(name)
-        if found:
-            yield Fact(name, "ok", found, needed=True)
+        installed = _version(name)
+        if installed:
+            yield Fact(name, "ok", installed, needed=True)
         else:
             yield Fact(name, "missing", "not installed", "pip install -c constraints.txt -e .", needed=True)
 
@@ -108,29 +108,29 @@ def _gpu() -> Fact:
 def _release() -> Fact:
     from dialint.detector.release import EMBEDDED, Release
 
-    def look() -> str:
+    def check() -> str:
         info = Release(EMBEDDED).info
         return f"{info.id}, verified, covers {' '.join(info.codes)}"
 
-    return _attempt("embedded release", look, "install dialint again: the package is damaged", needed=True)
+    return _attempt("embedded release", check, "install dialint again: the package is damaged", needed=True)
 
 
 def _home() -> Fact:
     home = Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
 
-    def look() -> str:
+    def check() -> str:
         there = next(folder for folder in (home, *home.parents) if folder.exists())
         if not os.access(there, os.W_OK):
             raise PermissionError(f"{there} is not writable")
         free = shutil.disk_usage(there).free / 2**30
         return f"{home} {'exists' if home.exists() else 'will be made'}, {free:.0f} GiB free"
 
-    return _attempt("store", look, "set DIALINT_HOME to a folder that can be written")
+    return _attempt("store", check, "set DIALINT_HOME to a folder that can be written")
 
 
-def _attempt(what: str, look: Callable[[], str], remedy: str, *, needed: bool = False) -> Fact:
+def _attempt(what: str, check: Callable[[], str], remedy: str, *, needed: bool = False) -> Fact:
     try:
-        return Fact(what, "ok", look(), needed=needed)
+        return Fact(what, "ok", check(), needed=needed)
     except (DialintError, OSError) as error:
         return Fact(what, "broken", str(error), remedy, needed)
 

@@ -86,8 +86,8 @@ def _show(made: Preview) -> None:
         guess = "   (guessed by what it holds)" if meaning in made.by_content else ""
         print_line(f"  {meaning:9} {path}{guess}")
     if made.words:
-        known = [f"{masked_word(word)} = {role or '?'}" for word, role in made.words.items()]
-        print_line(f"  speakers  {', '.join(known)}")
+        speakers = [f"{masked_word(word)} = {role or '?'}" for word, role in made.words.items()]
+        print_line(f"  speakers  {', '.join(speakers)}")
     if made.privacy:
         print_line(f"  unknown words of privacy: {', '.join(map(masked_word, made.privacy))}")
     if made.unread:
@@ -116,8 +116,8 @@ def _show_dialogue(dialogue: Dialogue) -> None:
     from dialint.detector.masking.dialogue import mask_dialogue
 
     masked, _ = mask_dialogue(dialogue)
-    told = {name: getattr(dialogue, name) for name in ("language", "channel", "agent", "team")}
-    notes = ", ".join(f"{name} {value}" for name, value in told.items() if value)
+    metadata = {name: getattr(dialogue, name) for name in ("language", "channel", "agent", "team")}
+    notes = ", ".join(f"{name} {value}" for name, value in metadata.items() if value)
     print_line("")
     print_line(f"dialogue {dialogue.id!r}, {len(dialogue.turns)} turns{', ' + notes if notes else ''}")
     for turn in masked.turns[:N_TURNS]:
@@ -194,8 +194,8 @@ def convert(
     write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
     print_line(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")
     for reject in rejects:
-        place = f"{reject.file}, line {reject.line}, {reject.path or 'record'}"
-        print_line(f"  {place}: {reject.code}, found {reject.found}, expected {reject.expected}")
+        where = f"{reject.file}, line {reject.line}, {reject.path or 'record'}"
+        print_line(f"  {where}: {reject.code}, found {reject.found}, expected {reject.expected}")
     if lost:
         print_line(f"not kept: {', '.join(f'{name} {count:,}' for name, count in lost.most_common())}")
     return 0

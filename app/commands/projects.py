@@ -25,7 +25,7 @@ COUNTS: tuple[TaskState, ...] = ("open", "full", "done")
 project = App(name="project", help="Make, close and open projects.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ProjectConfig:
     """What is asked of whom."""
 
@@ -172,28 +172,28 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
     with session.open() as (store, actor):
         if not config.dry_run:
             mix_in_gold(store, actor, config.label)
-        told = dispatch(store, actor, config)
-    print_table(("fate", "dialogues", "minutes", "expected value"), _routing(told))
+        summary = dispatch(store, actor, config)
+    print_table(("fate", "dialogues", "minutes", "expected value"), _routing(summary))
     print_line(
-        f"{told.fates['clean']:,} dialogues without a finding; {told.fates['accept']:,} with "
-        f"{told.accepted:,} findings accepted unseen, by the policy"
+        f"{summary.fates['clean']:,} dialogues without a finding; {summary.fates['accept']:,} with "
+        f"{summary.accepted:,} findings accepted unseen, by the policy"
     )
-    if told.unasked:
-        codes = ", ".join(f"{code} {n:,}" for code, n in sorted(told.unasked.items()))
+    if summary.unasked:
+        codes = ", ".join(f"{code} {n:,}" for code, n in sorted(summary.unasked.items()))
         print_line(
             f"found in codes that {config.review} and {config.label} do not ask of, so nobody is sent: "
             f"{codes} (dialogues)"
         )
     print_line(
-        f"{told.day}: {told.minutes:.0f} of {told.budget_minutes:.0f} minutes, "
-        + ("nothing given out (dry run)" if config.dry_run else f"{told.added} new tasks")
+        f"{summary.day}: {summary.minutes:.0f} of {summary.budget_minutes:.0f} minutes, "
+        + ("nothing given out (dry run)" if config.dry_run else f"{summary.added} new tasks")
     )
     return 0
 
 
-def _routing(told: Dispatched) -> Iterator[tuple[str, ...]]:
-    for fate, n in sorted(told.fates.items()):
-        some = [one for one in told.routed if one.fate == fate]
+def _routing(summary: Dispatched) -> Iterator[tuple[str, ...]]:
+    for fate, n in sorted(summary.fates.items()):
+        some = [one for one in summary.routed if one.fate == fate]
         minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
         yield fate, f"{n:,}", f"{minutes:,.0f}", f"{value:,.1f}"
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.app.output import print_line
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.option_ranges import check_ranges
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue, Finding, Verdict
@@ -27,7 +29,7 @@ BEFORE = 3
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportConfig:
     """What is reported, and where to."""
 
@@ -38,7 +40,7 @@ class ReportConfig:
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """The log that was scored: examples are shown with the turns before them, personal data as
     placeholders."""
-    examples: int = 3
+    examples: Annotated[int, Field(ge=0)] = 3
     """Examples of each code, drawn at random."""
     no_text: bool = False
     """Leave all words of dialogues out."""
@@ -48,14 +50,13 @@ class ReportConfig:
     """How the log is read: as it was when it was scored."""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if self.html is None and self.xlsx is None:
             raise ConfigError(
                 "E_OPTION", "say what to write: --html report.html, --xlsx report.xlsx, or both"
             )
         if self.html == self.xlsx:
             raise ConfigError("E_OPTION", "--html and --xlsx must be two files")
-        if self.examples < 0:
-            raise ConfigError("E_OPTION", "--examples must not be negative")
         if self.log and self.no_text:
             raise ConfigError("E_OPTION", "--log shows words of dialogues, and --no-text leaves them out")
 

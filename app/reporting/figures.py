@@ -75,10 +75,10 @@ class CodeCounts:
 
 
 @dataclass(frozen=True, order=True)
-class Drawn:
+class SampledFinding:
     """A finding drawn as an example, by a number of its own that is as good as random."""
 
-    luck: float
+    rank: float
     verdict: Verdict = field(compare=False)
     finding: Finding = field(compare=False)
 
@@ -94,7 +94,7 @@ class Figures:
     tally: Tally = field(default_factory=Tally)
     groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
     codes: dict[str, CodeCounts] = field(default_factory=dict)
-    drawn: dict[str, list[Drawn]] = field(default_factory=dict)
+    sampled: dict[str, list[SampledFinding]] = field(default_factory=dict)
     knows_turns: bool = True
 
     def add(self, verdict: Verdict) -> None:
@@ -131,18 +131,19 @@ class Figures:
             self.codes[code].flagged += 1
 
     def _draw(self, verdict: Verdict, finding: Finding) -> None:
-        luck = lucky(0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}")
-        drawn = self.drawn.setdefault(finding.code, [])
-        entry = Drawn(-luck, verdict, finding)
-        if len(drawn) < self.n_examples:
-            heapq.heappush(drawn, entry)
-        elif drawn:
-            heapq.heappushpop(drawn, entry)
+        rank = lucky(0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}")
+        sampled = self.sampled.setdefault(finding.code, [])
+        entry = SampledFinding(-rank, verdict, finding)
+        if len(sampled) < self.n_examples:
+            heapq.heappush(sampled, entry)
+        elif sampled:
+            heapq.heappushpop(sampled, entry)
 
     @property
     def examples(self) -> list[tuple[Verdict, Finding]]:
-        """The findings drawn, by code."""
-        return [(one.verdict, one.finding) for code in sorted(self.drawn) for one in sorted(self.drawn[code])]
+        """The sampled findings, by code."""
+        by_code = [sorted(self.sampled[code]) for code in sorted(self.sampled)]
+        return [(one.verdict, one.finding) for findings in by_code for one in findings]
 
 
 def _value(verdict: Verdict, dimension: str) -> str | None:
@@ -178,8 +179,8 @@ class Table:
 
 def tables(figures: Figures) -> list[Table]:
     """All tables: codes, severities, then each way of grouping that the log knows."""
-    known = [d for d in DIMENSIONS if set(figures.groups[d]) - {None}]
-    return [_codes(figures), _severities(figures), *(_groups(figures, dimension) for dimension in known)]
+    dimensions = [d for d in DIMENSIONS if set(figures.groups[d]) - {None}]
+    return [_codes(figures), _severities(figures), *(_groups(figures, dimension) for dimension in dimensions)]
 
 
 def _codes(figures: Figures) -> Table:

@@ -28,16 +28,17 @@ def page(
     made = str(manifest.get("ended_at", ""))[:10]
     release = manifest.get("work", {}).get("release", {}).get("id", "")
     boxes = "".join(
-        f"<div><dt>{escape(label)}</dt><dd>{_shown(value)}</dd></div>" for label, value in headline(figures)
+        f"<div><dt>{escape(label)}</dt><dd>{_format_cell(value)}</dd></div>"
+        for label, value in headline(figures)
     )
     header = (
         f'<h1>Findings in {escape(visible(name))}</h1><p class="dim">'
         f"{escape(visible(f'Scored {made} by {release}.'))} Small figures are 95 % intervals.</p>"
     )
-    told = "".join(f"<li>{escape(visible(line))}</li>" for line in limits(figures, manifest))
+    excerpt = "".join(f"<li>{escape(visible(line))}</li>" for line in limits(figures, manifest))
     main = (
         f'<section><dl class="numbers">{boxes}</dl></section>'
-        f'<section><h2>What is not covered</h2><ul class="limits">{told}</ul></section>'
+        f'<section><h2>What is not covered</h2><ul class="limits">{excerpt}</ul></section>'
         + "".join(_section(each) for each in tables(figures))
         + _examples(figures, examples)
     )
@@ -46,7 +47,10 @@ def page(
 
 def _section(content: Table) -> str:
     rows = [
-        [f'<th scope="row">{_shown(row[0])}</th>', *(f"<td>{_shown(cell)}</td>" for cell in row[1:])]
+        [
+            f'<th scope="row">{_format_cell(row[0])}</th>',
+            *(f"<td>{_format_cell(cell)}</td>" for cell in row[1:]),
+        ]
         for row in content.rows[:MAX_ROWS]
     ]
     left = len(content.rows) - MAX_ROWS
@@ -57,7 +61,7 @@ def _section(content: Table) -> str:
     )
 
 
-def _shown(cell: Cell) -> str:
+def _format_cell(cell: Cell) -> str:
     if isinstance(cell, Figure):
         if cell.value is None:
             return '<span class="off">–</span>'
@@ -72,19 +76,23 @@ def _shown(cell: Cell) -> str:
 def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Excerpt | None]]) -> str:
     if not examples:
         return ""
-    shown = []
-    for verdict, finding, told in examples:
+    articles = []
+    for verdict, finding, excerpt in examples:
         where = [f"turn {finding.turn} of {verdict.dialogue_id}"]
         where += [f"{key} {value}" for key in ("agent", "team") if (value := getattr(verdict, key))]
         name = title(finding.code, figures.taxonomy)
-        shown.append(
+        articles.append(
             f'<article class="case"><p class="head"><b>{escape(visible(name))}</b> '
             f"{finding.severity}, probability {escape(format_probability(finding.probability))} "
             f'<span class="dim">{escape(visible(", ".join(where)))}</span></p>'
-            + ("" if told is None else f'{turns(told)}<p class="dim">{escape(visible(finding.reason))}</p>')
+            + (
+                ""
+                if excerpt is None
+                else f'{turns(excerpt)}<p class="dim">{escape(visible(finding.reason))}</p>'
+            )
             + "</article>"
         )
     return (
         '<section><h2>Examples</h2><p class="dim">Drawn at random, not picked; personal data are '
-        f"placeholders.</p>{''.join(shown)}</section>"
+        f"placeholders.</p>{''.join(articles)}</section>"
     )

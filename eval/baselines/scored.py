@@ -100,8 +100,8 @@ class ScoredDetector:
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         return [
-            self._judged(dialogue, found, all_probabilities) if found else self._failed(dialogue)
-            for dialogue, found in zip(dialogues, self.scorer.score_dialogues(dialogues), strict=True)
+            self._judged(dialogue, spans, all_probabilities) if spans else self._failed(dialogue)
+            for dialogue, spans in zip(dialogues, self.scorer.score_dialogues(dialogues), strict=True)
         ]
 
     def _failed(self, dialogue: Dialogue) -> Verdict:
@@ -113,10 +113,10 @@ class ScoredDetector:
             failure="E_NO_AGENT_TURN",
         )
 
-    def _judged(self, dialogue: Dialogue, found: TurnScores, all_probabilities: bool) -> Verdict:
+    def _judged(self, dialogue: Dialogue, spans: TurnScores, all_probabilities: bool) -> Verdict:
         probabilities: dict[int, dict[str, float]] = {}
         accused: list[tuple[int, str, ScoredSpan, float]] = []
-        for turn, of_code in found.items():
+        for turn, of_code in spans.items():
             row = probabilities[turn] = dict.fromkeys(self.codes, 0.0)
             for code, suspicion in of_code.items():
                 scan = self.scans.get(code)
@@ -142,26 +142,26 @@ class ScoredDetector:
     ) -> tuple[Finding, ...]:
         """Findings with offsets in the original text and quotes of the masked one."""
         masked, texts = mask_dialogue(dialogue)
-        place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+        place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         findings = []
         for turn, code, suspicion, probability in accused:
             original, text = dialogue.turns[place_of[turn]], texts[place_of[turn]]
-            known = self.taxonomy.codes[code]
+            entry = self.taxonomy.codes[code]
             where = self.scorer.evidence(original.text, code, suspicion)
             if not where[1]:
                 where = len(original.text) - len(original.text.lstrip()), len(original.text.rstrip())
-            shown = text.from_original(*where)
+            quote_span = text.from_original(*where)
             findings.append(
                 Finding(
                     code=code,
                     turn=turn,
-                    severity=known.severity,
-                    fault="bot" if original.role == "bot" else known.fault,
+                    severity=entry.severity,
+                    fault="bot" if original.role == "bot" else entry.fault,
                     probability=round_probability(probability),
-                    quote=masked.turns[place_of[turn]].text[shown[0] : shown[1]],
+                    quote=masked.turns[place_of[turn]].text[quote_span[0] : quote_span[1]],
                     start=where[0],
                     end=where[1],
-                    reason=suspicion.why or f"{known.name.en}.",
+                    reason=suspicion.why or f"{entry.name.en}.",
                 )
             )
         return tuple(findings)
@@ -170,5 +170,7 @@ class ScoredDetector:
 def judged_positions(dialogue: Dialogue) -> list[int]:
     """Places in `dialogue.turns` of the turns that get a verdict."""
     return [
-        place for place, turn in enumerate(dialogue.turns) if turn.role in JUDGED_ROLES and turn.text.strip()
+        position
+        for position, turn in enumerate(dialogue.turns)
+        if turn.role in JUDGED_ROLES and turn.text.strip()
     ]

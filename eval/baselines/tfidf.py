@@ -57,10 +57,12 @@ def extract_units(dialogue: Dialogue) -> dict[int, Unit]:
         for turn, text in zip(dialogue.turns, texts, strict=True)
     ]
     return {
-        dialogue.turns[place].index: Unit(
-            texts[place], " ".join(spoken[max(0, place - 2) : place]), " ".join(spoken[: max(0, place - 2)])
+        dialogue.turns[position].index: Unit(
+            texts[position],
+            " ".join(spoken[max(0, position - 2) : position]),
+            " ".join(spoken[: max(0, position - 2)]),
         )
-        for place in judged_positions(dialogue)
+        for position in judged_positions(dialogue)
     }
 
 
@@ -107,8 +109,8 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     from sklearn.linear_model import SGDClassifier
 
     rows, labels = _rows(examples, Random(seed))
-    known = load_taxonomy().codes
-    codes = [code for code in known if sum(code in found for found in labels) >= MIN_ERRORS]
+    entries = load_taxonomy().codes
+    codes = [code for code in entries if sum(code in spans for spans in labels) >= MIN_ERRORS]
     if not codes:
         raise ConfigError("E_EXAMPLE", f"no code has {MIN_ERRORS} errors or more to learn from")
     counts = count_ngrams(rows)
@@ -119,18 +121,18 @@ def train(examples: Iterable[Example], folder: Path, seed: int = 0) -> None:
     for code in codes:
         print(f"learning {code} from {len(rows)} turns", flush=True)
         model = SGDClassifier(loss="log_loss", alpha=PENALTY, max_iter=PASSES, tol=None, random_state=seed)
-        model.fit(table, np.array([code in found for found in labels]))
+        model.fit(table, np.array([code in spans for spans in labels]))
         weights.append(model.coef_[0].astype(np.float32))
         offsets.append(float(model.intercept_[0]))
-    arrays: dict[str, Any] = {f"idf{place}": weight for place, weight in enumerate(idf)}
+    arrays: dict[str, Any] = {f"idf{position}": weight for position, weight in enumerate(idf)}
     arrays |= {"codes": np.array(codes), "weights": np.array(weights), "offsets": np.array(offsets)}
     np.savez_compressed(folder / WEIGHTS, **arrays)
 
 
 def inverse_document_frequency(block: Any) -> Floats:
     """Smoothed inverse document frequency of each bucket. Source: scikit-learn's ``TfidfTransformer``."""
-    found = np.bincount(block.indices, minlength=block.shape[1])
-    return np.asarray(np.log((1.0 + block.shape[0]) / (1.0 + found)) + 1.0, np.float32)
+    spans = np.bincount(block.indices, minlength=block.shape[1])
+    return np.asarray(np.log((1.0 + block.shape[0]) / (1.0 + spans)) + 1.0, np.float32)
 
 
 def _rows(examples: Iterable[Example], random: Random) -> tuple[list[Unit], list[frozenset[str]]]:
@@ -172,24 +174,24 @@ class TfidfScorer:
 
     @cached_property
     def _idf(self) -> list[Floats]:
-        return [self._stored[f"idf{place}"] for place in range(len(BITS))]
+        return [self._stored[f"idf{position}"] for position in range(len(BITS))]
 
     def score_dialogues(self, dialogues: Sequence[Dialogue]) -> list[TurnScores]:
         of_dialogue = [extract_units(dialogue) for dialogue in dialogues]
         rows = [unit for of_turn in of_dialogue for unit in of_turn.values()]
         scores = [self._scores(rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
-        given = iter(np.concatenate(scores)) if scores else iter(())
-        known = load_taxonomy().codes
-        whole = [code for code in self.codes if known[code].scope == "dialogue"]
-        found: list[TurnScores] = []
+        rows_left = iter(np.concatenate(scores)) if scores else iter(())
+        entries = load_taxonomy().codes
+        whole = [code for code in self.codes if entries[code].scope == "dialogue"]
+        spans: list[TurnScores] = []
         for of_turn in of_dialogue:
-            table = {turn: dict(zip(self.codes, next(given).tolist(), strict=True)) for turn in of_turn}
+            table = {turn: dict(zip(self.codes, next(rows_left).tolist(), strict=True)) for turn in of_turn}
             for code in whole if table else ():
                 best = max(table, key=lambda turn: (table[turn][code], turn))
                 for turn in table.keys() - {best}:
                     del table[turn][code]
-            found.append({t: {code: ScoredSpan(s) for code, s in row.items()} for t, row in table.items()})
-        return found
+            spans.append({t: {code: ScoredSpan(s) for code, s in row.items()} for t, row in table.items()})
+        return spans
 
     def _scores(self, rows: Sequence[Unit]) -> Floats:
         """Log odds, shape (rows, codes)."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import (
     disk_errors,
@@ -27,6 +28,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.calibration import Scan
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.extras import require_extra
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.baselines.registry import BASELINE, MANIFEST
@@ -37,7 +39,7 @@ from dialint.eval.results import read_examples
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BaselineConfig:
     """What it learns from, and what it must keep."""
 
@@ -45,23 +47,17 @@ class BaselineConfig:
     """Folder of `dialint data inject`."""
     out: Path
     """Folder for the baseline; must not exist."""
-    per_100: float = 0.15
+    per_100: Annotated[float, Field(ge=0, le=100)] = 0.15
     """False accusations on 100 clean turns that no single code may pass."""
-    per_100_dialogues: float = 0.5
+    per_100_dialogues: Annotated[float, Field(ge=0, le=100)] = 0.5
     """The same on 100 clean dialogues, for codes of dialogue scope."""
-    confidence: float = 0.9
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.9
     """Confidence of that promise."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """The same seed gives the same weights."""
 
     def __post_init__(self) -> None:
-        for name in ("per_100", "per_100_dialogues"):
-            if not 0 <= getattr(self, name) <= 100:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 100")
-        if not 0 < self.confidence < 1:
-            raise ConfigError("E_OPTION", "--confidence must lie between 0 and 1, neither of them itself")
-        if not 0 <= self.seed < 2**32:
-            raise ConfigError("E_OPTION", "--seed must be a whole number from 0 to 4294967295")
+        check_ranges(self)
 
 
 def baseline(
@@ -114,12 +110,12 @@ def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
 
 def calibrate(scorer: Scorer, examples: list[Example], config: BaselineConfig) -> dict[str, Scan]:
     """Curve and contract of each code that the split holds an error of."""
-    known = load_taxonomy().codes
-    found = scorer.score_dialogues([example.dialogue for example in examples])
+    entries = load_taxonomy().codes
+    scored = scorer.score_dialogues([example.dialogue for example in examples])
     scans = {}
     for code in scorer.codes:
-        whole = known[code].scope == "dialogue"
-        raised = [{t: row[code].score for t, row in turns.items() if code in row} for turns in found]
+        whole = entries[code].scope == "dialogue"
+        raised = [{t: row[code].score for t, row in turns.items() if code in row} for turns in scored]
         truth, scores = distinct_units(raised, examples, code, whole_dialogue=whole)
         if truth.any():
             rate = config.per_100_dialogues if whole else config.per_100

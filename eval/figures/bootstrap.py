@@ -38,15 +38,15 @@ def ranking_figures(
         return {name: np.full(len(counts), np.nan) for name in names}
     order = np.argsort(-scores, kind="stable")
     hits, ranked, groups = truth[order], scores[order], groups[order]
-    each = None if weights is None else weights[order]
+    row_weights = None if weights is None else weights[order]
     ends = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
     ends = ends[with_hits]  # only where an error is found can any of these figures change
     parts = [
-        _ranking(*_cumulated(hits, groups, ends, counts[rows], each))
+        _ranking(*_cumulated(hits, groups, ends, counts[rows], row_weights))
         for rows in _chunks(len(counts), len(hits))
     ]
-    return {name: np.concatenate([part[place] for part in parts]) for place, name in enumerate(names)}
+    return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
 
 
 def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
@@ -56,29 +56,33 @@ def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def _cumulated(
-    hits: Truth, groups: NDArray[np.int64], ends: NDArray[np.int64], counts: Counts, each: Floats | None
+    hits: Truth,
+    groups: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    counts: Counts,
+    row_weights: Floats | None,
 ) -> tuple[Floats, Floats, Floats]:
     """Errors found and rows flagged down to each of `ends`, shape (rounds, ends); clean rows in all."""
-    weights: NDArray[Any] = counts[:, groups] if each is None else counts[:, groups] * each
+    weights: NDArray[Any] = counts[:, groups] if row_weights is None else counts[:, groups] * row_weights
     starts = np.concatenate(([0], ends[:-1] + 1))
     flagged = np.cumsum(np.add.reduceat(weights, starts, axis=1), axis=1, dtype=float)
     if ends[-1] + 1 < len(hits):  # reduceat runs its last segment to the end of the row
         flagged[:, -1] -= weights[:, ends[-1] + 1 :].sum(axis=1)
-    found = np.cumsum(np.add.reduceat(weights * hits, starts, axis=1), axis=1, dtype=float)
-    return found, flagged, weights.sum(axis=1) - found[:, -1]
+    hits_down = np.cumsum(np.add.reduceat(weights * hits, starts, axis=1), axis=1, dtype=float)
+    return hits_down, flagged, weights.sum(axis=1) - hits_down[:, -1]
 
 
-def _ranking(found: Floats, flagged: Floats, clean: Floats) -> tuple[Floats, ...]:
-    errors = found[:, -1:]
-    recall = ratio(found, np.broadcast_to(errors, found.shape))
-    precision = ratio(found, flagged)
+def _ranking(hits_down: Floats, flagged: Floats, clean: Floats) -> tuple[Floats, ...]:
+    errors = hits_down[:, -1:]
+    recall = ratio(hits_down, np.broadcast_to(errors, hits_down.shape))
+    precision = ratio(hits_down, flagged)
     none = np.isnan(recall[:, 0])
     precision, recall = np.nan_to_num(precision), np.nan_to_num(recall)
     area = np.sum(np.diff(recall, axis=1, prepend=0.0) * precision, axis=1)
     half = recall >= 0.5
     best = np.where(half, precision, 0.0).max(axis=1)
     at = half.argmax(axis=1)
-    alarms = flagged - found
+    alarms = flagged - hits_down
     false = ratio(100.0 * alarms[np.arange(len(at)), at], clean)
     allowed = np.floor(clean * (1.0 / 100.0))
     recalled = np.where(alarms <= allowed[:, None], recall, 0.0).max(axis=1)

@@ -103,8 +103,8 @@ def compute_slices(
     sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
     lengths = [_length(len(verdict.probabilities or {})) for _, verdict in results]
     thirds = {
-        (place, turn): THIRDS[3 * rank // len(verdict.probabilities or {})]
-        for place, (_, verdict) in enumerate(results)
+        (index, turn): THIRDS[3 * rank // len(verdict.probabilities or {})]
+        for index, (_, verdict) in enumerate(results)
         for rank, turn in enumerate(sorted(verdict.probabilities or {}))
     }
     kinds: dict[str, Callable[[int, int], str]] = {
@@ -143,11 +143,11 @@ def _order(part: str) -> tuple[int, str]:
 
 
 def _masked(row: CodeResults, mask: np.ndarray) -> CodeResults:
-    kept = {
+    columns = {
         name: getattr(row, name)[mask]
         for name in ("truth", "probabilities", "flagged", "dialogue", "example", "turn")
     }
-    return CodeResults(**kept, overlap=np.zeros(0), overlap_dialogue=np.zeros(0, np.int64))
+    return CodeResults(**columns, overlap=np.zeros(0), overlap_dialogue=np.zeros(0, np.int64))
 
 
 def _figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Any]:

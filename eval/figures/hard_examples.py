@@ -46,14 +46,14 @@ def hardest(results: Results, rows: Mapping[str, CodeResults], limit: int = 20) 
     return [*_distinct(wrong, results, limit), *_distinct(missed, results, limit)]
 
 
-def _mistake(kind: Kind, code: str, row: CodeResults, place: int, results: Results) -> Mistake:
+def _mistake(kind: Kind, code: str, row: CodeResults, row_index: int, results: Results) -> Mistake:
     """A row's mistake; that of a whole dialogue stands at its finding, its label, or its last turn."""
-    example, verdict = results[int(row.example[place])]
-    turn = int(row.turn[place])
+    example, verdict = results[int(row.example[row_index])]
+    turn = int(row.turn[row_index])
     if turn == WHOLE_DIALOGUE:
         marks = [mark.turn for mark in _marks(example, verdict) if mark.code == code]
         turn = marks[0] if marks else example.dialogue.turns[-1].index
-    return Mistake(kind, code, int(row.example[place]), turn, float(row.probabilities[place]))
+    return Mistake(kind, code, int(row.example[row_index]), turn, float(row.probabilities[row_index]))
 
 
 def _marks(example: Example, verdict: Verdict) -> list[Finding | Label]:
@@ -61,7 +61,7 @@ def _marks(example: Example, verdict: Verdict) -> list[Finding | Label]:
 
 
 def _distinct(mistakes: list[Mistake], results: Results, limit: int) -> list[Mistake]:
-    kept: list[Mistake] = []
+    selected: list[Mistake] = []
     seen: set[tuple[str, str, str]] = set()
     of_code: Counter[str] = Counter()
     for mistake in mistakes:
@@ -72,10 +72,10 @@ def _distinct(mistakes: list[Mistake], results: Results, limit: int) -> list[Mis
             continue
         seen.add(key)
         of_code[mistake.code] += 1
-        kept.append(mistake)
-        if len(kept) == limit:
+        selected.append(mistake)
+        if len(selected) == limit:
             break
-    return kept
+    return selected
 
 
 def to_dict(mistake: Mistake, results: Results) -> dict[str, Any]:
@@ -104,12 +104,12 @@ def make_excerpt(mistake: Mistake, results: Results) -> Excerpt:
     scored = [pair for pair in results if pair[1].status == "scored"]
     example, verdict = scored[mistake.example]
     masked, texts = mask_dialogue(example.dialogue)
-    place = next(p for p, turn in enumerate(example.dialogue.turns) if turn.index == mistake.turn)
-    turns = masked.turns[max(0, place - 2) : place + 1]
+    row_index = next(p for p, turn in enumerate(example.dialogue.turns) if turn.index == mistake.turn)
+    turns = masked.turns[max(0, row_index - 2) : row_index + 1]
     spans = [
         (mark.start or 0, mark.end or 0)
         for mark in _marks(example, verdict)
         if mark.code == mistake.code and mark.turn == mistake.turn
     ]
-    start, end = texts[place].from_original(*spans[0]) if spans else (0, 0)
+    start, end = texts[row_index].from_original(*spans[0]) if spans else (0, 0)
     return Excerpt(tuple((turn.role, turn.text) for turn in turns), start, end)

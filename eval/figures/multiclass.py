@@ -35,15 +35,15 @@ def multiclass_figures(
 ) -> dict[str, Any]:
     """Figures of each exclusive category of which the results hold labels, by the category's code; with a
     `rival` on the same dialogues also its figures less these, paired, under the name ``..._difference``."""
-    found = {}
+    figures_of = {}
     for category in taxonomy.categories:
         codes = tuple(code.code for code in category.codes)
         rows = class_shares(results, codes) if category.exclusive else None
         if rows is not None and len(rows.wanted):
-            found[category.code] = summarize_classes(
+            figures_of[category.code] = summarize_classes(
                 rows, codes, counts, None if rival is None else class_shares(rival, codes)
             )
-    return found
+    return figures_of
 
 
 def class_shares(results: Results, codes: Sequence[str]) -> ClassShares:
@@ -58,8 +58,8 @@ def class_shares(results: Results, codes: Sequence[str]) -> ClassShares:
             of_turn.setdefault(label.turn, {})[label.code] = label.probability
         for turn, row in sorted((verdict.probabilities or {}).items()):
             gone = any(turn in unjudged_turns(verdict, code) for code in codes)
-            if any(known := _in_order(of_turn.get(turn, {}), codes)) and not gone:
-                wanted.append(known)
+            if any(label_row := _in_order(of_turn.get(turn, {}), codes)) and not gone:
+                wanted.append(label_row)
                 given.append(_in_order(row, codes))
                 dialogue.append(numbers[source_of(example)])
     shape = (-1, len(codes))
@@ -85,31 +85,31 @@ def summarize_classes(
     """`accuracy` of the most probable code, mean `divergence` (Jensen-Shannon, bits, 0 to 1), and the `f1`
     of each code as the most probable, each with its 95 % interval."""
     mine = class_figures(rows, codes, counts)
-    found: dict[str, Any] = {"turns": len(rows.wanted)}
+    figures_of: dict[str, Any] = {"turns": len(rows.wanted)}
     for name, values in mine.items():
-        found |= with_interval(name, values)
+        figures_of |= with_interval(name, values)
     if rival is not None:
         for name, values in class_figures(rival, codes, counts).items():
-            found[f"{name}_difference"] = value_and_interval(values - mine[name])
-    return found
+            figures_of[f"{name}_difference"] = value_and_interval(values - mine[name])
+    return figures_of
 
 
 def class_figures(rows: ClassShares, codes: Sequence[str], counts: Counts) -> dict[str, Floats]:
     """Every figure in every round, of shape (1 + rounds,). Where labels favour several codes alike, each of
     them is right, and is the truth where it was said."""
-    said = rows.given.argmax(axis=1)
+    predicted = rows.given.argmax(axis=1)
     best = rows.wanted >= rows.wanted.max(axis=1, keepdims=True) - 1e-9
-    right = best[np.arange(len(said)), said]
-    truth = np.where(right, said, best.argmax(axis=1))
-    n = grouped_sum(counts, np.ones(len(said)), rows.dialogue)
-    found: dict[str, Floats] = {
+    right = best[np.arange(len(predicted)), predicted]
+    truth = np.where(right, predicted, best.argmax(axis=1))
+    n = grouped_sum(counts, np.ones(len(predicted)), rows.dialogue)
+    figures_of: dict[str, Floats] = {
         "accuracy": ratio(grouped_sum(counts, right, rows.dialogue), n),
         "divergence": ratio(grouped_sum(counts, divergence(rows.wanted, rows.given), rows.dialogue), n),
     }
-    for place, code in enumerate(codes):
+    for column, code in enumerate(codes):
         hits, at, of = (
             grouped_sum(counts, chosen, rows.dialogue)
-            for chosen in ((said == place) & right, said == place, truth == place)
+            for chosen in ((predicted == column) & right, predicted == column, truth == column)
         )
-        found[f"f1_{code}"] = ratio(2 * hits, at + of)
-    return found
+        figures_of[f"f1_{code}"] = ratio(2 * hits, at + of)
+    return figures_of

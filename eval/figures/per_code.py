@@ -60,16 +60,16 @@ class EvaluationFigures:
 
 def nan_mean(values: Floats) -> Floats:
     """Mean over the first axis of what is a number; NaN where nothing is."""
-    known = ~np.isnan(values)
-    return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
+    entries = ~np.isnan(values)
+    return ratio(np.where(entries, values, 0.0).sum(axis=0), entries.sum(axis=0).astype(float))
 
 
 def compute_figures(detector: Detector, results: Results, counts: Counts) -> EvaluationFigures:
     """The figures of `results`, all scored, under the draws of `counts` over `number_sources` them."""
-    known = detector.taxonomy.codes
-    named = {label.code for example, _ in results for label in example.labels}
-    codes = [code for code in known if code in named or code in detector.codes]
-    scope = {code: known[code].scope == "dialogue" for code in codes}
+    entries = detector.taxonomy.codes
+    labelled_codes = {label.code for example, _ in results for label in example.labels}
+    codes = [code for code in entries if code in labelled_codes or code in detector.codes]
+    scope = {code: entries[code].scope == "dialogue" for code in codes}
     rows = {code: code_results(results, code, whole_dialogue=scope[code]) for code in codes}
     pairs = {code: twin_pairs(results, code, whole_dialogue=scope[code]) for code in codes}
     return EvaluationFigures(
@@ -90,11 +90,11 @@ def code_figures(rows: CodeResults, pairs: TwinPairs, counts: Counts) -> dict[st
     errors = grouped_sum(counts, rows.truth, rows.dialogue)
     flagged = grouped_sum(counts, rows.flagged, rows.dialogue)
     hits = grouped_sum(counts, rows.flagged & rows.truth, rows.dialogue)
-    found = ranking_figures(rows.truth, rows.probabilities, rows.dialogue, counts)
+    ranked = ranking_figures(rows.truth, rows.probabilities, rows.dialogue, counts)
     spans = grouped_sum(counts, rows.overlap, rows.overlap_dialogue)
     wins = (pairs.errors > pairs.twins) + 0.5 * (pairs.errors == pairs.twins)
     return {
-        **found,
+        **ranked,
         "calibration_error": calibration_errors(rows.truth, rows.probabilities, rows.dialogue, counts),
         "precision": ratio(hits, flagged),
         "recall": ratio(hits, errors),
@@ -124,12 +124,12 @@ def turn_figures(results: Results, counts: Counts, whole_dialogue: frozenset[str
     turns = np.array([count_judged_turns(verdict) for _, verdict in results], float)
     flagged = np.array([len({f.turn for f in verdict.findings}) for _, verdict in results], float)
     wrong = np.zeros(len(results))
-    for place, (example, verdict) in enumerate(results):
+    for index, (example, verdict) in enumerate(results):
         true = {
             (None if label.code in whole_dialogue else label.turn, label.code) for label in example.errors
         }
-        found = [(None if f.code in whole_dialogue else f.turn, f.code) for f in verdict.findings]
-        wrong[place] = sum(finding not in true for finding in found)
+        ranked = [(None if f.code in whole_dialogue else f.turn, f.code) for f in verdict.findings]
+        wrong[index] = sum(finding not in true for finding in ranked)
     judged_turns = grouped_sum(counts, turns, groups)
     return {
         "flagged_per_100_turns": ratio(100 * grouped_sum(counts, flagged, groups), judged_turns),

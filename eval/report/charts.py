@@ -43,20 +43,20 @@ def _frame(title: str, across: str, up: str, content: str) -> str:
 
 def precision_recall(code: str, mine: dict[str, Any], others: Sequence[dict[str, Any] | None]) -> str:
     """The curve with a dot at the threshold; the others' curves, `None` where one has none, behind it."""
-    drawn = [
-        f'<path class="line other{place % 4}" d="{_steps(other["precision_recall"])}"/>'
-        for place, other in enumerate(others)
+    elements = [
+        f'<path class="line other{index % 4}" d="{_steps(other["precision_recall"])}"/>'
+        for index, other in enumerate(others)
         if other is not None and other["precision_recall"]
     ]
     if mine["precision_recall"]:
-        drawn.append(f'<path class="line mine" d="{_steps(mine["precision_recall"])}"/>')
+        elements.append(f'<path class="line mine" d="{_steps(mine["precision_recall"])}"/>')
     if mine["at_threshold"]:
         recall, precision = mine["at_threshold"]
-        drawn.append(
+        elements.append(
             f'<circle class="dot" cx="{_x(recall)}" cy="{_y(precision)}" r="4.5">'
             f"<title>at the threshold: recall {recall:.2f}, precision {precision:.2f}</title></circle>"
         )
-    return _frame(f"{code}: precision over recall", "recall", "precision", "".join(drawn))
+    return _frame(f"{code}: precision over recall", "recall", "precision", "".join(elements))
 
 
 def _steps(points: Sequence[Sequence[float]]) -> str:
@@ -71,17 +71,17 @@ def reliability(code: str, mine: dict[str, Any]) -> str:
     """Frequency over probability; a dot's area grows with the rows in its bin."""
     bins = mine["reliability"]
     most = max((n for _, _, n in bins), default=1)
-    drawn = [f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>']
+    elements = [f'<line class="ideal" x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}"/>']
     if len(bins) > 1:
         path = "L".join(f"{_x(p)} {_y(f)}" for p, f, _ in bins)
-        drawn.append(f'<path class="line mine thin" d="M{path}"/>')
+        elements.append(f'<path class="line mine thin" d="M{path}"/>')
     for p, frequency, n in bins:
         radius = round(2.5 + 5.5 * (n / most) ** 0.25, 1)
-        drawn.append(
+        elements.append(
             f'<circle class="bin" cx="{_x(p)}" cy="{_y(frequency)}" r="{radius}">'
             f"<title>said {p:.2f}, was {frequency:.2f}, {int(n)} rows</title></circle>"
         )
-    return _frame(f"{code}: reliability", "probability said", "share that were errors", "".join(drawn))
+    return _frame(f"{code}: reliability", "probability said", "share that were errors", "".join(elements))
 
 
 def bars(title: str, rows: Sequence[tuple[str, float, float | None, float | None]]) -> str:
@@ -94,24 +94,24 @@ def bars(title: str, rows: Sequence[tuple[str, float, float | None, float | None
     def across(value: float) -> float:
         return round(label + BAR_WIDTH * (value + most) / (2 * most), 1)
 
-    drawn = [f'<line class="zero" x1="{across(0)}" y1="0" x2="{across(0)}" y2="{height - 20}"/>']
-    for place, (name, value, low, high) in enumerate(rows):
-        y = BAR_ROW * place + BAR_ROW / 2
+    elements = [f'<line class="zero" x1="{across(0)}" y1="0" x2="{across(0)}" y2="{height - 20}"/>']
+    for index, (name, value, low, high) in enumerate(rows):
+        y = BAR_ROW * index + BAR_ROW / 2
         low, high = value if low is None else low, value if high is None else high
         kind = "better" if low > 0 else "worse" if high < 0 else "even"
-        drawn.append(
+        elements.append(
             f'<text class="name" x="{label - 10}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
             f'<line class="interval {kind}" x1="{across(low)}" y1="{y}" x2="{across(high)}" y2="{y}"/>'
             f'<circle class="{kind}" cx="{across(value)}" cy="{y}" r="5"/>'
             f'<text class="value" x="{label + BAR_WIDTH + 12}" y="{y + 4}">'
             f"{value:+.3f} ({low:+.2f} to {high:+.2f})</text>"
         )
-    drawn += [
+    elements += [
         f'<text class="tick" x="{across(end)}" y="{height - 4}" text-anchor="middle">{end:+.2f}</text>'
         for end in (-most / 1.08, 0, most / 1.08)
     ]
     return (
         f'<svg class="bars" viewBox="0 0 {label + BAR_WIDTH + BAR_VALUE} {height}" role="img" '
         f'aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>{''.join(drawn)}</svg>"
+        f"<title>{escape(title)}</title>{''.join(elements)}</svg>"
     )

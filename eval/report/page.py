@@ -22,34 +22,34 @@ AROUND = 280
 """Characters shown before and after the evidence, and of an earlier turn's end."""
 
 
-def cases(places: Sequence[Mapping[str, Any]], told: Sequence[Excerpt] | None) -> str:
-    """Both lists; without `told` only where each mistake stands."""
+def cases(mistakes: Sequence[Mapping[str, Any]], excerpts: Sequence[Excerpt] | None) -> str:
+    """Both lists; without `excerpts` only where each mistake stands."""
     parts = []
     for kind, heading in HEADINGS.items():
-        numbers = [number for number, place in enumerate(places) if place["kind"] == kind]
+        numbers = [number for number, mistake in enumerate(mistakes) if mistake["kind"] == kind]
         if numbers:
-            shown = "".join(_case(places[n], None if told is None else told[n]) for n in numbers)
+            shown = "".join(_case(mistakes[n], None if excerpts is None else excerpts[n]) for n in numbers)
             parts.append(f"<h3>{escape(heading)}</h3>{shown}")
     return "".join(parts)
 
 
-def _case(place: Mapping[str, Any], told: Excerpt | None) -> str:
-    probability = escape(format_probability(place["probability"]))
+def _case(mistake: Mapping[str, Any], excerpts: Excerpt | None) -> str:
+    probability = escape(format_probability(mistake["probability"]))
     head = (
-        f'<p class="head"><b>{escape(place["code"])}</b> with probability {probability} '
-        f'<span class="dim">turn {place["turn"]} of {escape(place["dialogue"])}</span></p>'
+        f'<p class="head"><b>{escape(mistake["code"])}</b> with probability {probability} '
+        f'<span class="dim">turn {mistake["turn"]} of {escape(mistake["dialogue"])}</span></p>'
     )
-    return f'<article class="case">{head}{"" if told is None else turns(told)}</article>'
+    return f'<article class="case">{head}{"" if excerpts is None else turns(excerpts)}</article>'
 
 
-def turns(told: Excerpt) -> str:
+def turns(excerpts: Excerpt) -> str:
     """The turns with the evidence marked, long ones cut."""
-    *before, (role, text) = told.turns
+    *before, (role, text) = excerpts.turns
     lines = "".join(
         f'<p class="dim"><span class="who">{escape(who)}</span>{escape(_end(words))}</p>'
         for who, words in before
     )
-    start, end = told.start, max(told.start, told.end)
+    start, end = excerpts.start, max(excerpts.start, excerpts.end)
     quote = text[start:end] if end - start <= 2 * AROUND else _start(text[start : start + AROUND] + " ")
     marked = f"<mark>{escape(quote)}</mark>" if quote else ""
     return (
@@ -91,13 +91,13 @@ SUMMARY = (
 )
 
 
-def page(report: Mapping[str, Any], told: Mapping[str, Sequence[Excerpt]] | None) -> str:
-    """The page of a report of `dialint.eval.run`; `told` holds the worst mistakes of each set in words, or
-    None to leave dialogue text out."""
+def page(report: Mapping[str, Any], excerpts: Mapping[str, Sequence[Excerpt]] | None) -> str:
+    """The page of a report of `dialint.eval.run`; `excerpts` holds the worst mistakes of each set in words,
+    or None to leave dialogue text out."""
     links = "".join(f'<a href="#{_anchor(name)}">{escape(name)}</a>' for name in report["sets"])
     sets = "".join(
         f'<section id="{_anchor(name)}"><h2>{escape(name)}</h2>'
-        f"{''.join(_sections(content, None if told is None else told[name]))}</section>"
+        f"{''.join(_sections(content, None if excerpts is None else excerpts[name]))}</section>"
         for name, content in report["sets"].items()
     )
     header = (
@@ -130,7 +130,7 @@ def _anchor(name: str) -> str:
     return "set-" + "".join(char if char.isalnum() else "-" for char in name)
 
 
-def _sections(content: Mapping[str, Any], told: Sequence[Excerpt] | None) -> Iterator[str]:
+def _sections(content: Mapping[str, Any], excerpts: Sequence[Excerpt] | None) -> Iterator[str]:
     yield _summary(content)
     yield _codes(content)
     if content["against"]:
@@ -138,7 +138,7 @@ def _sections(content: Mapping[str, Any], told: Sequence[Excerpt] | None) -> Ite
     yield _curves(content)
     yield _slices(content)
     if content["worst"]:
-        yield cases(content["worst"], told)
+        yield cases(content["worst"], excerpts)
 
 
 def _summary(content: Mapping[str, Any]) -> str:
@@ -229,7 +229,7 @@ def _curves(content: Mapping[str, Any]) -> str:
     if not figures:
         return ""
     entries = [("mine", "this detector, the ring is its threshold")]
-    entries += [(f"other{place % 4}", _short(name)) for place, name in enumerate(others)]
+    entries += [(f"other{mistake % 4}", _short(name)) for mistake, name in enumerate(others)]
     legend = "".join(
         f'<li><svg viewBox="0 0 34 8" aria-hidden="true"><path class="line {kind}" d="M0 4H34"/></svg>'
         f"{escape(name)}</li>"

@@ -27,7 +27,7 @@ def figures(name: str, content: dict[str, Any]) -> Table:
     interval = "" if low is None else f" ({low:.3f}-{high:.3f})"
     n_covered = sum(row["covered"] and row["n_errors"] > 0 for row in content["codes"].values())
     n_all = sum(row["n_errors"] > 0 for row in content["codes"].values())
-    shown = Table(
+    table = Table(
         box=None,
         padding=(0, 2, 0, 0),
         title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
@@ -40,10 +40,10 @@ def figures(name: str, content: dict[str, Any]) -> Table:
         f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns",
     )
     for column in ("code", "errors", "AP", "95 %", *(heading for heading, _ in COLUMNS), "pair AUC"):
-        shown.add_column(column, justify="left" if column == "code" else "right", no_wrap=True)
+        table.add_column(column, justify="left" if column == "code" else "right", no_wrap=True)
     for code, row in content["codes"].items():
         low, high = row["average_precision_95"]
-        shown.add_row(
+        table.add_row(
             code if row["covered"] else f"{code} *",
             str(row["n_errors"]),
             shown_number(row["average_precision"]),
@@ -51,15 +51,15 @@ def figures(name: str, content: dict[str, Any]) -> Table:
             *(shown_number(row[key]) for _, key in COLUMNS),
             f"{shown_number(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else "",
         )
-    shown.caption = "* not covered   FA, R@1FA: false alarms per 100 clean rows   R50: where half are found"
-    return shown
+    table.caption = "* not covered   FA, R@1FA: false alarms per 100 clean rows   R50: where half are found"
+    return table
 
 
 def exclusives(name: str, content: dict[str, Any]) -> Table:
     """A row for each category whose codes exclude one another, and for each other detector's."""
     from rich.table import Table
 
-    shown = Table(box=None, padding=(0, 2, 0, 0), title=f"{name}: codes that exclude one another")
+    table = Table(box=None, padding=(0, 2, 0, 0), title=f"{name}: codes that exclude one another")
     columns = (
         "category",
         "turns",
@@ -71,10 +71,10 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
         "divergence",
     )
     for column in (*columns, "F1"):
-        shown.add_column(column, justify="left" if column in ("category", "F1") else "right")
+        table.add_column(column, justify="left" if column in ("category", "F1") else "right")
     rows = list(content["exclusive"].items())
-    for other, told in content["against"].items():
-        rows += [(f"{category} of {other}", row) for category, row in told["exclusive"].items()]
+    for other, other_content in content["against"].items():
+        rows += [(f"{category} of {other}", row) for category, row in other_content["exclusive"].items()]
     for category, row in rows:
         cells = []
         for key in ("accuracy", "divergence"):
@@ -84,9 +84,9 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
         for key in ("accuracy", "divergence"):
             value, low, high = row.get(f"{key}_difference", (None, None, None))
             cells.append(f"{signed(value)} ({signed(low)} to {signed(high)})" if value is not None else "")
-        shown.add_row(category, str(row["turns"]), *cells, each)
-    shown.caption = "divergence: Jensen-Shannon, bits   F1: of each code as the most probable one"
-    return shown
+        table.add_row(category, str(row["turns"]), *cells, each)
+    table.caption = "divergence: Jensen-Shannon, bits   F1: of each code as the most probable one"
+    return table
 
 
 def coded(row: dict[str, Any]) -> list[str]:
@@ -98,7 +98,7 @@ def against(name: str, content: dict[str, Any]) -> Table:
     """A row for each detector it was compared with."""
     from rich.table import Table
 
-    shown = Table(
+    table = Table(
         box=None, padding=(0, 2, 0, 0), title=f"{name}: less the others, with the paired 95 % interval"
     )
     for column in (
@@ -111,21 +111,21 @@ def against(name: str, content: dict[str, Any]) -> Table:
         "its F1",
         "wrong per 100",
     ):
-        shown.add_column(column, justify="left" if column == "against" else "right")
+        table.add_column(column, justify="left" if column == "against" else "right")
     for other, row in content["against"].items():
         cells = []
         for scope in ("macro", "macro_covered"):
             apart = row["difference"][scope]["average_precision"]
             cells += [signed(apart["difference"]), f"{signed(apart['low'])} to {signed(apart['high'])}"]
         theirs = row["figures"]
-        shown.add_row(
+        table.add_row(
             other,
             shown_number(theirs["macro_average_precision"]),
             *cells,
             shown_number(theirs["macro_f1"]),
             f"{theirs['wrong_findings_per_100_turns']:.2f}",
         )
-    return shown
+    return table
 
 
 def shown_number(value: float | None) -> str:

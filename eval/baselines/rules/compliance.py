@@ -34,13 +34,13 @@ _CONFIRM = re.compile(
 def step_skipped(view: View) -> Iterator[Hit]:
     """A sensitive act without any question of identity before it; a booking nobody was asked about."""
     asked_identity = asked_anything = False
-    for place, turn in view.agent():
+    for position, turn in view.agent():
         for match in _SENSITIVE.finditer(turn.low):
             if not asked_identity:
                 yield Hit("P1", turn.index, match.start(), match.end(), 0.5, "done without asking who it is")
         done = _BOOKED.search(turn.low)
         if done and not asked_anything:
-            sure = 0.3 if place > 1 else 0.4
+            sure = 0.3 if position > 1 else 0.4
             yield Hit("P1", turn.index, done.start(), done.end(), sure, "done without asking for a detail")
         elif done and not any(_CONFIRM.search(old.low) for _, old in view.agent() if old.index < turn.index):
             yield Hit("P1", turn.index, done.start(), done.end(), 0.12, "done without asking for consent")
@@ -51,9 +51,9 @@ def step_skipped(view: View) -> Iterator[Hit]:
 def out_of_order(view: View) -> Iterator[Hit]:
     """Details or identity asked for after the act that needs them."""
     acted = False
-    for place, turn in view.agent():
+    for position, turn in view.agent():
         if acted and turn.asks and (_IDENTITY.search(turn.low) or _DETAIL.search(turn.low)):
-            before = view.customer_before(place)
+            before = view.customer_before(position)
             anew = before is not None and re.search(
                 r"\b(?:also|another|now|next|need|want|like)\b", before.low
             )
@@ -116,7 +116,7 @@ def asks_secret(view: View) -> Iterator[Hit]:
 
 def _confidence(low: str, match: re.Match[str]) -> float:
     first = max(low.rfind(sign, 0, match.start() + 1) for sign in ".!?") + 1
-    ends = [place for sign in ".!?" if (place := low.find(sign, match.end())) >= 0]
+    ends = [position for sign in ".!?" if (position := low.find(sign, match.end())) >= 0]
     sentence = low[first : min(ends, default=len(low))]
     sure = 0.85 if _STRONG.search(match.group()) else 0.55
     if _GUARD.search(sentence):

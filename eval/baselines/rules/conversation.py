@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     (r"\breference\b|\bconfirmation number\b|\border number\b|\btracking\b", r"\d|[A-Z0-9]{6,}"),
     (r"\bwhy\b", r"because|due|since|reason|as |caused|result"),
 )  # fmt: skip
-_EXPECTED = [(re.compile(asked), re.compile(given, re.IGNORECASE)) for asked, given in _KINDS]
+_EXPECTED = [(re.compile(asked), re.compile(answer, re.IGNORECASE)) for asked, answer in _KINDS]
 _YES_NO = re.compile(
     r"^(?:so |and |but |ok |okay |oh |well |also )?(?:is|are|was|do|does|did|can|could|will|would|has|have|may|am)\b"
 )
@@ -52,8 +52,8 @@ _OPEN = re.compile(
 
 def ignored(view: View) -> Iterator[Hit]:
     """A question of the customer's last turn whose kind of answer, words and usual replies all miss."""
-    for place, turn in view.agent():
-        asked = view.turns[place - 1] if place else None
+    for position, turn in view.agent():
+        asked = view.turns[position - 1] if position else None
         if asked is None or asked.side != "customer" or not (asked.asks or _QUESTION.search(asked.low)):
             continue
         sure = _unanswered(asked, turn)
@@ -63,8 +63,8 @@ def ignored(view: View) -> Iterator[Hit]:
 
 def _unanswered(asked: Spoken, reply: Spoken) -> float:
     question = asked.low
-    wanted = [given for pattern, given in _EXPECTED if pattern.search(question)]
-    missed = sum(not given.search(reply.text) for given in wanted)
+    wanted = [answer for pattern, answer in _EXPECTED if pattern.search(question)]
+    missed = sum(not answer.search(reply.text) for answer in wanted)
     shared = len(asked.content & reply.content)
     sure = 0.05
     if wanted and missed == len(wanted):
@@ -88,12 +88,12 @@ def _unanswered(asked: Spoken, reply: Spoken) -> float:
 
 def closed_early(view: View) -> Iterator[Hit]:
     """The last agent turn says goodbye, or is followed by silence, while the customer's last turn asks."""
-    agents = [place for place, _ in view.agent()]
+    agents = [position for position, _ in view.agent()]
     if not agents:
         return
-    place = agents[-1]
-    turn, asked = view.turns[place], view.customer_before(place)
-    after = [later for later in view.turns[place + 1 :] if later.side == "customer"]
+    position = agents[-1]
+    turn, asked = view.turns[position], view.customer_before(position)
+    after = [later for later in view.turns[position + 1 :] if later.side == "customer"]
     if after and _OPEN.search(after[-1].low) and not _THANKED.search(after[-1].low):
         yield whole("R1", turn, 0.45, "the dialogue ends with the customer asking")
     if asked is None or not _OPEN.search(asked.low):
@@ -128,7 +128,7 @@ _SLOTS: tuple[tuple[str, str, str], ...] = (
     ("size", r"\bwhat size\b|\bwhich size\b|\bsmall, medium\b|\bwhat size would\b", r"\b(?:small|medium|large|tall|grande|venti|regular)\b"),
     ("milk", r"\b(?:what|which) (?:kind|type|sort)?(?: of)? ?milk\b", r"\b(?:whole|skim|soy|almond|oat|2%|non-?fat|coconut) ?(?:milk)?\b"),
 )  # fmt: skip
-_QUESTION = [(name, re.compile(ask), re.compile(given, re.IGNORECASE)) for name, ask, given in _SLOTS]
+_SLOT_PATTERNS = [(name, re.compile(ask), re.compile(answer, re.IGNORECASE)) for name, ask, answer in _SLOTS]
 _READ_BACK = re.compile(
     r"\b(?:is (?:that|this|it) (?:correct|right|ok|okay)|correct\?|right\?|to confirm|confirm(?:ing)? (?:that|your)|so (?:your|that's|it's|you)|you (?:said|mentioned|gave)"
     r"|again for security|for security|verify|repeat|double[- ]check|just to be|spell|didn't (?:catch|get)|another|different|new|other|else|return|instead|second)\b"
@@ -141,11 +141,11 @@ _UNKNOWN = re.compile(
 def asks_again(view: View) -> Iterator[Hit]:
     """Asks for a kind of thing that was asked and answered before, or that the customer gave unasked."""
     answered: dict[str, int] = {}
-    for place, turn in enumerate(view.turns):
+    for position, turn in enumerate(view.turns):
         if turn.side == "customer":
-            _note(view, place, turn, answered)
+            _note(view, position, turn, answered)
             continue
-        for name, ask, _ in _QUESTION:
+        for name, ask, _ in _SLOT_PATTERNS:
             for match in ask.finditer(turn.low):
                 if not _is_question(turn, match) or name not in answered:
                     continue
@@ -155,15 +155,15 @@ def asks_again(view: View) -> Iterator[Hit]:
                 yield Hit("U2", turn.index, match.start(), match.end(), sure, f"the {name} was given before")
 
 
-def _note(view: View, place: int, turn: Spoken, answered: dict[str, int]) -> None:
+def _note(view: View, position: int, turn: Spoken, answered: dict[str, int]) -> None:
     """What this turn of the customer gives: 2 where it was asked for, 1 where its form says so."""
-    before = view.turns[place - 1] if place else None
-    for name, ask, given in _QUESTION:
+    before = view.turns[position - 1] if position else None
+    for name, ask, answer in _SLOT_PATTERNS:
         if before is not None and before.side == "agent":
             match = ask.search(before.low)
             if match and _is_question(before, match) and not turn.asks and not _UNKNOWN.search(turn.low):
                 answered[name] = 2
-        if name not in answered and given.search(turn.text):
+        if name not in answered and answer.search(turn.text):
             answered[name] = 1
 
 
@@ -206,16 +206,16 @@ _SURE = {"phone": 0.6, "postcode": 0.6, "reference": 0.35, "price": 0.45, "arriv
 def contradicts(view: View) -> Iterator[Hit]:
     """A value of a kind the agent stated before, other than that, with no change asked for in between."""
     stated: dict[str, tuple[int, str]] = {}
-    for place, turn in view.agent():
+    for position, turn in view.agent():
         for name, pattern in _FIGURES:
             for match in pattern.finditer(turn.low):
                 value = re.sub(r"[^\w.:-]", "", match.group(1))
                 old = stated.get(name)
-                if old is not None and old[1] != value and old[0] < place:
-                    sure = _SURE.get(name, 0.3) * _unasked(view, old[0], place, value, turn)
+                if old is not None and old[1] != value and old[0] < position:
+                    sure = _SURE.get(name, 0.3) * _unasked(view, old[0], position, value, turn)
                     start, end = match.span(1)
                     yield Hit("U3", turn.index, start, end, sure, f"another {name} than before")
-                stated[name] = (place, value)
+                stated[name] = (position, value)
 
 
 def _unasked(view: View, first: int, last: int, value: str, turn: Spoken) -> float:
@@ -260,27 +260,27 @@ _TRADE = {name: re.compile(rf"\b(?:{words})\b") for name, words in _TRADES.items
 
 def jumps(view: View) -> Iterator[Hit]:
     """Words of a trade nobody has spoken of, and next to no word in common with what was said."""
-    said: set[str] = set()
+    trades_so_far: set[str] = set()
     content: set[str] = set()
-    for place, turn in enumerate(view.turns):
+    for position, turn in enumerate(view.turns):
         trades = {name: match for name, pattern in _TRADE.items() if (match := pattern.search(turn.low))}
-        if turn.side == "agent" and place > 1:
+        if turn.side == "agent" and position > 1:
             later = {
                 name
-                for other in view.turns[place + 1 : place + 2]
+                for other in view.turns[position + 1 : position + 2]
                 for name, pattern in _TRADE.items()
                 if pattern.search(other.low)
             }
-            strange = trades.keys() - said
-            if strange and said:
+            strange = trades.keys() - trades_so_far
+            if strange and trades_so_far:
                 shared = len(turn.content & content) / max(1, len(turn.content))
                 sure = 0.3 + 0.12 * min(2, len(strange)) + (0.2 if shared < 0.15 else 0.0)
-                sure += 0.1 if not trades.keys() & said else 0.0
+                sure += 0.1 if not trades.keys() & trades_so_far else 0.0
                 sure -= 0.25 if strange & later else 0.0
                 start = min(trades[name].start() for name in strange)
                 end = max(trades[name].end() for name in strange)
                 yield Hit("U5", turn.index, start, end, max(0.05, sure), "words of another trade")
             elif len(turn.content) >= 6 and not turn.content & content:
                 yield whole("U5", turn, 0.25, "no word in common with what was said")
-        said |= trades.keys()
+        trades_so_far |= trades.keys()
         content |= turn.content

@@ -85,11 +85,11 @@ _COMPILED = [(re.compile(pattern), confidence, why) for pattern, confidence, why
 
 def grammar(view: View) -> Iterator[Hit]:
     """Every pattern that an agent turn holds; words quoted from the customer are let pass."""
-    said = " ".join(turn.low for turn in view.turns if turn.side == "customer")
+    customer_text = " ".join(turn.low for turn in view.turns if turn.side == "customer")
     for _, turn in view.agent():
         for pattern, confidence, why in _COMPILED:
             for match in pattern.finditer(turn.low):
-                if match.group() not in said:
+                if match.group() not in customer_text:
                     yield Hit("L2", turn.index, match.start(), match.end(), confidence, why)
 
 
@@ -244,7 +244,7 @@ def _doubt(word: str, view: View, names: set[str]) -> float:
         or len(low) < MIN_LETTERS
         or word[0].isupper()
         or low in names
-        or _known(low)
+        or _is_word(low)
         or not vocabulary()
     ):
         return 0.0
@@ -252,18 +252,18 @@ def _doubt(word: str, view: View, names: set[str]) -> float:
 
 
 @cache
-def _known(word: str) -> bool:
-    known = vocabulary()
-    if word in known or word in _CHAT:
+def _is_word(word: str) -> bool:
+    ranks = vocabulary()
+    if word in ranks or word in _CHAT:
         return True
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
         if stem != word and len(stem) > 2:
             doubled = stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] else stem
-            if any(form in known or form in _CHAT for form in (stem, stem + "e", stem[:-1] + "y", doubled)):
+            if any(form in ranks or form in _CHAT for form in (stem, stem + "e", stem[:-1] + "y", doubled)):
                 return True
     return any(
-        word.startswith(start) and len(word) > len(start) + 3 and _known(word[len(start) :])
+        word.startswith(start) and len(word) > len(start) + 3 and _is_word(word[len(start) :])
         for start in _STARTS
     )
 
@@ -271,7 +271,7 @@ def _known(word: str) -> bool:
 @cache
 def _near(word: str) -> bool:
     """Whether a frequent word is one insertion, deletion, replacement or swap away."""
-    known = vocabulary()
+    ranks = vocabulary()
     splits = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     letters = "abcdefghijklmnopqrstuvwxyz"
     forms = {a + b[1:] for a, b in splits if b}
@@ -280,8 +280,8 @@ def _near(word: str) -> bool:
     forms |= {a + c + b for a, b in splits for c in letters}
     for form in forms:
         if len(form) >= MIN_LETTERS - 1:
-            if known.get(form, FREQUENT) < FREQUENT:
+            if ranks.get(form, FREQUENT) < FREQUENT:
                 return True
-            if form.endswith(("s", "d", "ing", "ly")) and _known(form):
+            if form.endswith(("s", "d", "ing", "ly")) and _is_word(form):
                 return True
     return False

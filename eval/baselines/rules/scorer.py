@@ -58,19 +58,19 @@ class RuleScorer:
         return [self._suspicions(dialogue) for dialogue in dialogues]
 
     def _suspicions(self, dialogue: Dialogue) -> TurnScores:
-        found: dict[int, dict[str, ScoredSpan]] = {
-            dialogue.turns[place].index: {code: ScoredSpan(SILENT) for code in CODES}
-            for place in judged_positions(dialogue)
+        spans: dict[int, dict[str, ScoredSpan]] = {
+            dialogue.turns[position].index: {code: ScoredSpan(SILENT) for code in CODES}
+            for position in judged_positions(dialogue)
         }
         seen = view_of(dialogue)
         for rule in RULES:
             for hit in rule(seen):
                 score = math.log(hit.confidence / (1 - hit.confidence))
-                if score > found[hit.turn][hit.code].score:
-                    found[hit.turn][hit.code] = ScoredSpan(
+                if score > spans[hit.turn][hit.code].score:
+                    spans[hit.turn][hit.code] = ScoredSpan(
                         score, hit.start, hit.end, f"Rule, no model: {hit.why}."
                     )
-        return found
+        return spans
 
     def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
         """Where the surest hit stands."""

@@ -58,12 +58,12 @@ _SYMPATHY = re.compile(
 
 def rude(view: View) -> Iterator[Hit]:
     """Patterns of rudeness, weaker beside an apology, not where the agent repeats the customer's words."""
-    said = " ".join(turn.low for turn in view.turns if turn.side == "customer")
+    customer_text = " ".join(turn.low for turn in view.turns if turn.side == "customer")
     for _, turn in view.agent():
         softened = bool(_SOFT.search(turn.low))
         for pattern, confidence, why in _RUDE:
             for match in pattern.finditer(turn.low):
-                if len(match.group()) > 3 and match.group() in said:
+                if len(match.group()) > 3 and match.group() in customer_text:
                     continue
                 sure = confidence / 2 if softened else confidence
                 yield Hit("T1", turn.index, match.start(), match.end(), sure, why)
@@ -73,10 +73,10 @@ def rude(view: View) -> Iterator[Hit]:
 
 def no_empathy(view: View) -> Iterator[Hit]:
     """Distress in the customer's latest turns, a reply without a word of sympathy, and none before it."""
-    for place, turn in view.agent():
+    for position, turn in view.agent():
         if _SYMPATHY.search(turn.low):
             continue
-        latest = view.turns[max(0, place - 1) : place]
+        latest = view.turns[max(0, position - 1) : position]
         stated = [
             confidence
             for customer in latest
@@ -114,24 +114,26 @@ MIN_WORDS = 5
 
 def unfilled(view: View) -> Iterator[Hit]:
     """A slot of a template; not what a redacted log holds, nor what the customer wrote himself."""
-    said = " ".join(turn.text for turn in view.turns if turn.side == "customer")
+    customer_text = " ".join(turn.text for turn in view.turns if turn.side == "customer")
     for _, turn in view.agent():
         for pattern, confidence in _PLACEHOLDERS:
             for match in pattern.finditer(turn.text):
-                if not _REDACTED.fullmatch(match.group()) and match.group() not in said:
+                if not _REDACTED.fullmatch(match.group()) and match.group() not in customer_text:
                     yield Hit("M2", turn.index, match.start(), match.end(), confidence, "an unfilled slot")
 
 
 def same_again(view: View) -> Iterator[Hit]:
     """The same words, or nearly, as an earlier agent turn, with a customer's turn in between."""
     earlier: list[tuple[int, Spoken]] = []
-    for place, turn in view.agent():
-        best = max((_alike(turn, old) for at, old in earlier if _spoke_between(view, at, place)), default=0.0)
+    for position, turn in view.agent():
+        best = max(
+            (_alike(turn, old) for at, old in earlier if _spoke_between(view, at, position)), default=0.0
+        )
         if len(turn.words) >= MIN_WORDS and best >= 0.6:
             sure = 0.9 if best > 0.97 else 0.7 if best > 0.85 else 0.45 if best > 0.72 else 0.2
             sure = sure / 3 if _ROUTINE.search(turn.low) else sure
             yield whole("M3", turn, sure, "nearly the words of an earlier turn")
-        earlier.append((place, turn))
+        earlier.append((position, turn))
 
 
 def _spoke_between(view: View, first: int, last: int) -> bool:

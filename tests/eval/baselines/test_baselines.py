@@ -177,7 +177,9 @@ def test_a_baseline_that_could_find_nothing_is_not_made(tmp_path: Path) -> None:
         baseline("rules", config=BaselineConfig(examples=tmp_path, out=tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["calibration.jsonl"]
     with pytest.raises(WorldError, match="E_WRITE"):
-        baseline("rules", config=BaselineConfig(tmp_path, tmp_path / "calibration.jsonl" / "out"))
+        baseline(
+            "rules", config=BaselineConfig(examples=tmp_path, out=tmp_path / "calibration.jsonl" / "out")
+        )
     for options in ({"confidence": 1.0}, {"per_100": -1.0}, {"seed": -1}):
         with pytest.raises(ConfigError, match="E_OPTION"):
-            BaselineConfig(tmp_path, tmp_path / "out", **options)
+            BaselineConfig(examples=tmp_path, out=tmp_path / "out", **options)
