@@ -14,9 +14,7 @@ from typing import Any
 
 from dialint.detector.artifacts import atomic_file
 from dialint.detector.errors import InputRefused
-from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
-from dialint.detector.ingest.sources import open_logs
+from dialint.detector.ingest.readers.tables import read_table
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.store.records import Gold
 
@@ -30,14 +28,7 @@ def read_gold_file(path: Path, taxonomy: Taxonomy) -> list[Gold]:
     Raises:
         InputRefused: no such file, not a table, or a bad row, with its line.
     """
-    gold: list[Gold] = []
-    (source,) = open_logs([str(path)])
-    for line, _, row in read_rows(source, detect_table_format(source)):
-        where = f"{path}, line {line}"
-        if isinstance(row, BadRecord):
-            raise InputRefused(row.code, f"{where}: {row.found}; expected {row.expected}")
-        gold.append(_parse_row(row, where, taxonomy))
-    return gold
+    return [_parse_row(row, f"{path}, line {line}", taxonomy) for line, row in read_table(path)]
 
 
 def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy) -> Gold:
