@@ -105,68 +105,68 @@ def available_cores() -> int:
 
 
 @dataclass(frozen=True)
+class _TurnCoverage:
+    """Which codes a release may judge on a turn: by the model, by an exact check, and the language that
+    decides about each."""
+
+    scanned: frozenset[str]
+    checked: frozenset[str]
+    language: Mapping[str, str]
+    is_judged: bool
+    """Whether the model may judge any code; if the release has no model for any, a check."""
+
+
 class _Coverage:
-    """The language of a dialogue and of its turns, and what the release may judge of them."""
+    """What a release may judge, by language; computed once for each combination of languages."""
 
-    info: ReleaseInfo
-    context_free: frozenset[str]
-    dialogue: str
-    turns: Mapping[int, str]
-    heard: Mapping[int, str]
+    def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy) -> None:
+        self._info = info
+        self._context_free = {code for code, known in taxonomy.codes.items() if known.context_free}
+        self._by_languages: dict[tuple[str, str, str], _TurnCoverage] = {}
 
-    @classmethod
-    def of(
-        cls, dialogue: Dialogue, info: ReleaseInfo, taxonomy: Taxonomy, forced: tuple[str, ...]
-    ) -> _Coverage:
-        """What `info` covers of a dialogue; `heard` is the language of the customer's turn before each."""
-        whole, turns = detect_languages(dialogue, forced)
-        heard: dict[int, str] = {}
+    def turns(self, dialogue: Dialogue, forced: tuple[str, ...]) -> dict[int, _TurnCoverage]:
+        """The coverage of each turn of a dialogue, by its index."""
+        whole, languages = detect_languages(dialogue, forced)
+        found: dict[int, _TurnCoverage] = {}
         last: str | None = None
         for turn in dialogue.turns:
-            heard[turn.index] = last or turns[turn.index]
-            last = turns[turn.index] if turn.role == "customer" else last
-        free = frozenset(code for code, known in taxonomy.codes.items() if known.context_free)
-        return cls(info, free, whole, turns, heard)
+            own = languages[turn.index]
+            key = (own, last or own, whole)
+            if key not in self._by_languages:
+                self._by_languages[key] = self._turn(*key)
+            found[turn.index] = self._by_languages[key]
+            last = own if turn.role == "customer" else last
+        return found
 
-    def language(self, code: str, turn: int) -> str:
-        """The language that decides about a code on a turn: the first that is not covered of the turn's own,
-        the customer's before it if the code needs context, and the dialogue's if that is its scope."""
-        scan = self.info.codes[code].scan
-        asked = [self.turns[turn]]
-        if scan is not None and code not in self.context_free:
-            asked.append(self.heard[turn])
-        if scan is not None and code in self.info.dialogue_codes:
-            asked.append(self.dialogue)
-        return next((each for each in asked if scan is not None and not scan.covers(each)), asked[0])
+    def _turn(self, own: str, customer: str, whole: str) -> _TurnCoverage:
+        """Of a turn in the language `own`; the others are the customer's before it and the dialogue's."""
+        scanned, checked, languages = set(), set(), {}
+        for code, how in self._info.codes.items():
+            with_context = (own,) if code in self._context_free else (own, customer)
+            languages[code] = own
+            if how.scan is not None:
+                needed = (*with_context, *((whole,) if code in self._info.dialogue_codes else ()))
+                lacking = next((each for each in needed if not how.scan.covers(each)), None)
+                languages[code] = own if lacking is None else lacking
+                if lacking is None:
+                    scanned.add(code)
+            if how.check is not None and all(check_covers(how.check.name, each) for each in with_context):
+                checked.add(code)
+        has_model = any(how.scan is not None for how in self._info.codes.values())
+        return _TurnCoverage(
+            frozenset(scanned), frozenset(checked), languages, bool(scanned if has_model else checked)
+        )
 
-    def scanned(self, code: str, turn: int) -> bool:
-        """Whether the model may judge the code on the turn."""
-        scan = self.info.codes[code].scan
-        return scan is not None and scan.covers(self.language(code, turn))
-
-    def checked(self, code: str, turn: int) -> bool:
-        """Whether the code's exact check may speak of the turn."""
-        check = self.info.codes[code].check
-        asked = (self.turns[turn],) if code in self.context_free else (self.turns[turn], self.heard[turn])
-        return check is not None and all(check_covers(check.name, language) for language in asked)
-
-    def judged(self, turn: int) -> bool:
-        """Whether the model may judge any code on the turn; if the release has no model for any, a check."""
-        by_model = [code for code, how in self.info.codes.items() if how.scan is not None]
-        if by_model:
-            return any(self.scanned(code, turn) for code in by_model)
-        return any(self.checked(code, turn) for code in self.info.codes)
-
-    def gaps(self, turns: Sequence[int]) -> tuple[NotJudged, ...]:
+    def gaps(self, coverage: Mapping[int, _TurnCoverage], turns: Sequence[int]) -> tuple[NotJudged, ...]:
         """The codes that were not judged, by the language that is why, and on which of `turns`."""
         found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
         for turn in turns:
+            own = coverage[turn]
             missing: dict[str, tuple[list[str], list[str]]] = {}
-            for code, how in self.info.codes.items():
-                checked = self.checked(code, turn)
-                if self.scanned(code, turn) or (how.scan is None and checked):
+            for code, how in self._info.codes.items():
+                if code in own.scanned or (how.scan is None and code in own.checked):
                     continue
-                missing.setdefault(self.language(code, turn), ([], []))[checked].append(code)
+                missing.setdefault(own.language[code], ([], []))[code in own.checked].append(code)
             for language, (codes, check_only) in missing.items():
                 found.setdefault((language, tuple(codes), tuple(check_only)), []).append(turn)
         return tuple(
@@ -193,6 +193,7 @@ class ReleaseDetector:
         self.info = info
         self._weights = weights
         self._languages = languages
+        self._coverage = _Coverage(info, taxonomy)
         self.mark: Callable[[int | None], None] = lambda place: None
         """Called when a step begins that may take its time: with the place of the dialogue that is masked,
         read or judged, or none for a row that goes through the model."""
@@ -224,12 +225,12 @@ class ReleaseDetector:
         for place, dialogue in enumerate(dialogues):
             self.mark(place)
             masked.append(mask_dialogue(dialogue))
-            coverages.append(_Coverage.of(masked[-1][0], self.info, self.taxonomy, self._languages))
+            coverages.append(self._coverage.turns(masked[-1][0], self._languages))
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         scanned = [
             place
             for place, turns in enumerate(judged)
-            if not turns or any(coverages[place].judged(turn) for turn in turns)
+            if not turns or any(coverages[place][turn].is_judged for turn in turns)
         ]
         scans = self.scanner.stream(self._marked([(place, masked[place][0]) for place in scanned]))
         read = set(scanned)
@@ -286,7 +287,7 @@ class ReleaseDetector:
         texts: Sequence[MaskedText],
         judged: Sequence[int],
         scan: Sequence[TurnScores],
-        coverage: _Coverage,
+        coverage: Mapping[int, _TurnCoverage],
         all_probabilities: bool,
     ) -> Verdict:
         """The verdict. `judged` are the indices of the agents' turns, `scan` their scores if any."""
@@ -297,7 +298,7 @@ class ReleaseDetector:
             for code, how in self.info.codes.items()
             if how.check is not None
             for hit in CHECKS[how.check.name](dialogue)
-            if coverage.checked(code, hit.turn)
+            if code in coverage[hit.turn].checked
         }
         findings = []
         probabilities: dict[int, dict[str, float]] = {}
@@ -306,8 +307,8 @@ class ReleaseDetector:
             probabilities[index] = {}
             for code, how in self.info.codes.items():
                 hit = hits.get((index, code))
-                scores = scores_of.get(index) if coverage.scanned(code, index) else None
-                if hit is None and scores is None and (how.scan or not coverage.checked(code, index)):
+                scores = scores_of.get(index) if code in coverage[index].scanned else None
+                if hit is None and scores is None and (how.scan or code not in coverage[index].checked):
                     continue
                 probability = self._probability(scores, code, how, hit)
                 probabilities[index][code] = round_probability(probability)
@@ -321,7 +322,7 @@ class ReleaseDetector:
                         (hit.start, hit.end) if hit is not None else scores,
                     )
                     findings.append(finding if hit is None else _by_check(finding, how, hit))
-        share = sum(map(coverage.judged, judged)) / len(judged)
+        share = sum(coverage[index].is_judged for index in judged) / len(judged)
         return Verdict(
             dialogue_id=dialogue.id,
             release=self.release,
@@ -331,7 +332,7 @@ class ReleaseDetector:
             findings=tuple(findings),
             probabilities=probabilities if all_probabilities else None,
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
-            not_judged=coverage.gaps(judged),
+            not_judged=self._coverage.gaps(coverage, judged),
             agent_turns=len(judged),
         )
 
