@@ -1,5 +1,4 @@
 """Imports logs, verdicts and other tools' labels into the label store; the same files again add nothing.
-nothing.
 
 Streams: memory does not grow with the file. Each thousand records is a transaction, so a killed import is
 simply run again. Bad records of a log are rejected, up to the share that `read` allows. A label for an

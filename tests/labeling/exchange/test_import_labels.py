@@ -37,7 +37,7 @@ LOG = {"dialogue_id": "d1", "turns": [{"role": turn.role, "text": turn.text} for
 
 def context(**over: Any) -> LabelContext:
     return LabelContext(
-        TAXONOMY, {"d1": D1}, **{"asked": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over}
+        TAXONOMY, {"d1": D1}, **{"requested": ("I1", "L1"), "names": {"wrong_fact": "I1"}, **over}
     )
 
 
