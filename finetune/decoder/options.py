@@ -35,9 +35,9 @@ class PretrainConfig:
     """How dialogues are written for a base: its chat template, plain words, or the first that it has."""
     chat_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of dialogues that the small decoder reads in its chat template rather than in role marks."""
-    languages: tuple[str, ...] = ()
+    languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Languages to read; none: all."""
-    sources: tuple[str, ...] = ()
+    sources: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Sources to read; none: all."""
     raw: bool = False
     """Leave personal data in the text rather than mask them."""

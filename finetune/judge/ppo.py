@@ -17,7 +17,7 @@ import math
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -193,7 +193,7 @@ def align(
     """
     from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
     from dialint.finetune.policy.policy import Policy
-    from dialint.finetune.policy.ppo_loop import LoopConfig, Run, train_ppo
+    from dialint.finetune.policy.ppo_loop import LoopConfig, Run
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation
@@ -209,19 +209,21 @@ def align(
         options,
         running.seed,
         running.optimizer,
-        60 * running.checkpoint_minutes,
+        running.checkpoint_minutes,
         running.checkpoint_steps,
         estimate_cost(running, model.device.type),
     )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
     policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
-    state = train_ppo(Run(policy, prompts, reward, loop_config, config.out, group))
-    if state.step < options.steps and group.is_main:
-        print(
-            f"stopped at step {state.step} of {options.steps}; saved, the same command goes on",
-            file=sys.stderr,
-        )
-    if state.step < options.steps or not group.is_main:
+    run = Run(policy, prompts, reward, loop_config, config.out, group)
+    loop = run.build_loop()
+    if not loop.run() or not group.is_main:
         sys.exit(0)
     unwrap(model).set_attn_implementation(attention)
-    return asdict(state)
+    state = loop.state
+    return {
+        "step": state.step,
+        "kl_weight": run.state.kl_weight,
+        "tokens": state.tokens,
+        "last": run.state.last,
+    }

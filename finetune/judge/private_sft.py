@@ -16,11 +16,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.engines.judge_local import LocalJudge
@@ -31,11 +30,9 @@ from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import evaluate_probabilities, tokenize_questions
 from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
 from dialint.finetune.policy.policy import enable_gradient_checkpointing
-from dialint.finetune.train import checkpoint
 from dialint.finetune.train.arguments import uses_bf16
 from dialint.finetune.train.estimate import recomputes_activations
-from dialint.finetune.train.finite import save_weights, validate_finite
-from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.loop import Evaluation, GeneratorState, StepOutput, TrainingLoop
 from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates, warmup_cosine
 from dialint.finetune.train.privacy import (
     CLIP,
@@ -44,11 +41,7 @@ from dialint.finetune.train.privacy import (
     sample_owners,
     set_noisy_gradient,
 )
-from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import stop_on_signal
 from dialint.finetune.train.trainer import TrainResult
-
-WEIGHTS, STATE = "weights.safetensors", "state.pt"
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,16 @@ def train_privately(
         enable_packed_attention(model, max(len(row["input_ids"]) for owned in rows for row in owned))
     make_output_folder(config.out)
     judge = LocalJudge(model, prompt, bf16=uses_bf16(config.running))
-    figures = _Run(config, model, plan, rows, judge, job).train(dev_questions)
+    figures: dict[str, float] = {}
+
+    def evaluate() -> dict[str, float]:
+        figures.update(evaluate_probabilities(judge, dev_questions))
+        return figures
+
+    if not _build_loop(config, model, plan, rows, evaluate, job).run():
+        sys.exit(0)
+    if not figures:  # resumed after the last step
+        evaluate()
     unwrap(model).set_attn_implementation(attention)
     epsilon = compute_epsilon(plan.noise, config.private_delta, plan.rate, plan.steps)
     private = {
@@ -142,102 +144,46 @@ def compute_loss(model: Any, rows: Sequence[dict[str, Any]], bf16: bool) -> torc
     return -(logprobs * torch.tensor(weights, device=logprobs.device)).mean()
 
 
-class _Run:
-    """A private training run."""
+def _build_loop(
+    config: SftJudgeConfig,
+    model: Any,
+    plan: PrivacyPlan,
+    rows: Sequence[Sequence[dict[str, Any]]],
+    evaluate: Callable[[], dict[str, float]],
+    job: str,
+) -> TrainingLoop:
+    """The loop over all steps of a private run; the state of the noise is in its checkpoints."""
+    running = config.running
+    weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    optimizer = build_optimizer(running.optimizer, [weights.values()], model.device.type, 0.0)
+    generator = torch.Generator().manual_seed(secrets.randbits(63))
+    checkpointing = recomputes_activations(running, model)
+    if checkpointing:
+        enable_gradient_checkpointing(model)
 
-    def __init__(
-        self,
-        config: SftJudgeConfig,
-        model: Any,
-        plan: PrivacyPlan,
-        rows: Sequence[Sequence[dict[str, Any]]],
-        judge: LocalJudge,
-        job: str,
-    ) -> None:
-        self.config, self.model, self.plan, self.rows, self.judge = config, model, plan, rows, judge
-        self.job, self.step, self.saved_at = job, 0, time.monotonic()
-        self.weights = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        group = list(self.weights.values())
-        self.optimizer = build_optimizer(config.running.optimizer, [group], model.device.type, 0.0)
-        self.generator = torch.Generator().manual_seed(secrets.randbits(63))
-        self.checkpointing = recomputes_activations(config.running, model)
-        if self.checkpointing:
-            enable_gradient_checkpointing(model)
+    def train_step(step: int) -> StepOutput:
+        model.train(checkpointing)
+        sampled = [rows[owner] for owner in sample_owners(plan.owners, plan.rate, generator)]
+        losses = (partial(compute_loss, model, owned, uses_bf16(running)) for owned in sampled)
+        set_noisy_gradient(list(weights.values()), losses, plan.noise, plan.expected, generator, step + 1)
+        set_learning_rates(optimizer, [config.learning_rate], warmup_cosine(step, plan.steps))
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        n_tokens = sum(len(row["input_ids"]) for owned in sampled for row in owned)
+        return StepOutput(n_tokens, message=f"noise {plan.noise:.2f}")
 
-    def train(self, dev_questions: Sequence[LabelledQuestion]) -> dict[str, float]:
-        """Run the remaining steps; figures of the dev split after the last one."""
-        log_bytes, steps, figures = self._resume(), self.plan.steps, {}
-        with (
-            stop_on_signal() as stopped,
-            MetricsLog(self.config.out, log_bytes) as log,
-            Progress(steps, self.step) as progress,
-        ):
-            while self.step < steps and not stopped():
-                progress.advance(self._train_step(), f"noise {self.plan.noise:.2f}")
-                if self.step % self.config.learning.eval_steps == 0 or self.step == steps:
-                    figures = evaluate_probabilities(self.judge, dev_questions)
-                    log.write({"step": self.step, "of": steps, "eval": figures})
-                if self._is_checkpoint_due or (stopped() and self.step < steps):
-                    self._save_checkpoint(log.size)
-        if self.step < steps:
-            print(f"stopped at step {self.step} of {steps}; saved, the same command goes on", file=sys.stderr)
-            sys.exit(0)
-        return figures or evaluate_probabilities(self.judge, dev_questions)
-
-    def _train_step(self) -> int:
-        """One step; the number of its tokens."""
-        self.model.train(self.checkpointing)
-        owners = sample_owners(self.plan.owners, self.plan.rate, self.generator)
-        sampled = [self.rows[owner] for owner in owners]
-        losses = (self._loss(rows) for rows in sampled)
-        weights = list(self.weights.values())
-        set_noisy_gradient(
-            weights, losses, self.plan.noise, self.plan.expected, self.generator, self.step + 1
-        )
-        share = warmup_cosine(self.step, self.plan.steps)
-        set_learning_rates(self.optimizer, [self.config.learning_rate], share)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        self.step += 1
-        return sum(len(row["input_ids"]) for rows in sampled for row in rows)
-
-    def _loss(self, rows: Sequence[dict[str, Any]]) -> Callable[[], torch.Tensor]:
-        return lambda: compute_loss(self.model, rows, uses_bf16(self.config.running))
-
-    @property
-    def _is_checkpoint_due(self) -> bool:
-        running = self.config.running
-        if running.checkpoint_steps is not None:
-            return self.step % running.checkpoint_steps == 0
-        return time.monotonic() - self.saved_at >= 60 * running.checkpoint_minutes
-
-    def _save_checkpoint(self, log_bytes: int) -> None:
-        folder: Path = self.config.out / f"checkpoint-{self.step}"
-        state = {
-            "optimizer": self.optimizer.state_dict(),
-            "chance": self.generator.get_state(),
-            "step": self.step,
-        }
-        validate_finite(state, folder)
-        make_output_folder(folder, new=True)
-        save_weights(self.weights, folder / WEIGHTS)
-        torch.save(state, folder / STATE)
-        checkpoint.seal(folder, self.job, log_bytes)
-        checkpoint.remove_except(self.config.out, folder)
-        self.saved_at = time.monotonic()
-
-    def _resume(self) -> int:
-        """Load the newest checkpoint, if there is one; the bytes of the log to keep."""
-        latest = checkpoint.find_latest(self.config.out, self.job)
-        if latest is None:
-            return 0
-        folder, log_bytes = latest
-        stored = load_file(folder / WEIGHTS)
-        state = torch.load(folder / STATE, weights_only=True, map_location="cpu")
-        with torch.no_grad():
-            for name, p in self.weights.items():
-                p.copy_(stored[name])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.generator.set_state(state["chance"])
-        self.step = int(state["step"])
-        return log_bytes
+    return TrainingLoop(
+        out=config.out,
+        job=job,
+        n_steps=plan.steps,
+        train_step=train_step,
+        parameters=weights,
+        optimizer=optimizer,
+        extra_state={"generator": GeneratorState(generator)},
+        evaluate=lambda step: Evaluation({"of": plan.steps, "eval": evaluate()}),
+        eval_steps=config.learning.eval_steps,
+        eval_last_step=True,
+        log_steps=None,
+        checkpoint_steps=running.checkpoint_steps,
+        checkpoint_minutes=running.checkpoint_minutes,
+    )

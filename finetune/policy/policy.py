@@ -100,19 +100,6 @@ class Policy:
         for name, p in self.trainable.items():
             p.data, self._reference[name] = self._reference[name], p.data
 
-    def state_dict(self) -> dict[str, torch.Tensor]:
-        """All trainable weights, on the CPU, by name."""
-        head = {f"value.{name}": p for name, p in self.value_head.named_parameters()}
-        return {name: p.detach().cpu().contiguous() for name, p in {**self.trainable, **head}.items()}
-
-    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
-        """Copy the weights of `state_dict` into the policy."""
-        with torch.no_grad():
-            for name, p in self.trainable.items():
-                p.copy_(state[name])
-            for name, p in self.value_head.named_parameters():
-                p.copy_(state[f"value.{name}"])
-
 
 def enable_gradient_checkpointing(model: Any) -> None:
     """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""

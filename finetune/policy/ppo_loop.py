@@ -1,27 +1,21 @@
-"""The loop of PPO: sample answers, reward them, train on them for a few epochs, repeat.
+"""The steps of PPO: sample answers, reward them, train on them for a few epochs, repeat.
 
-All randomness follows from the seed and the step's number, and checkpoints are written between steps only. So
-a run that was killed at any point resumes from its last checkpoint and becomes the run that was never
-stopped, bit for bit on CPU in fp32. Several processes share the answers of a step and add up their gradients:
-the result is that of one process, apart from rounding. The reward is a function that the caller passes.
+All randomness follows from the seed and the step's number. Several processes share the answers of a step and
+add up their gradients: the result is that of one process, apart from rounding. The reward is a function that
+the caller passes.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 
-from dialint.detector.artifacts import make_output_folder
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Policy, Prompt
 from dialint.finetune.policy.ppo_math import (
@@ -33,17 +27,13 @@ from dialint.finetune.policy.ppo_math import (
     value_loss,
 )
 from dialint.finetune.policy.rollouts import Batch, RewardFn, make_batch, roll_out
-from dialint.finetune.train import checkpoint as checkpoints
 from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.estimate import Cost
-from dialint.finetune.train.finite import save_weights, validate_finite, validate_loss
-from dialint.finetune.train.metrics_log import MetricsLog
+from dialint.finetune.train.finite import validate_loss
+from dialint.finetune.train.loop import StepOutput, TrainingLoop
 from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates
 from dialint.finetune.train.options import Optimizer
-from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import stop_on_signal
 
-WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.pt", "state.json"
 MAX_NORM = 1.0
 """Gradient norm at which gradients are clipped."""
 
@@ -56,26 +46,29 @@ class LoopConfig:
     options: PpoOptions
     seed: int
     optimizer: Optimizer = "adamw"
-    checkpoint_s: float = 300.0
+    checkpoint_minutes: float = 5.0
     checkpoint_steps: int | None = None
     cost: Cost | None = None
 
 
 @dataclass
-class State:
-    """What a checkpoint has beside weights: completed steps, the weight of the KL penalty, tokens of all
-    answers, and the metrics of the last step."""
+class PpoState:
+    """What a checkpoint has of PPO beside weights: the weight of the KL penalty, and the metrics of the last
+    step."""
 
-    step: int = 0
-    kl_weight: float = 0.0
-    tokens: int = 0
+    kl_weight: float
     last: dict[str, Any] = field(default_factory=dict)
+
+    def state_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.kl_weight, self.last = state["kl_weight"], state["last"]
 
 
 @dataclass
 class Run:
-    """A training run; `saved_step` and `saved_at` (monotonic clock, seconds) are those of the last
-    checkpoint."""
+    """A training run of a policy in `folder`."""
 
     policy: Policy
     prompts: Sequence[Prompt]
@@ -83,63 +76,50 @@ class Run:
     config: LoopConfig
     folder: Path
     team: ProcessGroup = field(default_factory=ProcessGroup)
-    state: State = field(default_factory=State)
-    saved_step: int = 0
-    saved_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.state.kl_weight = self.config.options.kl
-        groups = (self.policy.trainable.values(), self.policy.value_head.parameters())
+        self.state = PpoState(self.config.options.kl)
+        head = dict(self.policy.value_head.named_parameters())
+        self.parameters = {**self.policy.trainable, **{f"value.{name}": p for name, p in head.items()}}
+        groups = (self.policy.trainable.values(), head.values())
         device = self.policy.model.device.type
         self.optimizer = build_optimizer(self.config.optimizer, groups, device, weight_decay=0.0)
 
-    @property
-    def is_checkpoint_due(self) -> bool:
-        """Whether the interval between checkpoints has passed."""
-        steps = self.config.checkpoint_steps
-        if steps is not None:
-            return self.state.step - self.saved_step >= steps
-        return time.monotonic() - self.saved_at >= self.config.checkpoint_s
+    def build_loop(self) -> TrainingLoop:
+        """The loop over all steps, which checkpoints the policy, its value head and the KL penalty."""
+        config = self.config
+        return TrainingLoop(
+            out=self.folder,
+            job=config.job,
+            n_steps=config.options.steps,
+            train_step=lambda step: _train_step(self, step),
+            parameters=self.parameters,
+            optimizer=self.optimizer,
+            extra_state={"ppo": self.state},
+            log_steps=1,
+            checkpoint_steps=config.checkpoint_steps,
+            checkpoint_minutes=config.checkpoint_minutes,
+            cost=config.cost,
+            group=self.team,
+        )
 
 
-def train_ppo(run: Run) -> State:
-    """Train the policy from the folder's last checkpoint to the end, or to SIGTERM, which saves a checkpoint.
+def _train_step(run: Run, step: int) -> StepOutput:
+    """Sample, reward, train; with the metrics of the step.
 
     Raises:
-        OutputRefused: the checkpoint belongs to another job, or was changed.
         ConfigError: E_REWARD or E_DIVERGED: a reward or a gradient is not finite.
     """
-    log_bytes, steps = _resume(run), run.config.options.steps
-    with ExitStack() as stack:
-        terminated = stack.enter_context(stop_on_signal())
-        log = stack.enter_context(MetricsLog(run.folder, log_bytes)) if run.team.is_main else None
-        progress = stack.enter_context(Progress(steps, run.state.step, run.config.cost))
-        while run.state.step < steps and not run.team.any(bool(terminated())):
-            metrics = _train_step(run)
-            shown = f"reward {metrics['reward']['total']:.3f}, KL {metrics['kl']['answer']:.2f}"
-            progress.advance(metrics["tokens"], shown)
-            if log is not None:
-                log.write({**metrics, "tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)})
-                if run.is_checkpoint_due:
-                    _save_checkpoint(run, log.size)
-        if log is not None and run.saved_step < run.state.step < steps:
-            _save_checkpoint(run, log.size)
-    return run.state
-
-
-def _train_step(run: Run) -> dict[str, Any]:
-    """Sample, reward, train; the metrics of the step."""
     options, state = run.config.options, run.state
-    rollouts = roll_out(run.policy, run.prompts, run.reward, options, run.team, run.config.seed, state.step)
+    rollouts = roll_out(run.policy, run.prompts, run.reward, options, run.team, run.config.seed, step)
     batch = make_batch(rollouts, options, state.kl_weight)
-    losses = _train_on_batch(run, batch)
+    losses = _train_on_batch(run, batch, step)
     kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
-    state.step += 1
-    state.tokens += sum(batch.lengths)
     state.last = {**_batch_metrics(batch, kl, state.kl_weight), **losses}
     if options.kl_target is not None:
         state.kl_weight = adapt_kl_weight(state.kl_weight, kl, options.kl_target)
-    return {"step": state.step, "of": options.steps, **state.last}
+    message = f"reward {state.last['reward']['total']:.3f}, KL {kl:.2f}"
+    return StepOutput(sum(batch.lengths), figures=state.last, message=message)
 
 
 def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
@@ -157,13 +137,13 @@ def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
     }
 
 
-def _train_on_batch(run: Run, batch: Batch) -> dict[str, float]:
+def _train_on_batch(run: Run, batch: Batch, step: int) -> dict[str, float]:
     """All epochs over the answers of a step; mean losses over their tokens."""
     options = run.config.options
     peaks = (options.learning_rate, options.value_learning_rate)
-    set_learning_rates(run.optimizer, peaks, 1 - run.state.step / options.steps)
+    set_learning_rates(run.optimizer, peaks, 1 - step / options.steps)
     sums: dict[str, float] = {}
-    for indices in minibatches(len(batch.rollouts), options, run.config.seed, run.state.step):
+    for indices in minibatches(len(batch.rollouts), options, run.config.seed, step):
         n_tokens = sum(batch.lengths[index] for index in indices)
         own, loss = run.team.share(indices), 0.0
         forward_size = math.ceil(options.minibatch / options.accumulate)
@@ -172,7 +152,7 @@ def _train_on_batch(run: Run, batch: Batch) -> dict[str, float]:
             loss += losses["policy_loss"] + losses["value_loss"]
             for name, value in losses.items():
                 sums[name] = sums.get(name, 0.0) + value
-        _update(run, loss)
+        _update(run, loss, step)
     by_process = run.team.all_gather([sums])
     n_trained = options.epochs * sum(batch.lengths)
     names = sorted({name for own_sums in by_process for name in own_sums})
@@ -217,7 +197,7 @@ def _backward(run: Run, batch: Batch, indices: Sequence[int], n_tokens: int) -> 
     return {name: float(part.detach().float().sum()) for name, part in logged.items()}
 
 
-def _update(run: Run, loss: float) -> None:
+def _update(run: Run, loss: float, step: int) -> None:
     """One step of the optimizer; `loss` is that of this process. The value head's gradient is clipped apart:
     its first errors are large and would scale the policy's down to nothing.
 
@@ -227,33 +207,6 @@ def _update(run: Run, loss: float) -> None:
     for group in run.optimizer.param_groups:
         run.team.all_reduce_gradients(group["params"])
         norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
-        validate_loss(run.state.step + 1, loss, float(norm))
+        validate_loss(step + 1, loss, float(norm))
     run.optimizer.step()
     run.optimizer.zero_grad(set_to_none=True)
-
-
-def _save_checkpoint(run: Run, log_bytes: int) -> None:
-    """Write and seal a checkpoint, and remove older ones."""
-    folder, optimizer = run.folder / f"checkpoint-{run.state.step}", run.optimizer.state_dict()
-    validate_finite(optimizer, folder)
-    make_output_folder(folder, new=True)
-    save_weights(run.policy.state_dict(), folder / WEIGHTS)
-    torch.save(optimizer, folder / OPTIMIZER)
-    (folder / STATE).write_text(json.dumps(asdict(run.state)))
-    checkpoints.seal(folder, run.config.job, log_bytes)
-    checkpoints.remove_except(run.folder, folder)
-    run.saved_step, run.saved_at = run.state.step, time.monotonic()
-
-
-def _resume(run: Run) -> int:
-    """Load the newest checkpoint, if there is one; the bytes of the log to keep."""
-    newest = [checkpoints.find_latest(run.folder, run.config.job)] if run.team.is_main else []
-    checkpoint = run.team.all_gather(newest)[0]
-    if checkpoint is None:
-        return 0
-    folder, log_bytes = checkpoint
-    run.policy.load_state_dict(load_file(folder / WEIGHTS))
-    run.optimizer.load_state_dict(torch.load(folder / OPTIMIZER, weights_only=True, map_location="cpu"))
-    run.state = State(**json.loads((folder / STATE).read_text()))
-    run.saved_step = run.state.step
-    return log_bytes

@@ -31,7 +31,7 @@ class ScanConfig:
     """Folder for the trained scanner."""
     taxonomy: Path | None = None
     """A taxonomy of your own, which the examples are labelled by."""
-    codes: tuple[str, ...] = ()
+    codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes to learn; none: every code that the training labels name."""
     epochs: Annotated[float, Field(gt=0)] = 1.0
     """Passes over the training file."""

@@ -1,5 +1,4 @@
-"""The training loop of every stage that takes its optimizer steps itself: scanner, distillation,
-pre-training.
+"""The training loop of every stage that takes its optimizer steps itself.
 
 A stage brings a function that does one step, given its number, and the weights it trains; the loop counts
 steps, logs, evaluates, keeps the best weights, writes checkpoints, resumes, and stops gracefully on SIGTERM
@@ -94,6 +93,19 @@ class Stateful(Protocol):
     def state_dict(self) -> dict[str, Any]: ...
 
     def load_state_dict(self, state: Any, /) -> Any: ...
+
+
+@dataclass
+class GeneratorState:
+    """A generator of random numbers as a `Stateful`."""
+
+    generator: torch.Generator
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"state": self.generator.get_state()}
+
+    def load_state_dict(self, state: Any, /) -> None:
+        self.generator.set_state(state["state"])
 
 
 @dataclass

@@ -26,7 +26,7 @@ from dialint.finetune.policy import ppo_loop, rollouts
 from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Policy, Prompt
-from dialint.finetune.policy.ppo_loop import LoopConfig, Run, minibatches, train_ppo
+from dialint.finetune.policy.ppo_loop import LoopConfig, Run, minibatches
 from dialint.finetune.policy.ppo_math import adapt_kl_weight
 from dialint.finetune.policy.rollouts import RewardFn, select_prompts
 from dialint.finetune.train import checkpoint
@@ -93,7 +93,7 @@ LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfini
 
 @pytest.mark.parametrize("adapter", [False, True], ids=["all weights", "adapter"])
 def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
-    train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
+    run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01).build_loop().run()
     rewards = [entry["reward"]["total"] for entry in entries(tmp_path)]
     assert rewards[0] < 0.06
     assert sum(rewards[-5:]) / 5 > 0.3
@@ -102,7 +102,7 @@ def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
 def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
     ends = []
     for weight in (0.01, 0.5):
-        train_ppo(run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight))
+        run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight).build_loop().run()
         ends.append(entries(tmp_path / str(weight))[-5:])
     far, near = (sum(entry["kl"]["token_k3"] for entry in end) / 5 for end in ends)
     assert near < 0.2 * far
@@ -111,7 +111,7 @@ def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
 
 
 def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
-    train_ppo(run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01))
+    run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01).build_loop().run()
     told = [entry["kl"] for entry in entries(tmp_path)]
     assert told[0]["weight"] == pytest.approx(0.1)
     for one, following in pairwise(told):
@@ -122,7 +122,7 @@ def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
 def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
     """One token an answer: the head reads the prompt's last token itself."""
     told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
-    train_ppo(run_of(tmp_path, reward=by_prompt, **told))
+    run_of(tmp_path, reward=by_prompt, **told).build_loop().run()
     explained = [entry["explained_variance"] for entry in entries(tmp_path)]
     assert explained[0] == pytest.approx(0.0)
     assert explained[-1] > 0.6
@@ -132,7 +132,7 @@ def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
     run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
     drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.config.options, ProcessGroup(), 1, 0)
-    train_ppo(run)
+    run.build_loop().run()
     (entry,) = entries(tmp_path)
     ended = [rollout.ids[-1] == STOP for rollout in drawn]
     assert 0 < sum(ended) < len(ended)
@@ -157,7 +157,7 @@ def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: boo
     answers = [(7, 8, 9)] * len(PROMPTS)
     with torch.no_grad():
         found = run.policy.score(PROMPTS, answers).logprobs
-    train_ppo(run)
+    run.build_loop().run()
     with torch.no_grad():
         now = run.policy.score(PROMPTS, answers).logprobs
         with run.policy.as_reference():
@@ -218,7 +218,7 @@ def test_a_reward_that_is_no_number_for_each_answer_is_refused(
 ) -> None:
     run = run_of(tmp_path, reward=lambda to, _: [{"odd": 1.0}] * (len(to) - 1) + [wrong], **QUICK)
     with pytest.raises(ConfigError, match="E_REWARD: the reward's term odd"):
-        train_ppo(run)
+        run.build_loop().run()
 
 
 def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
     with torch.no_grad():
         run.policy.value_head.bias.fill_(float("inf"))
     with pytest.raises(ConfigError, match="E_DIVERGED"):
-        train_ppo(run)
+        run.build_loop().run()
 
 
 @pytest.mark.parametrize("wrong", [
@@ -258,8 +258,8 @@ def at_call(module: Any, name: str, number: int, act: Callable[[], None]) -> Non
 def at_line(number: int) -> Callable[[], list[int]]:
     """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
     module of ours; tells how many lines there are if it is never reached."""
-    real, lines, saves = ppo_loop._save_checkpoint, [0], iter(range(1, 2))
-    files = {module.__file__ for module in (ppo_loop, checkpoint, sys.modules["dialint.detector.artifacts"])}
+    real, lines, saves = checkpoint.save_state, [0], iter(range(1, 2))
+    files = {module.__file__ for module in (checkpoint, sys.modules["dialint.detector.artifacts"])}
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
@@ -275,7 +275,7 @@ def at_line(number: int) -> Callable[[], list[int]]:
         finally:
             sys.settrace(None)
 
-    ppo_loop._save_checkpoint = saving
+    checkpoint.save_state = saving
     return lambda: lines
 
 
@@ -295,12 +295,11 @@ def in_child(work: Callable[[], Any]) -> int:
 def finish(folder: Path, team: ProcessGroup | None = None) -> None:
     """Train from where the folder stands; the weights at the end are kept if it is the end."""
     run = run_of(folder, adapter=True, team=team, **QUICK)
-    state = train_ppo(run)
-    if state.step == QUICK["steps"]:
-        save_file(
-            {**run.policy.state_dict(), "kl": torch.tensor(state.kl_weight)}, folder / "final.safetensors"
-        )
-    (folder / "steps").write_text(str(state.step))
+    loop = run.build_loop()
+    if loop.run():
+        weights = {name: p.detach() for name, p in run.parameters.items()}
+        save_file({**weights, "kl": torch.tensor(run.state.kl_weight)}, folder / "final.safetensors")
+    (folder / "steps").write_text(str(loop.state.step))
 
 
 def kills(root: Path) -> None:
@@ -391,17 +390,17 @@ def test_two_processes_learn_what_one_does(played: Path) -> None:
 
 
 def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
-    train_ppo(run_of(tmp_path, **QUICK))
+    run_of(tmp_path, **QUICK).build_loop().run()
     other = run_of(tmp_path, **QUICK)
     other.config = LoopConfig("another", other.config.options, 1)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        train_ppo(other)
-    path = next(tmp_path.glob("checkpoint-*")) / ppo_loop.OPTIMIZER
+        other.build_loop().run()
+    path = next(tmp_path.glob("checkpoint-*")) / checkpoint.STATE
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
     with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        train_ppo(run_of(tmp_path, **QUICK))
+        run_of(tmp_path, **QUICK).build_loop().run()
 
 
 if __name__ == "__main__":
@@ -414,7 +413,7 @@ if __name__ == "__main__":
 def test_a_minibatch_in_parts_learns_what_it_learns_whole(tmp_path: Path, accumulate: int) -> None:
     whole = run_of(tmp_path / "whole", adapter=True, **QUICK)
     parts = run_of(tmp_path / "parts", adapter=True, **QUICK, accumulate=accumulate)
-    train_ppo(whole)
-    train_ppo(parts)
-    for name, weight in whole.policy.state_dict().items():
-        torch.testing.assert_close(parts.policy.state_dict()[name], weight, rtol=1e-4, atol=1e-5)
+    whole.build_loop().run()
+    parts.build_loop().run()
+    for name, weight in whole.parameters.items():
+        torch.testing.assert_close(parts.parameters[name], weight, rtol=1e-4, atol=1e-5)

@@ -104,7 +104,7 @@ def test_terminated_it_saves_says_so_and_goes_on(
     with pytest.raises(SystemExit) as ended:
         run(config)
     assert ended.value.code == 0
-    assert "stopped at step 1 of 2; saved, the same command goes on" in capsys.readouterr().err
+    assert "stopped after step 1 of 2 and saved; the same command resumes" in capsys.readouterr().err
     monkeypatch.setattr(ppo_loop, "_update", update)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         run(replace(config, options=replace(OPTIONS, kl=0.1)))
