@@ -127,8 +127,8 @@ class EscapedAsWord(ast.NodeTransformer):
 def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
     """The pattern of a call, if it is made of literals and globals of `module`."""
     flags = [word.value for word in call.keywords if word.arg == "flags"]
-    place = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(call.func.attr, 2)  # type: ignore[attr-defined]
-    flags += call.args[place : place + 1]
+    index = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(call.func.attr, 2)  # type: ignore[attr-defined]
+    flags += call.args[index : index + 1]
     values: list[Any] = []
     for part in (call.args[0], *flags):
         raw = any(isinstance(node, ast.Constant) and isinstance(node.value, bytes) for node in ast.walk(part))
@@ -184,18 +184,18 @@ def late_texts() -> Iterator[tuple[str, str]]:
 @cache
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
-    places: dict[re.Pattern[Any], str] = {}
+    indexes: dict[re.Pattern[Any], str] = {}
     for module in modules():
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ == module.__name__:
                 for pattern in held(value):
-                    places.setdefault(pattern, f"{module.__name__}.{name}")
+                    indexes.setdefault(pattern, f"{module.__name__}.{name}")
         for call, _ in written(module):
             if pattern := evaluated(module, call):
-                places.setdefault(pattern, f"{module.__name__}:{call.lineno}")
-    for place, text in late_texts():
-        places.setdefault(re.compile(text, re.IGNORECASE), place)
-    return {f"{place} {pattern.pattern[:40]!r}": pattern for pattern, place in places.items()}
+                indexes.setdefault(pattern, f"{module.__name__}:{call.lineno}")
+    for index, text in late_texts():
+        indexes.setdefault(re.compile(text, re.IGNORECASE), index)
+    return {f"{index} {pattern.pattern[:40]!r}": pattern for pattern, index in indexes.items()}
 
 
 # --- texts that hurt -----------------------------------------------------------------------------
@@ -261,13 +261,13 @@ class Samples:
         self, sequence: Any, before: tuple[Any, ...] = ()
     ) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
         """Each repeat with what leads to it, its body and what follows it."""
-        for place, (kind, value) in enumerate(sequence):
-            lead = (*before, *sequence[:place])
+        for index, (kind, value) in enumerate(sequence):
+            lead = (*before, *sequence[:index])
             bodies: list[Any] = []
             if kind in REPEATS:
                 bodies = [value[2]]
                 if int(value[1]) - value[0] > 2:
-                    yield lead, value[2], sequence[place + 1 :]
+                    yield lead, value[2], sequence[index + 1 :]
             elif kind is constants.BRANCH:
                 bodies = value[1]
             elif kind is constants.SUBPATTERN:
@@ -420,12 +420,12 @@ def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
 
 def test_patterns_are_found_wherever_they_stand() -> None:
     names = set(patterns())
-    for place in (
+    for index in (
         "dialint.detector.masking.street_addresses._FRENCH",
         "dialint.detector.checks:",
         "dialint.labeling.synthetic.spelling._WORD_RULES",
     ):
-        assert any(name.startswith(place) or place.split(":")[0] in name for name in names), place
+        assert any(name.startswith(index) or index.split(":")[0] in name for name in names), index
     assert len(names) > 600
 
 

@@ -186,12 +186,12 @@ _REFUSED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in REFUSED)
 
 
 @dataclass(frozen=True)
-class Mender:
+class Corrector:
     """What is known of the words of the corpora: `suspects` are most likely misspellings."""
 
     suspects: frozenset[str]
 
-    def mended(self, draft: Draft) -> Draft | None:
+    def correct(self, draft: Draft) -> Draft | None:
         """The draft with well-known slips of its agent corrected; None if another likely one is left."""
         turns = tuple(_corrected(turn) if turn.role == "agent" else turn for turn in draft.turns)
         words = {word for turn in turns if turn.role == "agent" for word in _WORD.findall(turn.text)}
@@ -201,7 +201,7 @@ class Mender:
 
 
 @lru_cache(maxsize=1 << 16)
-def corrected(text: str) -> str:
+def correct_text(text: str) -> str:
     """The text with those slips mended that can be mended for certain."""
     text = _WORD.sub(lambda match: _RIGHT.get(match[0], match[0]), text)
     text = _CONTRACTION.sub(lambda match: _in_case(match[1], CONTRACTIONS[match[1].lower()]), text)
@@ -220,7 +220,7 @@ def _in_case(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[0].isupper() else new
 
 
-def mender_of(drafts: Iterable[Draft]) -> Mender:
+def fit_corrector(drafts: Iterable[Draft]) -> Corrector:
     """Learn which words are common in `drafts`, and which rare ones are one slip away from those."""
     counts: Counter[str] = Counter()
     for draft in drafts:
@@ -232,11 +232,11 @@ def mender_of(drafts: Iterable[Draft]) -> Mender:
             for stump in _stumps(word):
                 by_stump[stump].add(word)
     rare = (word for word, count in counts.items() if count <= RARE and len(word) >= MIN_LENGTH)
-    return Mender(frozenset(word for word in rare if word not in REAL_WORDS and _is_slip(word, by_stump)))
+    return Corrector(frozenset(word for word in rare if word not in REAL_WORDS and _is_slip(word, by_stump)))
 
 
 def _corrected(turn: DraftTurn) -> DraftTurn:
-    text = corrected(turn.text)
+    text = correct_text(turn.text)
     return turn if text == turn.text else replace(turn, text=text)
 
 
@@ -280,7 +280,7 @@ _CHANGE = re.compile(
 _OPEN = re.compile(r"\b(?:what|which|when|where|whom?|how (?:many|long)|name|number)\b[^.!]{0,500}\?", re.I)
 
 
-def repeats_rightly(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()) -> bool | None:
+def repeats_lawfully(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()) -> bool | None:
     """Whether what the agent says word for word again was called for each time: a new round of questions,
     a changed request, a new number, or words that come twice by nature. None if nothing is repeated.
 
@@ -290,30 +290,30 @@ def repeats_rightly(turns: Sequence[DraftTurn], looked_up: Collection[int] = ())
     In doubt it was not: of unlawful repeats the exact check finds the plain ones only.
     """
     talk = Dialogue(id="d", turns=tuple(Turn(index=i, role=t.role, text=t.text) for i, t in enumerate(turns)))
-    places = repeated(turns)
-    if not places:
+    indexes = find_repeats(turns)
+    if not indexes:
         return None
     if any(hit.turn not in looked_up for hit in same_text_again(talk)):
         return False
-    return all(_called_for(turns, before, place, place in looked_up) for before, place in places)
+    return all(_called_for(turns, before, index, index in looked_up) for before, index in indexes)
 
 
-def repeated(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
+def find_repeats(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
     """(Where the words were sent last, where they come again) for each agent turn that was sent before."""
     sent: dict[str, int] = {}
     found = []
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         words = re.findall(r"[a-z]+", turn.text.lower())
         if turn.role == "agent" and len(turn.text.split()) >= MIN_WORDS:
             key = " ".join(words)
             if key in sent:
-                found.append((sent[key], place))
-            sent[key] = place
+                found.append((sent[key], index))
+            sent[key] = index
     return found
 
 
-def _called_for(turns: Sequence[DraftTurn], before: int, place: int, looked_up: bool) -> bool:
-    between, text = turns[before + 1 : place], turns[place].text
+def _called_for(turns: Sequence[DraftTurn], before: int, index: int, looked_up: bool) -> bool:
+    between, text = turns[before + 1 : index], turns[index].text
     said = [turn.text for turn in between if turn.role == "customer"]
     if not said:
         return False

@@ -10,22 +10,22 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.synthetic.dialogue_acts import asks_nothing, points_of, sentences, surely_unanswered
+from dialint.labeling.synthetic.dialogue_acts import ask_points, asks_nothing, is_surely_unanswered, sentences
 from dialint.labeling.synthetic.draft import (
     Draft,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
     Use,
-    agent_texts,
+    clean_turn,
     customer_texts,
-    joined,
-    plain,
-    wrong,
+    error_turn,
+    join_texts,
+    match_agent_style,
 )
-from dialint.labeling.synthetic.mismatched_replies import FITTING, POINTED, for_ask, pointed
-from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.mismatched_replies import FITTING, POINTED, pair_for_ask, pointed_indexes
+from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand, match_style
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/completeness")
@@ -101,23 +101,25 @@ def _for_words(name: str, fits: tuple[Fit, ...], asking: re.Pattern[str], defini
     asked what these very words do answer. `definite`: only after questions for a place, a price, a time,
     where the words may be no hint at the answer."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in pointed(draft, rng, asking):
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in pointed_indexes(draft, rng, asking):
             said, words = rng.choice(fits)
-            if "?" not in said[0] and place >= 2 and "?" in draft.turns[place - 2].text:
+            if "?" not in said[0] and index >= 2 and "?" in draft.turns[index - 2].text:
                 continue  # the agent waits for an answer, and the twin's customer would not give it
-            reply = like(capital(say(words, rng)), agent_texts(draft))
-            ask, fitting = draft.turns[place - 1].text, like(rng.choice(said), customer_texts(draft))
+            reply = match_agent_style(capitalize_first(expand(words, rng)), draft)
+            ask, fitting = draft.turns[index - 1].text, match_style(rng.choice(said), customer_texts(draft))
             other = rng.choice(FITTING)[0]
             passed = (
-                like(other, customer_texts(draft)) if rng.random() < 0.5 and asking.search(other) else ask
+                match_style(other, customer_texts(draft))
+                if rng.random() < 0.5 and asking.search(other)
+                else ask
             )
-            if passed == ask and definite and not points_of(ask):
+            if passed == ask and definite and not ask_points(ask):
                 continue
             if passed == ask and rng.random() < 0.4:  # the rest of the message stays: length is no sign
                 rest = "".join(part for part in sentences(ask) if "?" not in part).strip()
-                fitting = joined(rest, fitting)[0] if rest and asks_nothing(rest) else fitting
-            return for_ask(draft, place, passed, fitting, reply, name)
+                fitting = join_texts(rest, fitting)[0] if rest and asks_nothing(rest) else fitting
+            return pair_for_ask(draft, index, passed, fitting, reply, name)
         return None
 
     return Family("C1", f"C1.{name}", make)
@@ -126,16 +128,16 @@ def _for_words(name: str, fits: tuple[Fit, ...], asking: re.Pattern[str], defini
 def _instead(name: str, grammar: Grammar, beside: str, use: Use) -> Family:
     """The answer gives way to words of the grammar; in the twin they stand before or after it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in pointed(draft, rng):
-            answer = draft.turns[place].text
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in pointed_indexes(draft, rng):
+            answer = draft.turns[index].text
             if beside == "after" and "?" in answer:
                 continue
-            words = like(say(grammar, rng, topic=_topic(draft.turns[place - 1].text)), agent_texts(draft))
-            both = joined(answer, words)[0] if beside == "after" else joined(words, answer)[0]
-            return Made(
-                draft.with_turn(place, wrong(words, f"C1.{name}", "C1")),
-                draft.with_turn(place, plain("agent", both, "C1")),
+            words = match_agent_style(expand(grammar, rng, topic=_topic(draft.turns[index - 1].text)), draft)
+            both = join_texts(answer, words)[0] if beside == "after" else join_texts(words, answer)[0]
+            return ErrorPair(
+                draft.with_turn(index, error_turn(words, f"C1.{name}", "C1")),
+                draft.with_turn(index, clean_turn("agent", both, "C1")),
             )
         return None
 
@@ -149,24 +151,24 @@ def _topic(ask: str) -> str:
     return topic[:120]
 
 
-def _dropped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _dropped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Of answer and offer only the offer is left; the twin's customer had nothing to ask, or asked how to
     go on."""
-    for place in pointed(draft, rng):
-        ask, text = draft.turns[place - 1].text, draft.turns[place].text
+    for index in pointed_indexes(draft, rng):
+        ask, text = draft.turns[index - 1].text, draft.turns[index].text
         parts = [part for part in sentences(text) if part.strip()]
         if len(parts) < 2 or not _OFFER.match(parts[-1]) or "?" in "".join(parts[:-1]):
             continue
         if (
             _HINTS.search(parts[-1])
-            or not surely_unanswered(ask, parts[-1])
-            or (place >= 2 and "?" in draft.turns[place - 2].text)
+            or not is_surely_unanswered(ask, parts[-1])
+            or (index >= 2 and "?" in draft.turns[index - 2].text)
         ):
             continue
         offer = parts[-1].strip()
         fits = SETTLED if _OFFERS_MORE.search(offer) or rng.random() < 0.5 else NEXT_ASKED
-        fitting = like(rng.choice(fits), customer_texts(draft))
-        return for_ask(draft, place, ask, fitting, offer, "dropped")
+        fitting = match_style(rng.choice(fits), customer_texts(draft))
+        return pair_for_ask(draft, index, ask, fitting, offer, "dropped")
     return None
 
 
@@ -174,9 +176,9 @@ def _honest(name: str, words: Grammar, asking: re.Pattern[str]) -> HardNegative:
     """A reply that holds no answer and is in order all the same."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        for place in pointed(draft, rng, asking)[:1]:
-            reply = like(capital(say(words, rng)), agent_texts(draft))
-            return draft.with_turn(place, plain("agent", reply, "C1"))
+        for index in pointed_indexes(draft, rng, asking)[:1]:
+            reply = match_agent_style(capitalize_first(expand(words, rng)), draft)
+            return draft.with_turn(index, clean_turn("agent", reply, "C1"))
         return None
 
     return HardNegative("C1", f"C1.not-{name}", make)
@@ -184,14 +186,14 @@ def _honest(name: str, words: Grammar, asking: re.Pattern[str]) -> HardNegative:
 
 def _short(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """A very short answer, in the form of the question: "Does it ...?" "It does, yes."."""
-    for place in pointed(draft, rng, _YES_OR_NO):
-        asked = next(part for part in sentences(draft.turns[place - 1].text) if "?" in part)
+    for index in pointed_indexes(draft, rng, _YES_OR_NO):
+        asked = next(part for part in sentences(draft.turns[index - 1].text) if "?" in part)
         opening = _VERB.search(asked)
         if opening is None:
             continue
         answers = (*SHORT[""], *SHORT.get(" ".join(opening[0].lower().split()), ()))
-        reply = like(rng.choice(answers), agent_texts(draft))
-        return draft.with_turn(place, plain("agent", reply, "C1"))
+        reply = match_agent_style(rng.choice(answers), draft)
+        return draft.with_turn(index, clean_turn("agent", reply, "C1"))
     return None
 
 

@@ -14,24 +14,29 @@ from dialint.labeling.synthetic.dialogue_acts import content_words, is_closing
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
     Use,
-    added,
-    agent_texts,
-    as_agent,
-    joined,
-    plain,
-    shuffled,
-    spliced,
-    wrong,
+    add_words,
+    clean_turn,
+    error_turn,
+    join_texts,
+    match_agent_style,
+    shuffle,
+    splice,
 )
-from dialint.labeling.synthetic.insertion import open_places
-from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
+from dialint.labeling.synthetic.insertion import open_agent_turns
+from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand
 from dialint.labeling.synthetic.scenes import MIN_TURNS
-from dialint.labeling.synthetic.statements import Stated, otherwise, same_value, speaks_of, stated_in
+from dialint.labeling.synthetic.statements import (
+    AgentStatement,
+    agent_statements,
+    is_same_value,
+    other_value,
+    states_kind,
+)
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/contradiction")
@@ -82,37 +87,37 @@ _FIGURE = re.compile(
 )
 
 
-def _chances(draft: Draft, rng: Random) -> list[tuple[int, int, Stated]]:
+def _chances(draft: Draft, rng: Random) -> list[tuple[int, int, AgentStatement]]:
     """(agent turn that states, later agent turn, what), nothing else being said of it between, in
     random order."""
     turns, found = draft.turns, []
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         if turn.role != "agent" or turn.touched:
             continue
-        for stated in stated_in(turn.text):
-            for later in range(place + 1, min(place + MAX_DISTANCE, len(turns))):
-                if speaks_of(stated.kind, turns[later].text):
+        for stated in agent_statements(turn.text):
+            for later in range(index + 1, min(index + MAX_DISTANCE, len(turns))):
+                if states_kind(stated.kind, turns[later].text):
                     break
-                if turns[later].role == "agent" and not turns[later].touched and later > place + 1:
-                    found.append((place, later, stated))
+                if turns[later].role == "agent" and not turns[later].touched and later > index + 1:
+                    found.append((index, later, stated))
     rng.shuffle(found)
     return found
 
 
-def _phrase(grammar: Grammar, stated: Stated, value: str, draft: Draft, seed: float) -> str:
+def _phrase(grammar: Grammar, stated: AgentStatement, value: str, draft: Draft, seed: float) -> str:
     rng = Random(seed)
     rules = {**grammar, "fact": FACTS[stated.kind], "label": LABELS[stated.kind]}
     rules["question"] = QUESTIONS[stated.kind]
-    return like(capital(say(rules, rng, value=value)), agent_texts(draft))
+    return match_agent_style(capitalize_first(expand(rules, rng, value=value)), draft)
 
 
-def _another(draft: Draft, stated: Stated, rng: Random) -> str | None:
+def _another(draft: Draft, stated: AgentStatement, rng: Random) -> str | None:
     """A value that contradicts the stated one and that nobody has named; None if there is none."""
     if stated.kind == "stars":
         value: str | None = rng.choice([star for star in "12345" if star != stated.value])
     else:
-        value = otherwise(stated.value, rng)
-    if value is None or same_value(value, stated.value):
+        value = other_value(stated.value, rng)
+    if value is None or is_same_value(value, stated.value):
         return None
     named = stated.kind != "stars" and any(_spelled(value).search(turn.text) for turn in draft.turns)
     return None if named else value
@@ -127,15 +132,15 @@ def _elsewhere(draft: Draft, value: str, new: str, at: int) -> Draft | None:
     """The draft in which every turn but `at` says `new` for `value`; None if a mark is in the way."""
     found = _spelled(value)
     turns = []
-    for place, turn in enumerate(draft.turns):
-        changed = found.sub(lambda _: new, turn.text) if place != at else turn.text
+    for index, turn in enumerate(draft.turns):
+        changed = found.sub(lambda _: new, turn.text) if index != at else turn.text
         if changed != turn.text and turn.marks:
             return None
         turns.append(turn if changed == turn.text else replace(turn, text=changed))
     return replace(draft, turns=tuple(turns))
 
 
-def _turned(made: Made, right: str, new: str, at: int, rng: Random, swap: bool) -> Made:
+def _turned(made: ErrorPair, right: str, new: str, at: int, rng: Random, swap: bool) -> ErrorPair:
     """Half of the time the pair with the other history: what was said before is `new` in both, so that
     the made-up value is the faithful one and the real value is no sign of a clean turn."""
     if not swap or made.twin is None:
@@ -147,13 +152,13 @@ def _turned(made: Made, right: str, new: str, at: int, rng: Random, swap: bool) 
     mark = bad.marks[0]
     end = mark.end + len(good.text) - len(bad.text)
     bad_now = replace(good, probe="", marks=(replace(mark, end=end),))
-    return Made(error.with_turn(at, bad_now), twin.with_turn(at, replace(bad, probe="U3", marks=())))
+    return ErrorPair(error.with_turn(at, bad_now), twin.with_turn(at, replace(bad, probe="U3", marks=())))
 
 
 def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """A later agent turn also repeats the value, before or after what it says."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         for _, later, stated in _chances(draft, rng):
             value = _another(draft, stated, rng)
             if value is None:
@@ -161,57 +166,59 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
             seed, first, text = rng.random(), rng.random() < 0.25, draft.turns[later].text
             bad, good = (_phrase(grammar, stated, v, draft, seed) for v in (value, stated.value))
             if first:
-                made = wrong(joined(bad, text)[0], f"U3.{name}", "U3", end=len(bad))
-                twin = plain("agent", joined(good, text)[0], "U3")
+                made = error_turn(join_texts(bad, text)[0], f"U3.{name}", "U3", end=len(bad))
+                twin = clean_turn("agent", join_texts(good, text)[0], "U3")
             else:
-                whole, start, end = joined(text, bad)
-                made = wrong(whole, f"U3.{name}", "U3", start=start, end=end)
-                twin = plain("agent", joined(text, good)[0], "U3")
-            pair = Made(draft.with_turn(later, made), draft.with_turn(later, twin))
+                whole, start, end = join_texts(text, bad)
+                made = error_turn(whole, f"U3.{name}", "U3", start=start, end=end)
+                twin = clean_turn("agent", join_texts(text, good)[0], "U3")
+            pair = ErrorPair(draft.with_turn(later, made), draft.with_turn(later, twin))
             return _turned(pair, stated.value, value, later, rng, use == "train" and rng.random() < 0.5)
         return None
 
     return Family("U3", f"U3.{name}", make, use)
 
 
-def _asked(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _asked(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer asks for it once more and gets another value."""
-    for place, later, stated in _chances(draft, rng):
+    for index, later, stated in _chances(draft, rng):
         value = _another(draft, stated, rng)
         at = later if draft.turns[later - 1].role == "agent" else later - 1
-        if value is None or at <= place:
+        if value is None or at <= index:
             continue
-        ask = plain("customer", capital(say({**ASK_AGAIN, "question": QUESTIONS[stated.kind]}, rng)))
+        ask = clean_turn(
+            "customer", capitalize_first(expand({**ASK_AGAIN, "question": QUESTIONS[stated.kind]}, rng))
+        )
         seed = rng.random()
         bad, good = (_phrase(TELL_AGAIN, stated, v, draft, seed) for v in (value, stated.value))
-        pair = Made(
-            spliced(draft, at, at, (ask, wrong(bad, "U3.asked", "U3"))),
-            spliced(draft, at, at, (ask, plain("agent", good, "U3"))),
+        pair = ErrorPair(
+            splice(draft, at, at, (ask, error_turn(bad, "U3.asked", "U3"))),
+            splice(draft, at, at, (ask, clean_turn("agent", good, "U3"))),
         )
         return _turned(pair, stated.value, value, at + 1, rng, rng.random() < 0.5)
     return None
 
 
-def _swapped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _swapped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A figure that the agent does repeat by himself comes out wrong the second time."""
     turns = draft.turns
-    for place in shuffled(range(len(turns)), rng):
-        turn = turns[place]
+    for index in shuffle(range(len(turns)), rng):
+        turn = turns[index]
         if turn.role != "agent" or turn.touched or _TAKES_BACK.search(turn.text):
             continue
-        before = [t.text for t in turns[:place] if t.role == "agent" and not t.touched]
+        before = [t.text for t in turns[:index] if t.role == "agent" and not t.touched]
         for match in _FIGURE.finditer(turn.text):
             if not any(_same_figure(match, turn.text, text) for text in before):
                 continue
-            value = _another(draft, Stated("figure", match[0]), rng)
+            value = _another(draft, AgentStatement("figure", match[0]), rng)
             if value is None:
                 continue
             text = turn.text[: match.start()] + value + turn.text[match.end() :]
             end = match.start() + len(value)
-            made = wrong(text, "U3.swapped", "U3", start=match.start(), end=end)
-            twin = draft.with_turn(place, plain("agent", turn.text, "U3"))
-            pair = Made(draft.with_turn(place, made), twin)
-            return _turned(pair, match[0], value, place, rng, rng.random() < 0.5)
+            made = error_turn(text, "U3.swapped", "U3", start=match.start(), end=end)
+            twin = draft.with_turn(index, clean_turn("agent", turn.text, "U3"))
+            pair = ErrorPair(draft.with_turn(index, made), twin)
+            return _turned(pair, match[0], value, index, rng, rng.random() < 0.5)
     return None
 
 
@@ -227,22 +234,25 @@ def _same_figure(match: re.Match[str], text: str, before: str) -> bool:
     return bool(unit and its and unit[1].lower() == its[1].lower())
 
 
-def _undone(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _undone(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What was done a moment ago is not done any more; the twin stands by it."""
     turns = draft.turns
     done = [i for i, t in enumerate(turns) if t.role == "agent" and not t.touched and _DONE.search(t.text)]
-    for place in shuffled(done, rng):
-        if "?" in turns[place].text:
+    for index in shuffle(done, rng):
+        if "?" in turns[index].text:
             continue
-        later = [i for i in range(place + 2, len(turns)) if turns[i].role == "agent" and not turns[i].touched]
+        later = [i for i in range(index + 2, len(turns)) if turns[i].role == "agent" and not turns[i].touched]
         if not later:
             continue
         seed = rng.random()
-        bad, good = (like(capital(say(words, Random(seed))), agent_texts(draft)) for words in (FLIPPED, KEPT))
-        text, start, end = joined(turns[later[0]].text, bad)
-        made = wrong(text, "U3.undone", "U3", start=start, end=end)
-        twin = plain("agent", joined(turns[later[0]].text, good)[0], "U3")
-        return Made(draft.with_turn(later[0], made), draft.with_turn(later[0], twin))
+        bad, good = (
+            match_agent_style(capitalize_first(expand(words, Random(seed))), draft)
+            for words in (FLIPPED, KEPT)
+        )
+        text, start, end = join_texts(turns[later[0]].text, bad)
+        made = error_turn(text, "U3.undone", "U3", start=start, end=end)
+        twin = clean_turn("agent", join_texts(turns[later[0]].text, good)[0], "U3")
+        return ErrorPair(draft.with_turn(later[0], made), draft.with_turn(later[0], twin))
     return None
 
 
@@ -260,8 +270,8 @@ MIN_APART = 2
 
 def _apart(draft: Draft, rng: Random) -> tuple[int, int] | None:
     """Two turns of the agent, not next to each other, to state a thing in and to state it again."""
-    places = [place for place in open_places(draft) if not is_closing(draft.turns[place].text)]
-    pairs = [(one, two) for one in places for two in places if two - one >= MIN_APART]
+    indexes = [index for index in open_agent_turns(draft) if not is_closing(draft.turns[index].text)]
+    pairs = [(one, two) for one in indexes for two in indexes if two - one >= MIN_APART]
     return rng.choice(pairs) if pairs and len(draft.turns) >= MIN_TURNS else None
 
 
@@ -271,25 +281,25 @@ def _new_to(draft: Draft, statement: str) -> bool:
 
 
 def _line(words: tuple[str, ...], draft: Draft, rng: Random, **values: str) -> str:
-    return as_agent(capital(say({"say": (rng.choice(words),)}, rng, **values)), draft)
+    return match_agent_style(capitalize_first(expand({"say": (rng.choice(words),)}, rng, **values)), draft)
 
 
-def _state(draft: Draft, place: int, words: str) -> Draft:
-    return draft.with_turn(place, added(draft.turns[place], words))
+def _state(draft: Draft, index: int, words: str) -> Draft:
+    return draft.with_turn(index, add_words(draft.turns[index], words))
 
 
-def _state_again(draft: Draft, place: int, words: str, family: str, first: bool) -> Draft:
-    """The second statement in the turn at `place`, before or after its own words."""
-    turn = draft.turns[place]
+def _state_again(draft: Draft, index: int, words: str, family: str, first: bool) -> Draft:
+    """The second statement in the turn at `index`, before or after its own words."""
+    turn = draft.turns[index]
     if first:
-        text, start, end = joined(words, turn.text)[0], 0, len(words)
+        text, start, end = join_texts(words, turn.text)[0], 0, len(words)
     else:
-        text, start, end = joined(turn.text, words)
-    made = wrong(text, family, "U3", start=start, end=end) if family else plain("agent", text, "U3")
-    return draft.with_turn(place, made)
+        text, start, end = join_texts(turn.text, words)
+    made = error_turn(text, family, "U3", start=start, end=end) if family else clean_turn("agent", text, "U3")
+    return draft.with_turn(index, made)
 
 
-def _figure(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     pair = _apart(draft, rng)
     for first, second, values in rng.sample(FIGURES, len(FIGURES)) if pair else ():
         if pair is None or not _new_to(draft, first[0] + " " + second[0]):
@@ -299,14 +309,14 @@ def _figure(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         words = rng.choice(second)
         bad, good = (_line((words,), draft, rng, v=each) for each in (other, value))
         before = rng.random() < 0.4
-        return Made(
+        return ErrorPair(
             _state_again(stated, pair[1], bad, "U3.house-figure", before),
             _state_again(stated, pair[1], good, "", before),
         )
     return None
 
 
-def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     pair = _apart(draft, rng)
     for yes, no, yes_again, no_again in rng.sample(CLAIMS, len(CLAIMS)) if pair else ():
         if pair is None or not _new_to(draft, yes[0] + " " + no[0]):
@@ -316,20 +326,20 @@ def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         before = rng.random() < 0.4
         error = _state(draft, pair[0], _line(against, draft, rng))
         twin = _state(draft, pair[0], _line(fitting, draft, rng))
-        return Made(
+        return ErrorPair(
             _state_again(error, pair[1], again, "U3.yes-and-no", before),
             _state_again(twin, pair[1], again, "", before),
         )
     return None
 
 
-def _recalled(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _recalled(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What the agent really stated, told again some turns later, before anything else of its kind."""
-    for place in shuffled(open_places(draft), rng):
-        for stated in stated_in(draft.turns[place].text):
+    for index in shuffle(open_agent_turns(draft), rng):
+        for stated in agent_statements(draft.turns[index].text):
             wordings = RECALLED.get(stated.kind)
-            later = _silent_after(draft, place, stated.kind)
-            wrong_value = otherwise(stated.value, rng)
+            later = _silent_after(draft, index, stated.kind)
+            wrong_value = other_value(stated.value, rng)
             if "," in stated.value:  # other values come without the comma, which would tell
                 continue
             if stated.kind == "stars" and wrong_value not in _STARS:
@@ -341,24 +351,24 @@ def _recalled(draft: Draft, rng: Random, pool: Pool) -> Made | None:
                 _line((words,), draft, rng, v=each.removesuffix(" minutes"))  # the wordings name the unit
                 for each in (wrong_value, stated.value)
             )
-            return Made(
+            return ErrorPair(
                 _state_again(draft, at, bad, "U3.recalled", before), _state_again(draft, at, good, "", before)
             )
     return None
 
 
-def _silent_after(draft: Draft, place: int, kind: str) -> list[int]:
-    """Open agent turns after `place` up to the first turn that speaks of this kind or of another choice."""
+def _silent_after(draft: Draft, index: int, kind: str) -> list[int]:
+    """Open agent turns after `index` up to the first turn that speaks of this kind or of another choice."""
     found = []
-    for at in range(place + 1, len(draft.turns)):
+    for at in range(index + 1, len(draft.turns)):
         turn = draft.turns[at]
-        if turn.touched or speaks_of(kind, turn.text) or is_closing(turn.text):
+        if turn.touched or states_kind(kind, turn.text) or is_closing(turn.text):
             break
         if turn.role == "customer" and _ELSE.search(turn.text):  # from here on it may be about another one
             break
-        if turn.role == "agent" and at - place >= MIN_APART:
+        if turn.role == "agent" and at - index >= MIN_APART:
             found.append(at)
-    return [at for at in found[:3] if at in open_places(draft)]
+    return [at for at in found[:3] if at in open_agent_turns(draft)]
 
 
 def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -369,10 +379,10 @@ def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
             continue
         old, new = rng.sample(values, 2)
         stated = _state(draft, pair[0], _line(first, draft, rng, v=old))
-        turn = added(
+        turn = add_words(
             DraftTurn("agent", draft.turns[pair[1]].text), _line(CORRECTIONS, draft, rng, v=new, w=old)
         )
-        return stated.with_turn(pair[1], plain("agent", turn.text, "U3"))
+        return stated.with_turn(pair[1], clean_turn("agent", turn.text, "U3"))
     return None
 
 

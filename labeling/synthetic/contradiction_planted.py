@@ -17,19 +17,19 @@ from dialint.labeling.synthetic.dialogue_acts import is_closing
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
     agent_texts,
-    joined,
-    plain,
-    spliced,
-    wrong,
+    clean_turn,
+    error_turn,
+    join_texts,
+    splice,
 )
-from dialint.labeling.synthetic.phrases import capital, like, say
+from dialint.labeling.synthetic.phrases import capitalize_first, expand, match_style
 from dialint.labeling.synthetic.slots import PARTS
-from dialint.labeling.synthetic.statements import same_value
+from dialint.labeling.synthetic.statements import is_same_value
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/contradiction_planted")
@@ -73,20 +73,20 @@ class _Scene:
 def _value(form: str, rng: Random) -> str:
     """A value drawn from one of the forms, so that two of a form look alike."""
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
-    text = say({**PARTS, "say": (form,)}, rng)
+    text = expand({**PARTS, "say": (form,)}, rng)
     return _DRAWN.sub(lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else rng.choice(letters), text)
 
 
 def _two_values(kind: str, rng: Random) -> tuple[str, str]:
     """Two different values of a kind, mostly of one form."""
-    forms = list(VALUES[kind])  # a list: `Thinned` must leave enough of them to find two that differ
+    forms = list(VALUES[kind])  # a list: `ThinnedRandom` must leave enough of them to find two that differ
     form = rng.choice(forms)
     while True:
         one = _value(form, rng)
         mixed = kind not in ALIKE and rng.random() < 0.25
         other = _value(rng.choice(forms) if mixed else form, rng)
         apart = one.lower() not in other.lower() and other.lower() not in one.lower()
-        if apart and not same_value(one, other):
+        if apart and not is_same_value(one, other):
             return one, other
         form = rng.choice(forms)
 
@@ -112,10 +112,10 @@ def _open(turn: DraftTurn) -> bool:
 
 def _scene(draft: Draft, rng: Random) -> _Scene | None:
     turns = draft.turns
-    places = [i for i, turn in enumerate(turns) if _open(turn) and (i or len(turns) > 2)]
-    if len(places) < 2:
+    indexes = [i for i, turn in enumerate(turns) if _open(turn) and (i or len(turns) > 2)]
+    if len(indexes) < 2:
         return None
-    first, later = sorted(rng.sample(places, 2))
+    first, later = sorted(rng.sample(indexes, 2))
     if is_closing(turns[first].text):
         return None
     ahead = rng.random() < 0.3
@@ -125,26 +125,26 @@ def _scene(draft: Draft, rng: Random) -> _Scene | None:
 def _with(text: str, words: str, ahead: bool) -> tuple[str, int, int]:
     """The words ahead of or after the text, before a last question of it; with their offsets."""
     if ahead:
-        return joined(words, text)[0], 0, len(words)
-    return joined(text, words)
+        return join_texts(words, text)[0], 0, len(words)
+    return join_texts(text, words)
 
 
 def _stated(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
     """The draft in which the agent also says this, in good order."""
-    return draft.with_turn(at, plain("agent", _with(draft.turns[at].text, words, ahead)[0]))
+    return draft.with_turn(at, clean_turn("agent", _with(draft.turns[at].text, words, ahead)[0]))
 
 
-def _pair(draft: Draft, scene: _Scene, firsts: tuple[str, str], later: str, name: str) -> Made:
+def _pair(draft: Draft, scene: _Scene, firsts: tuple[str, str], later: str, name: str) -> ErrorPair:
     """`firsts` are the earlier statements of the error and of the twin; `later` is the same in both."""
     texts = agent_texts(draft)
-    text, start, end = _with(draft.turns[scene.later].text, like(later, texts), scene.later_ahead)
-    bad = draft.with_turn(scene.later, wrong(text, f"U3.{name}", "U3", start=start, end=end))
-    good = draft.with_turn(scene.later, plain("agent", text, "U3"))
+    text, start, end = _with(draft.turns[scene.later].text, match_style(later, texts), scene.later_ahead)
+    bad = draft.with_turn(scene.later, error_turn(text, f"U3.{name}", "U3", start=start, end=end))
+    good = draft.with_turn(scene.later, clean_turn("agent", text, "U3"))
     made = (
-        _stated(half, scene.first, like(words, texts), scene.first_ahead)
+        _stated(half, scene.first, match_style(words, texts), scene.first_ahead)
         for half, words in zip((bad, good), firsts, strict=True)
     )
-    return Made(*made)
+    return ErrorPair(*made)
 
 
 def _fit(wordings: tuple[str, ...], kind: str) -> tuple[str, ...]:
@@ -153,11 +153,11 @@ def _fit(wordings: tuple[str, ...], kind: str) -> tuple[str, ...]:
 
 
 def _said(wordings: tuple[str, ...], seed: float, **values: str) -> str:
-    text = capital(say({"say": wordings}, Random(seed), **values))
+    text = capitalize_first(expand({"say": wordings}, Random(seed), **values))
     return _ARTICLE.sub(r"\1n", text)
 
 
-def _figure(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A value is given and given otherwise later; the twin's agent had given that one already."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -173,7 +173,7 @@ def _figure(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     )
 
 
-def _attribute(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _attribute(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """As above, but what the twin's agent had given was a value of another attribute."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -189,7 +189,7 @@ def _attribute(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     )
 
 
-def _two_facts(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _two_facts(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two attributes with their values; later one of them is given the value of the other."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -199,18 +199,18 @@ def _two_facts(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     seeds = rng.random(), rng.random()
     order = rng.random() < 0.5
 
-    def both(mine: str, its: str) -> str:
+    def both_forms(mine: str, its: str) -> str:
         parts = [
             _said(_fit(FIRST, kind), seeds[0], noun=noun, value=mine),
             _said(_fit(FIRST, kind), seeds[1], noun=beside, value=its),
         ]
-        return joined(*(parts if order else parts[::-1]))[0]
+        return join_texts(*(parts if order else parts[::-1]))[0]
 
     later = _said(_fit(LATER, kind), rng.random(), noun=noun, value=other)
-    return _pair(draft, scene, (both(one, other), both(other, one)), later, "two-facts")
+    return _pair(draft, scene, (both_forms(one, other), both_forms(other, one)), later, "two-facts")
 
 
-def _matter(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _matter(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A yes becomes a no or the other way round; the twin's agent had said so from the first."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -228,7 +228,7 @@ def _matter(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     return _pair(draft, scene, firsts, later, "matter")
 
 
-def _wished(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _wished(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer wishes one of two values changed, and the agent gives another value for the other, passing
     over the wish; the twin's is that one."""
     made = _change_scene(draft, rng)
@@ -241,24 +241,24 @@ def _wished(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     parts.append(_said(_fit(FIRST, kind), rng.random(), noun=beside, value=_two_values(kind, rng)[0]))
     rng.shuffle(parts)
     base = _stated(
-        draft, rng.choice([i for i in range(at) if _open(draft.turns[i])]), joined(*parts)[0], False
+        draft, rng.choice([i for i in range(at) if _open(draft.turns[i])]), join_texts(*parts)[0], False
     )
-    later = like(_said(WISHED, rng.random(), noun=noun, value=other), texts)
+    later = match_style(_said(WISHED, rng.random(), noun=noun, value=other), texts)
     seed = rng.random()
     halves = []
     for wish, turn in (
-        (beside, wrong(later, "U3.wished", "U3", "C1")),
-        (noun, plain("agent", later, "U3")),
+        (beside, error_turn(later, "U3.wished", "U3", "C1")),
+        (noun, clean_turn("agent", later, "U3")),
     ):
-        asked = plain("customer", _said(CHANGES, seed, noun=wish))
-        halves.append(spliced(base, at, at, (asked, turn)))
-    return Made(*halves)
+        asked = clean_turn("customer", _said(CHANGES, seed, noun=wish))
+        halves.append(splice(base, at, at, (asked, turn)))
+    return ErrorPair(*halves)
 
 
 def _change_scene(draft: Draft, rng: Random) -> int | None:
     """Where a customer's wish and the agent's reply may be put in: before a customer turn."""
     turns = draft.turns
-    places = [
+    indexes = [
         i
         for i in range(1, len(turns))
         if turns[i].role == "customer"
@@ -266,10 +266,10 @@ def _change_scene(draft: Draft, rng: Random) -> int | None:
         and "?" not in turns[i - 1].text
         and any(_open(turn) for turn in turns[:i])
     ]
-    return rng.choice(places) if places else None
+    return rng.choice(indexes) if indexes else None
 
 
-def _asked_for(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer asks for it once more and is told another value; the twin's agent had said that one."""
     at = _change_scene(draft, rng)
     if at is None:
@@ -277,19 +277,19 @@ def _asked_for(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     kind = rng.choice(list(ATTRIBUTES))
     noun, (one, other), seed = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng), rng.random()
     texts = agent_texts(draft)
-    later = like(_said(_fit(LATER, kind), rng.random(), noun=noun, value=other), texts)
-    asked = plain("customer", _said(ASKED_AGAIN, rng.random(), noun=noun))
+    later = match_style(_said(_fit(LATER, kind), rng.random(), noun=noun, value=other), texts)
+    asked = clean_turn("customer", _said(ASKED_AGAIN, rng.random(), noun=noun))
     first = rng.choice([i for i in range(at) if _open(draft.turns[i])])
     halves = []
     for value, turn in (
-        (one, wrong(later, "U3.asked-for", "U3")),
-        (other, plain("agent", later, "U3")),
+        (one, error_turn(later, "U3.asked-for", "U3")),
+        (other, clean_turn("agent", later, "U3")),
     ):
         base = _stated(
-            draft, first, like(_said(_fit(FIRST, kind), seed, noun=noun, value=value), texts), False
+            draft, first, match_style(_said(_fit(FIRST, kind), seed, noun=noun, value=value), texts), False
         )
-        halves.append(spliced(base, at, at, (asked, turn)))
-    return Made(*halves)
+        halves.append(splice(base, at, at, (asked, turn)))
+    return ErrorPair(*halves)
 
 
 def _negative(name: str, wordings: tuple[str, ...]) -> HardNegative:
@@ -302,10 +302,10 @@ def _negative(name: str, wordings: tuple[str, ...]) -> HardNegative:
         kind = rng.choice(list(ATTRIBUTES))
         noun, (one, other) = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng)
         texts = agent_texts(draft)
-        later = like(_said(_fit(wordings, kind), rng.random(), noun=noun, value=other, old=one), texts)
+        later = match_style(_said(_fit(wordings, kind), rng.random(), noun=noun, value=other, old=one), texts)
         text = _with(draft.turns[scene.later].text, later, scene.later_ahead)[0]
-        first = like(_said(_fit(FIRST, kind), rng.random(), noun=noun, value=one), texts)
-        made = draft.with_turn(scene.later, plain("agent", text, "U3"))
+        first = match_style(_said(_fit(FIRST, kind), rng.random(), noun=noun, value=one), texts)
+        made = draft.with_turn(scene.later, clean_turn("agent", text, "U3"))
         return _stated(made, scene.first, first, scene.first_ahead)
 
     return HardNegative("U3", f"U3.not-{name}", make)

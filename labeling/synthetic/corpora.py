@@ -17,9 +17,9 @@ from typing import Any
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Role
-from dialint.labeling.synthetic.cleaning import repeats_rightly
+from dialint.labeling.synthetic.cleaning import repeats_lawfully
 from dialint.labeling.synthetic.draft import Draft, DraftTurn
-from dialint.labeling.synthetic.flowcharts import required
+from dialint.labeling.synthetic.flowcharts import required_steps
 
 TOY_FOLDER = Path(__file__).parents[1] / "corpora" / "toy"
 """The corpus that ships; ``--data toy`` means it."""
@@ -66,7 +66,7 @@ TOY: tuple[Corpus, ...] = (
 
 
 @dataclass(frozen=True)
-class Clean:
+class CleanDialogue:
     """A clean dialogue; dialogues of one `group` are near-copies and share a split."""
 
     draft: Draft
@@ -89,7 +89,7 @@ def corpora_in(data: Path) -> tuple[Corpus, ...]:
     return TOY if data.resolve() == TOY_FOLDER.resolve() else CORPORA
 
 
-def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
+def read(corpus: Corpus, data: Path) -> Iterator[CleanDialogue]:
     """The usable dialogues of `corpus`, exact copies once, in file order.
 
     Left out: broken-off and failed dialogues, those without agent or customer, over-long ones, and
@@ -124,7 +124,7 @@ def read(corpus: Corpus, data: Path) -> Iterator[Clean]:
             policy=policy,
             required=charts.get(policy, {}) if policy else {},
         )
-        yield Clean(draft, _group(corpus.name, row, turns), corpus.held)
+        yield CleanDialogue(draft, _group(corpus.name, row, turns), corpus.held)
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
@@ -147,7 +147,7 @@ def _toy_rows(path: Path) -> Iterator[Row]:
             yield {"dialogue_id": name, "turns": turns, "meta": None}
 
 
-def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
+def read_all(data: Path, limit: int | None = None) -> dict[str, list[CleanDialogue]]:
     """The usable dialogues of every corpus by its name, at most `limit` of each.
 
     Near-copies (Jaccard of word triples 0.6 or more) are given one group, whatever corpus they lie in.
@@ -173,12 +173,12 @@ def read_all(data: Path, limit: int | None = None) -> dict[str, list[Clean]]:
 def split_of(group: str, held: float = 0.2) -> str:
     """By a hash of the group: of the share `held` a quarter is dev, three eighths are calibration and three
     eighths test (5, 7.5 and 7.5 % of all); the rest is train."""
-    place = int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) / 2**32
-    if place < 1 - held:
+    index = int.from_bytes(hashlib.sha256(group.encode()).digest()[:4]) / 2**32
+    if index < 1 - held:
         return "train"
-    if place < 1 - 0.75 * held:
+    if index < 1 - 0.75 * held:
         return "dev"
-    return "calibration" if place < 1 - 0.375 * held else "test"
+    return "calibration" if index < 1 - 0.375 * held else "test"
 
 
 _ASKS_SECRET = re.compile(r"\b(?:pin|password|maiden name)\b", re.IGNORECASE)
@@ -193,7 +193,7 @@ def _usable(turns: tuple[DraftTurn, ...], looked_up: frozenset[int]) -> bool:
         and 2 <= len(turns) <= MAX_TURNS
         and sum(len(turn.text) for turn in turns) <= MAX_CHARS
         and not any(_ASKS_SECRET.search(text) for text in agent)
-        and repeats_rightly(turns, looked_up) is not False
+        and repeats_lawfully(turns, looked_up) is not False
     )
 
 
@@ -248,7 +248,7 @@ def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
 def _looked_up(row: Row) -> frozenset[int]:
     """Places, among what was said in STAR, of agent turns after a system's answer to the customer's last
     turn."""
-    found, answered, place = set(), False, 0
+    found, answered, index = set(), False, 0
     for turn in row["turns"]:
         text = turn["text"] or ""
         if turn["role"] == "system":
@@ -257,8 +257,8 @@ def _looked_up(row: Row) -> frozenset[int]:
             if said.role == "customer":
                 answered = False
             elif answered:
-                found.add(place)
-            place += 1
+                found.add(index)
+            index += 1
     return frozenset(found)
 
 
@@ -272,7 +272,8 @@ def _star_chart(row: Row) -> str | None:
 def _charts(folder: Path) -> dict[str, dict[str, tuple[str, ...]]]:
     """For each flow chart of `folder`, by its file's name, the steps that its outcomes require."""
     return {
-        path.stem: required(json.loads(path.read_text("utf-8"))) for path in sorted(folder.glob("*.json"))
+        path.stem: required_steps(json.loads(path.read_text("utf-8")))
+        for path in sorted(folder.glob("*.json"))
     }
 
 

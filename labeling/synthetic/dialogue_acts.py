@@ -226,14 +226,14 @@ def _wants(text: str) -> list[str]:
     return sentences(_NO_MORE.sub("", text))
 
 
-def left_open(text: str, before: str = "") -> bool | None:
+def leaves_ask_open(text: str, before: str = "") -> bool | None:
     """Whether an ask stays open when this customer turn is passed over; None if that is not clear."""
     if asks_clearly(text):
         return True
     return False if asks_nothing(text, before) else None
 
 
-def points_of(ask: str) -> frozenset[str]:
+def ask_points(ask: str) -> frozenset[str]:
     """The points (place, price, time ...) that a customer's definite question asks for; none if his
     question is wide, so that many a reply could pass for an answer."""
     asked = " ".join(part for part in sentences(ask) if "?" in part)
@@ -242,29 +242,29 @@ def points_of(ask: str) -> frozenset[str]:
     return frozenset(point for point, pattern in _ASKED_OF.items() if pattern.search(asked))
 
 
-def opens_like_an_answer(reply: str) -> bool:
+def opens_like_answer(reply: str) -> bool:
     """Whether a yes, a no or a regret is at the reply's head, so that it might answer anything."""
     return bool(_OPENER.search(reply))
 
 
-def surely_unanswered(ask: str, reply: str) -> bool:
+def is_surely_unanswered(ask: str, reply: str) -> bool:
     """Whether the question is definite and the reply touches none of its points."""
-    points = points_of(ask)
+    points = ask_points(ask)
     return (
         bool(points)
-        and not opens_like_an_answer(reply)
+        and not opens_like_answer(reply)
         and not any(_TOLD_OF[point].search(reply) for point in points)
     )
 
 
-def matters_of(text: str) -> frozenset[str]:
+def named_topics(text: str) -> frozenset[str]:
     """The trades that the text speaks of by name."""
     return frozenset(matter for matter, pattern in _MATTER_OF.items() if pattern.search(text))
 
 
-def another_matter(reply: str, heard: str) -> bool | None:
+def is_other_topic(reply: str, heard: str) -> bool | None:
     """Whether the reply brings in a matter of which nothing was `heard` before; None if that is not clear."""
-    matters, told = matters_of(reply), matters_of(heard)
+    matters, told = named_topics(reply), named_topics(heard)
     if matters:
         return False if matters & told else True if told else None
     common = content_words(reply) & content_words(heard)

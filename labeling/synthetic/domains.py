@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from dialint.labeling.synthetic.draft import Draft
 
-TRADES: dict[str, str] = {
+DOMAINS: dict[str, str] = {
     "parcel": r"parcel|packag|deliver|courier|ship(?:s|ped|ping|ment)?\b|depot|warehouse|tracking|track it|scanned|dispatch|hermes"
     r"|evri|locker",
     "order": r"(?<!in )order\b|orders\b|ordered|purchas|bought|item|product",
@@ -115,7 +115,7 @@ TRIES = 60
 """Draws before a dialogue is given up, if not said otherwise."""
 
 
-_TRADE = tuple((name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in TRADES.items())
+_TRADE = tuple((name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in DOMAINS.items())
 
 
 _GIVEN = tuple(
@@ -124,31 +124,31 @@ _GIVEN = tuple(
 
 
 @lru_cache(maxsize=1 << 15)
-def trades(text: str) -> frozenset[str]:
+def domains_in(text: str) -> frozenset[str]:
     """The trades that the text speaks of; empty for words that fit any chat."""
     return frozenset(name for name, pattern in _TRADE if pattern.search(text))
 
 
-def heard(draft: Draft) -> frozenset[str]:
+def dialogue_domains(draft: Draft) -> frozenset[str]:
     """The trades that the dialogue speaks of."""
-    return trades("\n".join((*(turn.text for turn in draft.turns), draft.domain)))
+    return domains_in("\n".join((*(turn.text for turn in draft.turns), draft.domain)))
 
 
-def asks_given(words: str, draft: Draft, place: int) -> bool:
-    """Whether the words ask for a thing that came up before the turn at `place`."""
+def asks_known(words: str, draft: Draft, index: int) -> bool:
+    """Whether the words ask for a thing that came up before the turn at `index`."""
     if not _ASKING.search(words) and len(words.split()) > _BARE_ASK:
         return False
     asked = [told for ask, told in _GIVEN if ask.search(words)]
-    before = "\n".join(turn.text for turn in draft.turns[:place]) if asked else ""
+    before = "\n".join(turn.text for turn in draft.turns[:index]) if asked else ""
     return any(told.search(before) for told in asked)
 
 
-def names_known(draft: Draft) -> bool:
+def names_somebody(draft: Draft) -> bool:
     """Whether somebody is named in the dialogue, so that any other name would be a wrong one."""
     return any(_NAMED.search(turn.text) for turn in draft.turns)
 
 
-def fitting(
+def sample_fitting(
     draft: Draft,
     rng: Random,
     draw: Callable[[], Words],
@@ -159,9 +159,9 @@ def fitting(
 ) -> Words | None:
     """The first draw that is `allowed` and of which no text is of a trade that the dialogue does not know;
     the trades in `anywhere` are known everywhere. None after `tries` draws."""
-    known = heard(draft) | anywhere
+    known = dialogue_domains(draft) | anywhere
     for _ in range(tries):
         drawn = draw()
-        if all(trades(text) <= known for text in texts(drawn)) and allowed(drawn):
+        if all(domains_in(text) <= known for text in texts(drawn)) and allowed(drawn):
             return drawn
     return None

@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from dialint.detector.records import Dialogue, Example, Label, Role, Turn
-from dialint.labeling.synthetic.phrases import like
+from dialint.labeling.synthetic.phrases import match_style
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Draft:
     policy: str | None = None
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
-    def with_turn(self, place: int, turn: DraftTurn) -> Draft:
-        """The draft with the turn at `place` replaced."""
-        return replace(self, turns=(*self.turns[:place], turn, *self.turns[place + 1 :]))
+    def with_turn(self, index: int, turn: DraftTurn) -> Draft:
+        """The draft with the turn at `index` replaced."""
+        return replace(self, turns=(*self.turns[:index], turn, *self.turns[index + 1 :]))
 
-    def example(self, split: str, pair: str | None = None) -> Example:
+    def to_example(self, split: str, pair: str | None = None) -> Example:
         """The finished example: turns numbered, marks turned into labels of probability 1.
 
         The dialogue's metadata names the corpus (`source`), the `domain`, and under `probes` the
@@ -76,21 +76,21 @@ class Draft:
         labels = tuple(
             Label(
                 dialogue_id=self.id,
-                turn=place,
+                turn=index,
                 code=mark.code,
                 probability=1.0,
                 method=f"inject:{mark.family}",
                 start=mark.start,
                 end=mark.end,
             )
-            for place, turn in enumerate(self.turns)
+            for index, turn in enumerate(self.turns)
             for mark in turn.marks
         )
         return Example(dialogue=dialogue, labels=labels, split=split, pair=pair)
 
 
 @dataclass(frozen=True)
-class Made:
+class ErrorPair:
     """What a family made: the dialogue with the error and, where the code allows one, its clean twin:
     the same form with another history, so that form alone cannot give the answer away."""
 
@@ -113,7 +113,7 @@ Use = Literal["train", "dev", "heldout"]
 or for the exam alone, which decides nothing. Apart by the author's idea, not by a draw of wordings."""
 
 
-Make = Callable[[Draft, Random, Pool], Made | None]
+MakeError = Callable[[Draft, Random, Pool], ErrorPair | None]
 """Makes one error, or returns None where this dialogue offers no honest place for it."""
 
 
@@ -127,7 +127,7 @@ class Family:
 
     code: str
     name: str
-    make: Make
+    make: MakeError
     use: Use = "train"
 
 
@@ -142,7 +142,7 @@ class HardNegative:
     use: Use = "train"
 
 
-def free_agent_turns(draft: Draft) -> list[int]:
+def untouched_agent_turns(draft: Draft) -> list[int]:
     """Places of agent turns that no family has touched."""
     return [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
 
@@ -157,66 +157,66 @@ def customer_texts(draft: Draft) -> list[str]:
     return [turn.text for turn in draft.turns if turn.role == "customer"]
 
 
-def as_agent(text: str, draft: Draft) -> str:
+def match_agent_style(text: str, draft: Draft) -> str:
     """The words in the manner of the agent's own turns."""
-    return like(text, agent_texts(draft))
+    return match_style(text, agent_texts(draft))
 
 
-def as_customer(text: str, draft: Draft) -> str:
+def match_customer_style(text: str, draft: Draft) -> str:
     """The words in the manner of the customer's own turns."""
     own = [turn.text for turn in draft.turns if turn.role == "customer" and not turn.touched]
-    return like(text, own)
+    return match_style(text, own)
 
 
-def plain(role: Role, text: str, probe: str = "") -> DraftTurn:
+def clean_turn(role: Role, text: str, probe: str = "") -> DraftTurn:
     """A clean turn that a family has made."""
     return DraftTurn(role, text, (), touched=True, probe=probe)
 
 
-def wrong(text: str, family: str, *codes: str, start: int = 0, end: int | None = None) -> DraftTurn:
+def error_turn(text: str, family: str, *codes: str, start: int = 0, end: int | None = None) -> DraftTurn:
     """An agent turn with an error from `start` to `end` (the end of the text), for each code."""
     stop = len(text) if end is None else end
     return DraftTurn("agent", text, tuple(Mark(code, family, start, stop) for code in codes), touched=True)
 
 
-def customer(text: str, draft: Draft) -> DraftTurn:
+def customer_turn(text: str, draft: Draft) -> DraftTurn:
     """A turn of the customer that a scene brings in."""
-    return DraftTurn("customer", as_customer(text, draft), touched=True)
+    return DraftTurn("customer", match_customer_style(text, draft), touched=True)
 
 
-def agent(text: str, draft: Draft) -> DraftTurn:
+def agent_turn(text: str, draft: Draft) -> DraftTurn:
     """A clean turn of the agent that a scene brings in."""
-    return DraftTurn("agent", as_agent(text, draft), touched=True)
+    return DraftTurn("agent", match_agent_style(text, draft), touched=True)
 
 
-def spliced(draft: Draft, start: int, end: int, made: Iterable[DraftTurn]) -> Draft:
+def splice(draft: Draft, start: int, end: int, made: Iterable[DraftTurn]) -> Draft:
     """The draft with the turns from `start` to `end` (exclusive) replaced by `made`."""
     return replace(draft, turns=(*draft.turns[:start], *made, *draft.turns[end:]))
 
 
-def joined(first: str, second: str) -> tuple[str, int, int]:
+def join_texts(first: str, second: str) -> tuple[str, int, int]:
     """Two texts as one, with the offsets of the second."""
     gap = " " if first.rstrip()[-1:] in (".", "!", "?", ",", ":", "") else ". "
     text = first.rstrip() + gap + second
     return text, len(text) - len(second), len(text)
 
 
-def added(turn: DraftTurn, words: str, first: bool = False) -> DraftTurn:
+def add_words(turn: DraftTurn, words: str, first: bool = False) -> DraftTurn:
     """The turn with words after its own, or before them; marks move along."""
     if first:
-        text, start, _ = joined(words, turn.text)
+        text, start, _ = join_texts(words, turn.text)
         marks = tuple(replace(mark, start=mark.start + start, end=mark.end + start) for mark in turn.marks)
         return replace(turn, text=text, marks=marks, touched=True)
-    return replace(turn, text=joined(turn.text, words)[0], touched=True)
+    return replace(turn, text=join_texts(turn.text, words)[0], touched=True)
 
 
-def told(draft: Draft, place: int, words: str) -> Draft:
-    """The draft in which the customer's turn at `place` also says `words`."""
-    return draft.with_turn(place, added(draft.turns[place], as_customer(words, draft)))
+def add_customer_words(draft: Draft, index: int, words: str) -> Draft:
+    """The draft in which the customer's turn at `index` also says `words`."""
+    return draft.with_turn(index, add_words(draft.turns[index], match_customer_style(words, draft)))
 
 
-def shuffled(places: Iterable[int], rng: Random) -> list[int]:
+def shuffle(indexes: Iterable[int], rng: Random) -> list[int]:
     """The places in random order."""
-    order = list(places)
+    order = list(indexes)
     rng.shuffle(order)
     return order

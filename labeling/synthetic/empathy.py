@@ -13,30 +13,30 @@ from random import Random
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
-    Make,
+    MakeError,
     Mark,
     Pool,
     Use,
-    added,
-    as_agent,
-    plain,
-    told,
-    wrong,
+    add_customer_words,
+    add_words,
+    clean_turn,
+    error_turn,
+    match_agent_style,
 )
 from dialint.labeling.synthetic.insertion import (
-    Manner,
-    answered,
-    led_in,
-    manner,
-    marked,
-    open_places,
-    spoken,
-    telling,
+    Style,
+    edit_turn,
+    exchange_words,
+    lead_in,
+    open_agent_turns,
+    render,
+    sample_style,
+    tell,
 )
-from dialint.labeling.synthetic.scenes import replies, silent_on
+from dialint.labeling.synthetic.scenes import is_silent_on, reply_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/empathy")
@@ -106,60 +106,60 @@ _UPSET = re.compile(
 )
 
 
-def open_hearts(draft: Draft) -> list[int]:
+def distress_indexes(draft: Draft) -> list[int]:
     """Agent turns right after a customer turn where distress may be stated and is not acknowledged yet."""
-    places = []
+    indexes = []
     upset = (i for i, turn in enumerate(draft.turns) if turn.role == "customer" and _UPSET.search(turn.text))
     first_upset = next(upset, len(draft.turns))
-    for place in open_places(draft):
-        if place > first_upset:
+    for index in open_agent_turns(draft):
+        if index > first_upset:
             break
-        before = draft.turns[place - 1] if place else None
+        before = draft.turns[index - 1] if index else None
         if before is None or before.role != "customer" or before.touched or not before.text.strip():
             continue
-        if _HEARD.search(draft.turns[place].text) or _PARTING.search(draft.turns[place].text):
+        if _HEARD.search(draft.turns[index].text) or _PARTING.search(draft.turns[index].text):
             continue
         if not _PARTING.search(before.text):
-            places.append(place)
-    return places
+            indexes.append(index)
+    return indexes
 
 
-def _unmoved(draft: Draft, place: int, words: str, how: Manner, family: str | None) -> Draft:
+def _unmoved(draft: Draft, index: int, words: str, style: Style, family: str | None) -> Draft:
     """The agent's turn led in by the words, if any; all of it is marked as an error of `family`, if one."""
-    text = led_in(draft.turns[place].text, words, how)
+    text = lead_in(draft.turns[index].text, words, style)
     mark = Mark("T2", family, 0, len(text)) if family else None
-    return draft.with_turn(place, marked(draft.turns[place], text, mark))
+    return draft.with_turn(index, edit_turn(draft.turns[index], text, mark))
 
 
-def deaf_to(kind: Distress, voice: Voice) -> Make:
+def unmoved_by(kind: Distress, voice: Voice) -> MakeError:
     """Makes replies that pass over one kind of distress. The twin acknowledges it, or, one time in
     three, has the same reply to a customer who said nothing distressing."""
     name = f"T2.{kind.name}"
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_hearts(draft)
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = distress_indexes(draft)
+        if not indexes:
             return None
-        place = rng.choice(places)
-        asked, turn = draft.turns[place - 1], draft.turns[place]
-        told = spoken(rng.choice(kind.said), SLOTS, rng)
-        neutral = spoken(rng.choice(NEUTRAL), SLOTS, rng)
-        heard = spoken(rng.choice((*kind.heard, *kind.heard, *voice.heard)), SLOTS, rng)
+        index = rng.choice(indexes)
+        asked, turn = draft.turns[index - 1], draft.turns[index]
+        told = render(rng.choice(kind.said), SLOTS, rng)
+        neutral = render(rng.choice(NEUTRAL), SLOTS, rng)
+        heard = render(rng.choice((*kind.heard, *kind.heard, *voice.heard)), SLOTS, rng)
         cold = voice.use == "train" and rng.random() < 0.1
         dry = rng.choice(COLD if cold else voice.unheard)
-        unheard = spoken(dry, SLOTS, rng) if rng.random() < 0.75 else ""
-        told_how = manner(asked.text, rng, rng.choice(("before", "after")))
-        leading = manner(turn.text, rng, "before")
+        unheard = render(dry, SLOTS, rng) if rng.random() < 0.75 else ""
+        told_how = sample_style(asked.text, rng, rng.choice(("before", "after")))
+        leading = sample_style(turn.text, rng, "before")
         trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
 
-        def version(said: str, words: str, how: Manner, family: str | None) -> Draft:
-            told_so = draft.with_turn(place - 1, telling(asked, said, told_how))
-            return _unmoved(told_so, place, words, how, family)
+        def version(said: str, words: str, style: Style, family: str | None) -> Draft:
+            told_so = draft.with_turn(index - 1, tell(asked, said, told_how))
+            return _unmoved(told_so, index, words, style, family)
 
         error = version(told, unheard, leading, name)
         if rng.random() < 0.35 and not (cold and unheard):
-            return Made(error=error, twin=version(neutral, unheard, leading, None))
-        return Made(error=error, twin=version(told, heard, trailing, None))
+            return ErrorPair(error=error, twin=version(neutral, unheard, leading, None))
+        return ErrorPair(error=error, twin=version(told, heard, trailing, None))
 
     return make
 
@@ -168,60 +168,62 @@ def _no_distress(name: str, said: tuple[str, ...]) -> HardNegative:
     """The customer says one of the things in `said`; the agent goes on, half the time with a dry lead-in."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        places = open_hearts(draft)
-        if not places:
+        indexes = distress_indexes(draft)
+        if not indexes:
             return None
-        dry = spoken(rng.choice(VOICE.unheard), SLOTS, rng) if rng.random() < 0.5 else ""
-        words = spoken(rng.choice(said), SLOTS, rng)
-        return answered(draft, rng.choice(places), words, dry, "T2", rng)
+        dry = render(rng.choice(VOICE.unheard), SLOTS, rng) if rng.random() < 0.5 else ""
+        words = render(rng.choice(said), SLOTS, rng)
+        return exchange_words(draft, rng.choice(indexes), words, dry, "T2", rng)
 
     return HardNegative("T2", f"T2.not-{name}", make)
 
 
 def _briefly_heard(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Distress, and two words of sympathy before business."""
-    places = open_hearts(draft)
-    if not places:
+    indexes = distress_indexes(draft)
+    if not indexes:
         return None
-    said = spoken(rng.choice(rng.choice(KINDS).said), SLOTS, rng)
-    words = spoken(rng.choice(SHORT_HEARD), {}, rng)
-    return answered(draft, rng.choice(places), said, words, "T2", rng)
+    said = render(rng.choice(rng.choice(KINDS).said), SLOTS, rng)
+    words = render(rng.choice(SHORT_HEARD), {}, rng)
+    return exchange_words(draft, rng.choice(indexes), said, words, "T2", rng)
 
 
 def _heard_before(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Distress that got its sympathy a turn ago; the agent's next turn may be plain business."""
-    hearts = set(open_hearts(draft))
-    places = [place for place in sorted(hearts) if place + 2 in hearts]
-    if not places:
+    hearts = set(distress_indexes(draft))
+    indexes = [index for index in sorted(hearts) if index + 2 in hearts]
+    if not indexes:
         return None
-    place = rng.choice(places)
+    index = rng.choice(indexes)
     kind = rng.choice(KINDS)
-    said = spoken(rng.choice(kind.said), SLOTS, rng)
-    words = spoken(rng.choice((*kind.heard, *VOICE.heard)), SLOTS, rng)
-    made = answered(draft, place, said, words, "", rng)
-    later = made.turns[place + 2]
-    return made.with_turn(place + 2, replace(later, touched=True, probe="T2"))
+    said = render(rng.choice(kind.said), SLOTS, rng)
+    words = render(rng.choice((*kind.heard, *VOICE.heard)), SLOTS, rng)
+    made = exchange_words(draft, index, said, words, "", rng)
+    later = made.turns[index + 2]
+    return made.with_turn(index + 2, replace(later, touched=True, probe="T2"))
 
 
 _FEELING = r"\b(sorry|sad|unfortunate|apolog|hope you|take care|oh no|hear that)"
 
 
 def _deaf(name: str, pairs: tuple[tuple[str, str], ...]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in replies(draft, rng)[:3]:
-            own = draft.turns[place].text
-            if not silent_on(_FEELING, [own]):
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in reply_indexes(draft, rng)[:3]:
+            own = draft.turns[index].text
+            if not is_silent_on(_FEELING, [own]):
                 continue
-            sad, calm = (spoken(words, {}, rng) for words in rng.choice(pairs))
-            lead = as_agent(rng.choice(DEAF), draft) if rng.random() < 0.4 else ""
+            sad, calm = (render(words, {}, rng) for words in rng.choice(pairs))
+            lead = match_agent_style(rng.choice(DEAF), draft) if rng.random() < 0.4 else ""
             said = _led(own, lead)
-            history = told(draft, place - 1, sad)
-            error = history.with_turn(place, wrong(said, f"T2.{name}", "T2"))
+            history = add_customer_words(draft, index - 1, sad)
+            error = history.with_turn(index, error_turn(said, f"T2.{name}", "T2"))
             if rng.random() < 0.5:
-                felt = _led(own, as_agent(rng.choice(HEARD_HELDOUT), draft))
-                return Made(error, history.with_turn(place, plain("agent", felt, "T2")))
-            same = told(draft, place - 1, calm).with_turn(place, plain("agent", said, "T2"))
-            return Made(error, same)
+                felt = _led(own, match_agent_style(rng.choice(HEARD_HELDOUT), draft))
+                return ErrorPair(error, history.with_turn(index, clean_turn("agent", felt, "T2")))
+            same = add_customer_words(draft, index - 1, calm).with_turn(
+                index, clean_turn("agent", said, "T2")
+            )
+            return ErrorPair(error, same)
         return None
 
     return Family("T2", f"T2.{name}", make, "heldout")
@@ -231,20 +233,20 @@ def _led(text: str, lead: str) -> str:
     words = lead.lower().split()
     if not words or re.match(re.escape(words[0].strip(".,!")) + r"\b", text, re.IGNORECASE):
         return text
-    return added(DraftTurn("agent", text), lead, first=True).text
+    return add_words(DraftTurn("agent", text), lead, first=True).text
 
 
 def _mild(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Something said in passing, which asks for no feeling."""
-    for place in replies(draft, rng):
-        said = told(draft, place - 1, rng.choice(MILD_HELDOUT))
-        return said.with_turn(place, plain("agent", draft.turns[place].text, "T2"))
+    for index in reply_indexes(draft, rng):
+        said = add_customer_words(draft, index - 1, rng.choice(MILD_HELDOUT))
+        return said.with_turn(index, clean_turn("agent", draft.turns[index].text, "T2"))
     return None
 
 
 FAMILIES: tuple[Family, ...] = (
-    *(Family("T2", f"T2.{kind.name}", deaf_to(kind, VOICE)) for kind in KINDS),
-    *(Family("T2", f"T2.{kind.name}", deaf_to(kind, DEV_VOICE), "dev") for kind in DEV_KINDS),
+    *(Family("T2", f"T2.{kind.name}", unmoved_by(kind, VOICE)) for kind in KINDS),
+    *(Family("T2", f"T2.{kind.name}", unmoved_by(kind, DEV_VOICE), "dev") for kind in DEV_KINDS),
     *(_deaf(name, pairs) for name, pairs in DISTRESS_HELDOUT.items()),
 )
 NEGATIVES: tuple[HardNegative, ...] = (

@@ -36,10 +36,10 @@ _OPTIONAL = re.compile(
 Graph = dict[str, set[str]]
 
 
-def required(chart: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def required_steps(chart: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The steps, in the chart's order, without which each outcome cannot be reached; outcomes that
     require none are left out. An outcome is a statement that follows a look-up which did not fail."""
-    graph, replies = completed(chart), chart["replies"]
+    graph, replies = complete_graph(chart), chart["replies"]
     steps = [node for node in graph if _is_step(node, replies.get(node, ""))]
     needs = {}
     for outcome in _outcomes(graph, replies):
@@ -50,7 +50,7 @@ def required(chart: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return needs
 
 
-def completed(chart: Mapping[str, Any]) -> Graph:
+def complete_graph(chart: Mapping[str, Any]) -> Graph:
     """The chart's edges with those it leaves to the reader: a look-up leads to its results, a yes-or-no
     question to both answers, and any question to "info missing". In doubt there is an edge, so that
     a step counts as required rather too seldom."""
@@ -127,7 +127,7 @@ class Step:
     thing: str
 
 
-def steps(draft: Draft) -> list[Step]:
+def find_steps(draft: Draft) -> list[Step]:
     """The required steps that were taken exactly once, before the first outcome, and by nothing else."""
     turns = draft.turns
     outcome = next((i for i, turn in enumerate(turns) if turn.action in draft.required), None)
@@ -139,14 +139,14 @@ def steps(draft: Draft) -> list[Step]:
     for name in draft.required[turns[outcome].action]:
         asks = [i for i, turn in enumerate(turns) if turn.action == name]
         if len(asks) == 1 and 0 < asks[0] < outcome - 1 and _simple(draft, asks[0]):
-            thing = "" if _CONFIRMS.search(turns[asks[0]].text) else thing_of(name)
+            thing = "" if _CONFIRMS.search(turns[asks[0]].text) else step_noun(name)
             step = Step(asks[0], outcome, thing)
             if _agreed(draft, step) if not thing else _only_there(draft, step):
                 found.append(step)
     return found
 
 
-def thing_of(name: str) -> str:
+def step_noun(name: str) -> str:
     """The noun for what a step asks for, from the step's name."""
     return next((noun for part, noun in THINGS.items() if part in name), "detail")
 

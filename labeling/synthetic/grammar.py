@@ -11,40 +11,40 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from dialint.labeling.synthetic.domains import fitting
+from dialint.labeling.synthetic.domains import sample_fitting
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Mark,
     Pool,
     Use,
-    added,
-    as_agent,
-    free_agent_turns,
-    plain,
-    shuffled,
-    spliced,
+    add_words,
+    clean_turn,
+    match_agent_style,
+    shuffle,
+    splice,
+    untouched_agent_turns,
 )
 from dialint.labeling.synthetic.grammar_rules import DEV_RULES, RULES, Rule
 from dialint.labeling.synthetic.insertion import (
-    dressed,
-    heldout_where,
-    manner,
-    marked,
-    nothing_due,
-    open_places,
-    placed,
-    reply_places,
-    spoken,
-    stopped,
-    where_in,
+    apply_style,
+    edit_turn,
+    end_with_stop,
+    insert_text,
+    is_nothing_due,
+    open_agent_turns,
+    open_replies,
+    render,
+    sample_heldout_placement,
+    sample_placement,
+    sample_style,
 )
-from dialint.labeling.synthetic.phrases import resolve_choices, say
+from dialint.labeling.synthetic.phrases import expand, resolve_choices
 from dialint.labeling.synthetic.resolution import NODS
-from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.scenes import reply_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/grammar")
@@ -84,38 +84,38 @@ CUSTOMER_SHARE = 0.3
 """Share of twins in which the customer makes the slip, where his words allow it."""
 
 
-def by_rules(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train") -> Family:
+def rule_family(code: str, name: str, rules: tuple[Rule, ...], use: Use = "train") -> Family:
     """The family of errors that `rules` make; "<code>.<name>"."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in shuffled(free_agent_turns(draft), rng):
-            text = draft.turns[place].text
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in shuffle(untouched_agent_turns(draft), rng):
+            text = draft.turns[index].text
             order = list(rules)
             rng.shuffle(order)
             for rule in order:
-                if done := applied(text, rule, rng):
+                if done := apply_rule(text, rule, rng):
                     mark = Mark(code, f"{code}.{name}", done[1], done[2])
-                    error = draft.with_turn(place, DraftTurn("agent", done[0], (mark,), touched=True))
-                    return Made(error, _twin(draft, place, order, code, rng))
+                    error = draft.with_turn(index, DraftTurn("agent", done[0], (mark,), touched=True))
+                    return ErrorPair(error, _twin(draft, index, order, code, rng))
         return None
 
     return Family(code, f"{code}.{name}", make, use)
 
 
-def _twin(draft: Draft, place: int, rules: list[Rule], code: str, rng: Random) -> Draft:
-    """The draft with the turn at `place` as it was, at times with a customer who slips instead."""
-    clean = draft.with_turn(place, plain("agent", draft.turns[place].text, code))
+def _twin(draft: Draft, index: int, rules: list[Rule], code: str, rng: Random) -> Draft:
+    """The draft with the turn at `index` as it was, at times with a customer who slips instead."""
+    clean = draft.with_turn(index, clean_turn("agent", draft.turns[index].text, code))
     if rng.random() >= CUSTOMER_SHARE:
         return clean
     customers = [i for i, turn in enumerate(draft.turns) if turn.role == "customer" and not turn.touched]
-    for other in shuffled(customers, rng):
+    for other in shuffle(customers, rng):
         for rule in rules[:12]:
-            if done := applied(draft.turns[other].text, rule, rng):
-                return clean.with_turn(other, plain("customer", done[0]))
+            if done := apply_rule(draft.turns[other].text, rule, rng):
+                return clean.with_turn(other, clean_turn("customer", done[0]))
     return clean
 
 
-def applied(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
+def apply_rule(text: str, rule: Rule, rng: Random) -> tuple[str, int, int] | None:
     """One match of the rule rewritten, and where the new words stand; None if there is no match."""
     matches = list(re.finditer(rule.pattern, text, re.IGNORECASE))
     if not matches:
@@ -162,7 +162,7 @@ class Said:
     spans: tuple[tuple[int, int], ...]
 
 
-def both(template: str, rng: Random) -> tuple[Said, Said]:
+def both_forms(template: str, rng: Random) -> tuple[Said, Said]:
     """The broken and the right form of a template, the same choices taken in both."""
     template = resolve_choices(template, rng)
     return _form(template, 1), _form(template, 2)
@@ -200,26 +200,28 @@ def _widened(text: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(core)
 
 
-def of_sentences(code: str, name: str, lines: tuple[str, ...]) -> Family:
+def sentence_family(code: str, name: str, lines: tuple[str, ...]) -> Family:
     """The family whose errors are the brackets of `lines`."""
     family = f"{code}.{name}"
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_places(draft)
-        said = fitting(draft, rng, lambda: both(rng.choice(lines), rng), lambda two: (two[1].text,))
-        if not places or said is None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = open_agent_turns(draft)
+        said = sample_fitting(
+            draft, rng, lambda: both_forms(rng.choice(lines), rng), lambda two: (two[1].text,)
+        )
+        if not indexes or said is None:
             return None
         bad, good = said
-        apart = [place for place in reply_places(draft) if nothing_due(draft, place)]
+        apart = [index for index in open_replies(draft) if is_nothing_due(draft, index)]
         if apart and "?" not in good.text and rng.random() < APART:
             return _apart(draft, rng.choice(apart), said, family, rng)
-        place = rng.choice(places)
-        turn = draft.turns[place]
-        how = manner(turn.text, rng, where_in(draft, place, rng))
-        text, at, end = placed(turn.text, bad.text, how)
-        error = draft.with_turn(place, _broken(text, bad, at, end, family))
-        twin = draft.with_turn(place, plain("agent", placed(turn.text, good.text, how)[0], code))
-        return Made(error, _blamed(twin, code, rng))
+        index = rng.choice(indexes)
+        turn = draft.turns[index]
+        style = sample_style(turn.text, rng, sample_placement(draft, index, rng))
+        text, at, end = insert_text(turn.text, bad.text, style)
+        error = draft.with_turn(index, _broken(text, bad, at, end, family))
+        twin = draft.with_turn(index, clean_turn("agent", insert_text(turn.text, good.text, style)[0], code))
+        return ErrorPair(error, _blamed(twin, code, rng))
 
     return Family(code, family, make)
 
@@ -231,14 +233,14 @@ def _broken(text: str, said: Said, at: int, end: int, family: str) -> DraftTurn:
     return DraftTurn("agent", text, marks, touched=True)
 
 
-def _apart(draft: Draft, place: int, said: tuple[Said, Said], family: str, rng: Random) -> Made:
-    """The sentence as a turn of its own before the turn at `place`, and the customer's nod."""
-    how = manner(draft.turns[place].text, rng, "instead")
-    bad, good = (dressed(form.text, how) for form in said)
-    nod = plain("customer", dressed(spoken(rng.choice(NODS), {}, rng), how))
+def _apart(draft: Draft, index: int, said: tuple[Said, Said], family: str, rng: Random) -> ErrorPair:
+    """The sentence as a turn of its own before the turn at `index`, and the customer's nod."""
+    style = sample_style(draft.turns[index].text, rng, "instead")
+    bad, good = (apply_style(form.text, style) for form in said)
+    nod = clean_turn("customer", apply_style(render(rng.choice(NODS), {}, rng), style))
     error = _broken(bad, said[0], 0, len(bad), family)
-    twin = plain("agent", good, family.partition(".")[0])
-    return Made(spliced(draft, place, place, (error, nod)), spliced(draft, place, place, (twin, nod)))
+    twin = clean_turn("agent", good, family.partition(".")[0])
+    return ErrorPair(splice(draft, index, index, (error, nod)), splice(draft, index, index, (twin, nod)))
 
 
 def _blamed(twin: Draft, code: str, rng: Random) -> Draft:
@@ -246,42 +248,45 @@ def _blamed(twin: Draft, code: str, rng: Random) -> Draft:
     customers = [i for i, turn in enumerate(twin.turns) if turn.role == "customer" and not turn.touched]
     if not customers or rng.random() >= 0.2:
         return twin
-    place = rng.choice(customers)
-    text = twin.turns[place].text
-    broken = both(rng.choice(_SLIPS[code]), rng)[0].text
-    return twin.with_turn(place, plain("customer", placed(text, broken, manner(text, rng, "after"))[0]))
+    index = rng.choice(customers)
+    text = twin.turns[index].text
+    broken = both_forms(rng.choice(_SLIPS[code]), rng)[0].text
+    return twin.with_turn(
+        index, clean_turn("customer", insert_text(text, broken, sample_style(text, rng, "after"))[0])
+    )
 
 
-def of_right(code: str, name: str, lines: tuple[str, ...]) -> HardNegative:
+def right_negative(code: str, name: str, lines: tuple[str, ...]) -> HardNegative:
     """Unusual but right sentences beside or instead of an agent's own."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        places = open_places(draft)
-        line = fitting(draft, rng, lambda: rng.choice(lines), lambda said: (said,))
-        if not places or line is None:
+        indexes = open_agent_turns(draft)
+        line = sample_fitting(draft, rng, lambda: rng.choice(lines), lambda said: (said,))
+        if not indexes or line is None:
             return None
-        place = rng.choice(places)
-        text = draft.turns[place].text
-        how = manner(text, rng, where_in(draft, place, rng))
-        return draft.with_turn(place, plain("agent", placed(text, line, how)[0], code))
+        index = rng.choice(indexes)
+        text = draft.turns[index].text
+        style = sample_style(text, rng, sample_placement(draft, index, rng))
+        return draft.with_turn(index, clean_turn("agent", insert_text(text, line, style)[0], code))
 
     return HardNegative(code, f"{code}.not-{name}", make)
 
 
-def of_quoted(code: str) -> HardNegative:
+def quoted_negative(code: str) -> HardNegative:
     """The agent quotes a broken sentence that the customer wrote."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        for place in shuffled(open_places(draft), rng):
-            if not place or draft.turns[place - 1].role != "customer" or draft.turns[place - 1].touched:
+        for index in shuffle(open_agent_turns(draft), rng):
+            if not index or draft.turns[index - 1].role != "customer" or draft.turns[index - 1].touched:
                 continue
-            words = both(rng.choice(_SLIPS[code]), rng)[0].text.rstrip(".?!")
-            asked = draft.turns[place - 1].text
+            words = both_forms(rng.choice(_SLIPS[code]), rng)[0].text.rstrip(".?!")
+            asked = draft.turns[index - 1].text
             lead = rng.choice(QUOTES).replace("@words", words)
             made = draft.with_turn(
-                place - 1, plain("customer", placed(asked, words, manner(asked, rng, "after"))[0])
+                index - 1,
+                clean_turn("customer", insert_text(asked, words, sample_style(asked, rng, "after"))[0]),
             )
-            return made.with_turn(place, plain("agent", f"{lead} {draft.turns[place].text}", code))
+            return made.with_turn(index, clean_turn("agent", f"{lead} {draft.turns[index].text}", code))
         return None
 
     return HardNegative(code, f"{code}.not-quoted", make)
@@ -313,19 +318,21 @@ def _own_words(text: str, rng: Random) -> Slipped | None:
     return changed, start, end + (tail.end() if tail else 0)
 
 
-def _hasty(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    for place in shuffled(open_places(draft), rng):
-        turn = draft.turns[place]
+def _hasty(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    for index in shuffle(open_agent_turns(draft), rng):
+        turn = draft.turns[index]
         if slipped := _own_words(turn.text, rng):
             text, start, end = slipped
-            error = draft.with_turn(place, marked(turn, text, Mark("L2", "L2.hurried-own-words", start, end)))
-            return Made(error, draft.with_turn(place, plain("agent", turn.text, "L2")))
+            error = draft.with_turn(
+                index, edit_turn(turn, text, Mark("L2", "L2.hurried-own-words", start, end))
+            )
+            return ErrorPair(error, draft.with_turn(index, clean_turn("agent", turn.text, "L2")))
     return None
 
 
 def _heldout_forms(template: str, rng: Random) -> tuple[str, str, int, int]:
     """The wrong sentence, the right one, and heldout_where the slip is in the wrong one."""
-    text = say({"say": (template,)}, rng)
+    text = expand({"say": (template,)}, rng)
     slip = _BRACES.search(text)
     if slip is None:
         raise ValueError(f"no slip in {template!r}")
@@ -334,46 +341,46 @@ def _heldout_forms(template: str, rng: Random) -> tuple[str, str, int, int]:
 
 
 def _sentence(name: str, templates: tuple[str, ...]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_places(draft)
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = open_agent_turns(draft)
+        if not indexes:
             return None
-        place = rng.choice(places)
-        turn = draft.turns[place]
+        index = rng.choice(indexes)
+        turn = draft.turns[index]
         bad, good, begin, end = _heldout_forms(rng.choice(templates), rng)
-        how = manner(turn.text, rng, heldout_where(draft, place, rng))
-        text, start, _ = placed(turn.text, stopped(bad, how), how)
+        style = sample_style(turn.text, rng, sample_heldout_placement(draft, index, rng))
+        text, start, _ = insert_text(turn.text, end_with_stop(bad, style), style)
         mark = Mark("L2", f"L2.{name}", start + begin, start + end)
-        right = placed(turn.text, stopped(good, how), how)[0]
-        return Made(
-            draft.with_turn(place, marked(turn, text, mark)),
-            draft.with_turn(place, plain("agent", right, "L2")),
+        right = insert_text(turn.text, end_with_stop(good, style), style)[0]
+        return ErrorPair(
+            draft.with_turn(index, edit_turn(turn, text, mark)),
+            draft.with_turn(index, clean_turn("agent", right, "L2")),
         )
 
     return Family("L2", f"L2.{name}", make, "heldout")
 
 
-def in_passing(code: str, name: str, words: tuple[str, ...]) -> HardNegative:
+def added_negative(code: str, name: str, words: tuple[str, ...]) -> HardNegative:
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        for place in replies(draft, rng):
-            own = DraftTurn("agent", draft.turns[place].text)
-            turn = added(own, as_agent(rng.choice(words), draft), first=rng.random() < 0.5)
-            return draft.with_turn(place, plain("agent", turn.text, code))
+        for index in reply_indexes(draft, rng):
+            own = DraftTurn("agent", draft.turns[index].text)
+            turn = add_words(own, match_agent_style(rng.choice(words), draft), first=rng.random() < 0.5)
+            return draft.with_turn(index, clean_turn("agent", turn.text, code))
         return None
 
     return HardNegative(code, f"{code}.not-{name}", make, "heldout")
 
 
 FAMILIES: tuple[Family, ...] = (
-    *(by_rules("L2", name, rules) for name, rules in RULES.items()),
-    *(by_rules("L2", name, rules, use="dev") for name, rules in DEV_RULES.items()),
-    *(of_sentences("L2", name, lines) for name, lines in BROKEN.items()),
+    *(rule_family("L2", name, rules) for name, rules in RULES.items()),
+    *(rule_family("L2", name, rules, use="dev") for name, rules in DEV_RULES.items()),
+    *(sentence_family("L2", name, lines) for name, lines in BROKEN.items()),
     _sentence("calque", FOREIGN),
     _sentence("hurried-rewrite", HURRIED),
     Family("L2", "L2.hurried-own-words", _hasty, "heldout"),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
-    of_right("L2", "chatty", CHATTY),
-    of_quoted("L2"),
-    in_passing("L2", "elliptic-or-bookish", UNUSUAL),
+    right_negative("L2", "chatty", CHATTY),
+    quoted_negative("L2"),
+    added_negative("L2", "elliptic-or-bookish", UNUSUAL),
 )

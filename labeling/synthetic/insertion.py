@@ -13,12 +13,21 @@ from random import Random
 from typing import Literal
 
 from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_nod
-from dialint.labeling.synthetic.domains import asks_given, fitting
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, HardNegative, Made, Make, Mark, Pool, Use
-from dialint.labeling.synthetic.phrases import Grammar, say
+from dialint.labeling.synthetic.domains import asks_known, sample_fitting
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    ErrorPair,
+    HardNegative,
+    MakeError,
+    Mark,
+    Pool,
+    Use,
+)
+from dialint.labeling.synthetic.phrases import Grammar, expand
 from dialint.labeling.synthetic.wordings import Wordings
 
-Where = Literal["before", "between", "after", "instead"]
+Placement = Literal["before", "between", "after", "instead"]
 
 
 MAX_TURN = 900
@@ -90,75 +99,75 @@ def read_ideas(use: Use, file: str) -> tuple[Idea, ...]:
 
 
 @dataclass(frozen=True)
-class Manner:
+class Style:
     """How words are put into a turn; the same for an error and its twin."""
 
-    where: Where
+    where: Placement
     lower: bool
     bare: bool
     joint: str
 
 
-def spoken(template: str, slots: Grammar, rng: Random) -> str:
+def render(template: str, slots: Grammar, rng: Random) -> str:
     """One surface form of a template, every sentence with a capital."""
-    text = say({**slots, "say": (template,)}, rng).replace("?.", "?")
+    text = expand({**slots, "say": (template,)}, rng).replace("?.", "?")
     text = _ARTICLE.sub(r"\1n", text)
     return re.sub(r"(?:^|(?<=[.!?] ))[a-z]", lambda found: found.group().upper(), text)
 
 
-def manner(text: str, rng: Random, where: Where) -> Manner:
+def sample_style(text: str, rng: Random, where: Placement) -> Style:
     """A manner that suits the turn `text`: its capitals, its final stops, now and then a new line."""
-    plain = text == text.lower()
+    is_lower = text == text.lower()
     unstopped = not text.rstrip().endswith((".", "!", "?"))
-    return Manner(
+    return Style(
         where=where,
-        lower=plain or rng.random() < 0.06,
+        lower=is_lower or rng.random() < 0.06,
         bare=rng.random() < (0.7 if unstopped else 0.12),
         joint=rng.choice((" ",) * 9 + ("\n",)),
     )
 
 
-def dressed(words: str, how: Manner) -> str:
+def apply_style(words: str, style: Style) -> str:
     """The words in that manner: lower-case where the turn is, without a last stop where it has none."""
-    if how.lower:
+    if style.lower:
         words = words.lower()
-    if how.bare and how.where in ("after", "instead"):
+    if style.bare and style.where in ("after", "instead"):
         words = words.removesuffix(".")
     return words
 
 
-def placed(text: str, words: str, how: Manner) -> tuple[str, int, int]:
+def insert_text(text: str, words: str, style: Style) -> tuple[str, int, int]:
     """`words` set into `text`; the new text and where in it the words begin and end."""
-    words = dressed(words, how)
-    if how.where == "instead":
+    words = apply_style(words, style)
+    if style.where == "instead":
         return words, 0, len(words)
-    if how.where == "before":
-        return words + how.joint + text, 0, len(words)
-    seam = _SEAM.search(text) if how.where == "between" else None
+    if style.where == "before":
+        return words + style.joint + text, 0, len(words)
+    seam = _SEAM.search(text) if style.where == "between" else None
     head, tail = (text[: seam.start()], text[seam.end() :]) if seam else (text.rstrip(), "")
-    if head and head[-1].isalnum() and how.joint != "\n":
+    if head and head[-1].isalnum() and style.joint != "\n":
         head += "."
-    start = len(head) + len(how.joint)
+    start = len(head) + len(style.joint)
     end = start + len(words)
-    return head + how.joint + words + (" " + tail if tail else ""), start, end
+    return head + style.joint + words + (" " + tail if tail else ""), start, end
 
 
-def open_places(draft: Draft) -> list[int]:
+def open_agent_turns(draft: Draft) -> list[int]:
     """Agent turns that no family has changed, with text, and short enough to take more."""
     return [
-        place
-        for place, turn in enumerate(draft.turns)
+        index
+        for index, turn in enumerate(draft.turns)
         if turn.role == "agent" and not turn.touched and turn.text.strip() and len(turn.text) <= MAX_TURN
     ]
 
 
-def where_in(draft: Draft, place: int, rng: Random) -> Where:
+def sample_placement(draft: Draft, index: int, rng: Random) -> Placement:
     """Where in a turn to put words. `instead` only where nothing that was asked for is dropped: neither
     an answer that is due nor the agent's own question, nor the end of the talk."""
-    turn = draft.turns[place]
+    turn = draft.turns[index]
     idle = "?" not in turn.text and bool(_COURTESY.match(turn.text))
-    free = idle and place + 1 < len(draft.turns) and nothing_due(draft, place)
-    weights: dict[Where, int] = {
+    free = idle and index + 1 < len(draft.turns) and is_nothing_due(draft, index)
+    weights: dict[Placement, int] = {
         "before": 4,
         "after": 4,
         "between": 2 if _SEAM.search(turn.text) else 0,
@@ -167,203 +176,205 @@ def where_in(draft: Draft, place: int, rng: Random) -> Where:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
-def nothing_due(draft: Draft, place: int) -> bool:
-    """Whether the turn before `place` is an untouched customer turn that asks for nothing."""
-    before = draft.turns[place - 1] if place else None
+def is_nothing_due(draft: Draft, index: int) -> bool:
+    """Whether the turn before `index` is an untouched customer turn that asks for nothing."""
+    before = draft.turns[index - 1] if index else None
     if before is None or before.role != "customer" or before.touched:
         return False
     return not asks_anything(before.text) and not _BID.search(before.text)
 
 
-def marked(turn: DraftTurn, text: str, mark: Mark | None) -> DraftTurn:
+def edit_turn(turn: DraftTurn, text: str, mark: Mark | None) -> DraftTurn:
     """The turn with new text and the mark, if any; it counts as touched either way."""
     return replace(turn, text=text, marks=turn.marks if mark is None else (*turn.marks, mark), touched=True)
 
 
-def inserted(draft: Draft, place: int, words: str, how: Manner, code: str, family: str | None) -> Draft:
-    """The draft with `words` in the turn at `place`, marked as an error of `family` unless that is None."""
-    turn = draft.turns[place]
-    text, start, end = placed(turn.text, words, how)
+def insert_words(draft: Draft, index: int, words: str, style: Style, code: str, family: str | None) -> Draft:
+    """The draft with `words` in the turn at `index`, marked as an error of `family` unless that is None."""
+    turn = draft.turns[index]
+    text, start, end = insert_text(turn.text, words, style)
     mark = Mark(code=code, family=family, start=start, end=end) if family else None
-    return draft.with_turn(place, marked(turn, text, mark))
+    return draft.with_turn(index, edit_turn(turn, text, mark))
 
 
-def reply_places(draft: Draft) -> list[int]:
+def open_replies(draft: Draft) -> list[int]:
     """Open places of agent turns that directly follow a customer turn."""
-    return [place for place in open_places(draft) if place and draft.turns[place - 1].role == "customer"]
+    return [index for index in open_agent_turns(draft) if index and draft.turns[index - 1].role == "customer"]
 
 
-def exchanged(
-    draft: Draft, place: int, words: str, reply: str, how: Manner, mark: tuple[str, str] | None
+def insert_exchange(
+    draft: Draft, index: int, words: str, reply: str, style: Style, mark: tuple[str, str] | None
 ) -> Draft:
-    """The draft with an agent turn of `words` and the customer's `reply` before the turn at `place`;
+    """The draft with an agent turn of `words` and the customer's `reply` before the turn at `index`;
     `mark` is the code and the family of the error, if it is one."""
-    text = dressed(words, how)
+    text = apply_style(words, style)
     marks = (Mark(*mark, start=0, end=len(text)),) if mark else ()
     turns = (
         DraftTurn("agent", text, marks, touched=True),
-        DraftTurn("customer", dressed(reply, how), touched=True),
+        DraftTurn("customer", apply_style(reply, style), touched=True),
     )
-    return replace(draft, turns=(*draft.turns[:place], *turns, *draft.turns[place:]))
+    return replace(draft, turns=(*draft.turns[:index], *turns, *draft.turns[index:]))
 
 
-def _pair(draft: Draft, place: int, code: str, idea: Idea, rng: Random) -> tuple[str, str] | None:
+def _pair(draft: Draft, index: int, code: str, idea: Idea, rng: Random) -> tuple[str, str] | None:
     """A wrong and a right wording that fit the dialogue; the right one asks for nothing known already.
     Ideas that are not trained on are taken as they come, so that they stay what they were."""
 
     def draw() -> tuple[str, str]:
         wrong, right = rng.choice(idea.pairs)
-        return spoken(wrong, idea.slots, rng), spoken(right, idea.slots, rng)
+        return render(wrong, idea.slots, rng), render(right, idea.slots, rng)
 
     if idea.use != "train":
         return draw()
     free = ANYWHERE.get(code, frozenset())
-    return fitting(
-        draft, rng, draw, lambda two: two, lambda two: not asks_given(two[1], draft, place), free, DRAWS
+    return sample_fitting(
+        draft, rng, draw, lambda two: two, lambda two: not asks_known(two[1], draft, index), free, DRAWS
     )
 
 
-def inserter(code: str, idea: Idea) -> Make:
+def word_inserter(code: str, idea: Idea) -> MakeError:
     """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_places(draft)
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = open_agent_turns(draft)
+        if not indexes:
             return None
-        place = rng.choice(places)
-        pair = _pair(draft, place, code, idea, rng)
+        index = rng.choice(indexes)
+        pair = _pair(draft, index, code, idea, rng)
         if pair is None:
             return None
         wrong, right = pair
-        how = manner(draft.turns[place].text, rng, where_in(draft, place, rng))
-        return Made(
-            error=inserted(draft, place, wrong, how, code, f"{code}.{idea.name}"),
-            twin=inserted(draft, place, right, how, code, None),
+        style = sample_style(draft.turns[index].text, rng, sample_placement(draft, index, rng))
+        return ErrorPair(
+            error=insert_words(draft, index, wrong, style, code, f"{code}.{idea.name}"),
+            twin=insert_words(draft, index, right, style, code, None),
         )
 
     return make
 
 
-def exchanger(code: str, idea: Idea, replies: tuple[str, ...]) -> Make:
+def exchange_inserter(code: str, idea: Idea, replies: tuple[str, ...]) -> MakeError:
     """Makes a turn of its own of the wording and the customer's reply, before the agent goes on; a
     question of the customer's does not come right before it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = [place for place in reply_places(draft) if nothing_due(draft, place)]
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = [index for index in open_replies(draft) if is_nothing_due(draft, index)]
+        if not indexes:
             return None
-        place = rng.choice(places)
-        pair = _pair(draft, place, code, idea, rng)
+        index = rng.choice(indexes)
+        pair = _pair(draft, index, code, idea, rng)
         if pair is None:
             return None
         wrong, right = pair
-        reply = spoken(rng.choice(replies), {}, rng)
-        how = manner(draft.turns[place].text, rng, "instead")
-        return Made(
-            error=exchanged(draft, place, wrong, reply, how, (code, f"{code}.{idea.name}")),
-            twin=exchanged(draft, place, right, reply, how, None),
+        reply = render(rng.choice(replies), {}, rng)
+        style = sample_style(draft.turns[index].text, rng, "instead")
+        return ErrorPair(
+            error=insert_exchange(draft, index, wrong, reply, style, (code, f"{code}.{idea.name}")),
+            twin=insert_exchange(draft, index, right, reply, style, None),
         )
 
     return make
 
 
-def speaker(code: str, idea: Idea, replies: tuple[str, ...], alone: float = 0.25) -> Make:
+def idea_inserter(code: str, idea: Idea, replies: tuple[str, ...], alone: float = 0.25) -> MakeError:
     """Puts the wording into a turn or, in a share `alone` of cases, makes a turn of its own of it."""
-    within, apart = inserter(code, idea), exchanger(code, idea, replies)
+    within, apart = word_inserter(code, idea), exchange_inserter(code, idea, replies)
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         made = apart(draft, rng, pool) if rng.random() < alone else None
         return made or within(draft, rng, pool)
 
     return make
 
 
-def harmless(
+def harmless_negative(
     code: str, idea: str, texts: tuple[str, ...], slots: Grammar, replies: tuple[str, ...]
 ) -> HardNegative:
     """A hard negative "<code>.not-<idea>": one of the `texts` beside the agent's own words, or in a
     turn of its own with one of the customer's `replies`. Nothing that the agent said is lost."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        apart = [place for place in reply_places(draft) if nothing_due(draft, place)]
+        apart = [index for index in open_replies(draft) if is_nothing_due(draft, index)]
         alone = bool(apart) and rng.random() < 0.35
-        places = apart if alone else open_places(draft)
-        if not places:
+        indexes = apart if alone else open_agent_turns(draft)
+        if not indexes:
             return None
-        place = rng.choice(places)
-        turn = draft.turns[place]
-        words = fitting(
+        index = rng.choice(indexes)
+        turn = draft.turns[index]
+        words = sample_fitting(
             draft,
             rng,
-            lambda: spoken(rng.choice(texts), slots, rng),
+            lambda: render(rng.choice(texts), slots, rng),
             lambda said: (said,),
-            lambda said: not asks_given(said, draft, place),
+            lambda said: not asks_known(said, draft, index),
             ANYWHERE.get(code, frozenset()),
         )
         if words is None:
             return None
         if alone:
-            reply = spoken(rng.choice(replies), {}, rng)
-            made = exchanged(draft, place, words, reply, manner(turn.text, rng, "instead"), None)
+            reply = render(rng.choice(replies), {}, rng)
+            made = insert_exchange(draft, index, words, reply, sample_style(turn.text, rng, "instead"), None)
         else:
-            beside: list[Where] = ["before", "after", "between" if _SEAM.search(turn.text) else "after"]
-            made = inserted(draft, place, words, manner(turn.text, rng, rng.choice(beside)), code, None)
-        return made.with_turn(place, replace(made.turns[place], probe=code))
+            beside: list[Placement] = ["before", "after", "between" if _SEAM.search(turn.text) else "after"]
+            made = insert_words(
+                draft, index, words, sample_style(turn.text, rng, rng.choice(beside)), code, None
+            )
+        return made.with_turn(index, replace(made.turns[index], probe=code))
 
     return HardNegative(code, f"{code}.not-{idea}", make)
 
 
-def heldout_where(draft: Draft, place: int, rng: Random) -> Where:
-    """As `where_in`, but the agent's own words go only after a nod."""
-    chosen = where_in(draft, place, rng)
-    if chosen == "instead" and not is_nod(draft.turns[place - 1].text):
+def sample_heldout_placement(draft: Draft, index: int, rng: Random) -> Placement:
+    """As `sample_placement`, but the agent's own words go only after a nod."""
+    chosen = sample_placement(draft, index, rng)
+    if chosen == "instead" and not is_nod(draft.turns[index - 1].text):
         return "before" if rng.random() < 0.5 else "after"
     return chosen
 
 
-def stopped(words: str, how: Manner) -> str:
+def end_with_stop(words: str, style: Style) -> str:
     """The words with a full stop if others follow them in the turn."""
     ended = words.endswith((".", "!", "?", ":"))
-    return words if ended or how.where in ("after", "instead") else words + "."
+    return words if ended or style.where in ("after", "instead") else words + "."
 
 
-def heldout_inserter(code: str, idea: Idea) -> Make:
+def heldout_inserter(code: str, idea: Idea) -> MakeError:
     """Makes errors of one idea: the wrong wording in an agent turn, the right one in the twin."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_places(draft)
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = open_agent_turns(draft)
+        if not indexes:
             return None
-        place = rng.choice(places)
-        how = manner(draft.turns[place].text, rng, heldout_where(draft, place, rng))
+        index = rng.choice(indexes)
+        style = sample_style(draft.turns[index].text, rng, sample_heldout_placement(draft, index, rng))
         wrong, right = (
-            stopped(spoken(template, idea.slots, rng), how) for template in rng.choice(idea.pairs)
+            end_with_stop(render(template, idea.slots, rng), style) for template in rng.choice(idea.pairs)
         )
-        return Made(
-            error=inserted(draft, place, wrong, how, code, f"{code}.{idea.name}"),
-            twin=inserted(draft, place, right, how, code, None),
+        return ErrorPair(
+            error=insert_words(draft, index, wrong, style, code, f"{code}.{idea.name}"),
+            twin=insert_words(draft, index, right, style, code, None),
         )
 
     return make
 
 
-def led_in(text: str, words: str, how: Manner) -> str:
+def lead_in(text: str, words: str, style: Style) -> str:
     """The agent's text led in by the words, if there are any; its own cheerful opening gives way to them."""
     if not words:
         return text
     core = _CHEER.sub("", text)
-    core = core[:1].upper() + core[1:] if not how.lower else core
-    return placed(core, words, how)[0]
+    core = core[:1].upper() + core[1:] if not style.lower else core
+    return insert_text(core, words, style)[0]
 
 
-def telling(turn: DraftTurn, words: str, how: Manner) -> DraftTurn:
+def tell(turn: DraftTurn, words: str, style: Style) -> DraftTurn:
     """The customer's turn with the words in it."""
-    return marked(turn, placed(turn.text, words, how)[0], None)
+    return edit_turn(turn, insert_text(turn.text, words, style)[0], None)
 
 
-def answered(draft: Draft, place: int, said: str, words: str, code: str, rng: Random) -> Draft:
-    """`said` in the customer's turn before `place`, and the agent's turn there led in by `words`, if any."""
-    asked, turn = draft.turns[place - 1], draft.turns[place]
-    told = telling(asked, said, manner(asked.text, rng, rng.choice(["before", "after"])))
-    heard = marked(turn, led_in(turn.text, words, manner(turn.text, rng, "before")), None)
-    return draft.with_turn(place - 1, told).with_turn(place, replace(heard, probe=code))
+def exchange_words(draft: Draft, index: int, said: str, words: str, code: str, rng: Random) -> Draft:
+    """`said` in the customer's turn before `index`, and the agent's turn there led in by `words`, if any."""
+    asked, turn = draft.turns[index - 1], draft.turns[index]
+    told = tell(asked, said, sample_style(asked.text, rng, rng.choice(["before", "after"])))
+    heard = edit_turn(turn, lead_in(turn.text, words, sample_style(turn.text, rng, "before")), None)
+    return draft.with_turn(index - 1, told).with_turn(index, replace(heard, probe=code))

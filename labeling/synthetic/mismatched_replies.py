@@ -10,34 +10,33 @@ import re
 from random import Random
 
 from dialint.labeling.synthetic.dialogue_acts import (
-    another_matter,
     asks_question,
     content_words,
     is_closing,
-    opens_like_an_answer,
+    is_other_topic,
+    is_surely_unanswered,
+    opens_like_answer,
     sentences,
-    surely_unanswered,
 )
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
-    agent_texts,
-    as_agent,
-    customer,
+    clean_turn,
     customer_texts,
-    free_agent_turns,
-    plain,
-    shuffled,
-    spliced,
-    wrong,
+    customer_turn,
+    error_turn,
+    match_agent_style,
+    shuffle,
+    splice,
+    untouched_agent_turns,
 )
-from dialint.labeling.synthetic.insertion import spoken
-from dialint.labeling.synthetic.phrases import like
-from dialint.labeling.synthetic.scenes import ASPECTS, SIDE_QUESTIONS, pauses, side_question
+from dialint.labeling.synthetic.insertion import render
+from dialint.labeling.synthetic.phrases import match_style
+from dialint.labeling.synthetic.scenes import ASPECTS, SIDE_QUESTIONS, sample_side_question, scene_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/mismatched_replies")
@@ -67,18 +66,20 @@ _DEFERS = re.compile(
 )
 
 
-def pointed(draft: Draft, rng: Random, asking: re.Pattern[str] = POINTED) -> list[int]:
+def pointed_indexes(draft: Draft, rng: Random, asking: re.Pattern[str] = POINTED) -> list[int]:
     """Agent turns that answer a question of the kind `asking`, in random order."""
-    places = (i for i in answered_asks(draft) if asking.search(draft.turns[i - 1].text))
-    return shuffled(places, rng)
+    indexes = (i for i in answered_asks(draft) if asking.search(draft.turns[i - 1].text))
+    return shuffle(indexes, rng)
 
 
-def for_ask(draft: Draft, place: int, ask: str, fitting: str, reply: str, name: str, *more: str) -> Made:
+def pair_for_ask(
+    draft: Draft, index: int, ask: str, fitting: str, reply: str, name: str, *more: str
+) -> ErrorPair:
     """The reply after a question that it does not answer, and after one that it fits; `more` codes."""
-    error, twin = (draft.with_turn(place - 1, plain("customer", text)) for text in (ask, fitting))
-    return Made(
-        error.with_turn(place, wrong(reply, f"C1.{name}", "C1", *more)),
-        twin.with_turn(place, plain("agent", reply, "C1")),
+    error, twin = (draft.with_turn(index - 1, clean_turn("customer", text)) for text in (ask, fitting))
+    return ErrorPair(
+        error.with_turn(index, error_turn(reply, f"C1.{name}", "C1", *more)),
+        twin.with_turn(index, clean_turn("agent", reply, "C1")),
     )
 
 
@@ -103,73 +104,73 @@ def _answers(ask: str, reply: str) -> bool:
     )
 
 
-def _mine(draft: Draft, place: int) -> tuple[str, str, Draft] | None:
+def _mine(draft: Draft, index: int) -> tuple[str, str, Draft] | None:
     """The question, its answer, and the draft to put them in: the log ends here if the agent had gone on
     to ask something, for that is left out."""
-    ask, text = draft.turns[place - 1].text, draft.turns[place].text
+    ask, text = draft.turns[index - 1].text, draft.turns[index].text
     reply = _statement(text)
-    if not _answers(ask, reply) or any(turn.marks for turn in draft.turns[place:]):
+    if not _answers(ask, reply) or any(turn.marks for turn in draft.turns[index:]):
         return None
-    return ask, reply, draft if reply == text.strip() else spliced(draft, place + 1, len(draft.turns), ())
+    return ask, reply, draft if reply == text.strip() else splice(draft, index + 1, len(draft.turns), ())
 
 
-def _codes(draft: Draft, place: int, ask: str, reply: str) -> tuple[str, ...] | None:
+def _codes(draft: Draft, index: int, ask: str, reply: str) -> tuple[str, ...] | None:
     """The codes besides C1 of a reply that does not answer `ask`; None if either is not clear. A reply of
     another matter answers nothing; any other must miss the points of a definite question."""
-    heard = " ".join((*(turn.text for turn in draft.turns[: place - 1]), ask))
-    jump = another_matter(reply, heard)
-    if jump and not opens_like_an_answer(reply):
+    heard = " ".join((*(turn.text for turn in draft.turns[: index - 1]), ask))
+    jump = is_other_topic(reply, heard)
+    if jump and not opens_like_answer(reply):
         return ("U5",)
-    return () if jump is False and surely_unanswered(ask, reply) else None
+    return () if jump is False and is_surely_unanswered(ask, reply) else None
 
 
-def _borrowed(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _borrowed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer's own question with an answer of another dialogue of the trade."""
     exchanges = pool.exchanges.get(draft.domain, [])
-    for place in pointed(draft, rng) if exchanges else ():
-        own = draft.turns[place - 1].text
+    for index in pointed_indexes(draft, rng) if exchanges else ():
+        own = draft.turns[index - 1].text
         for _ in range(MAX_TRIES):
             fitting, whole = rng.choice(exchanges)
             reply = _statement(whole)
             if fitting == own or not _answers(fitting, reply):
                 continue
-            codes = _codes(draft, place, own, reply)
+            codes = _codes(draft, index, own, reply)
             if codes is not None:
-                return for_ask(draft, place, own, fitting, reply, "borrowed", *codes)
+                return pair_for_ask(draft, index, own, fitting, reply, "borrowed", *codes)
     return None
 
 
-def _lent(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _lent(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent's own answer after a question of another dialogue of the trade."""
     exchanges = pool.exchanges.get(draft.domain, [])
-    for place in pointed(draft, rng) if exchanges else ():
-        if (mine := _mine(draft, place)) is None:
+    for index in pointed_indexes(draft, rng) if exchanges else ():
+        if (mine := _mine(draft, index)) is None:
             continue
         own, reply, base = mine
         for _ in range(MAX_TRIES):
             ask = rng.choice(exchanges)[0]
             if ask == own or len(ask) > 240 or not POINTED.search(ask):
                 continue
-            codes = _codes(base, place, ask, reply)
+            codes = _codes(base, index, ask, reply)
             if codes is not None:
-                return for_ask(base, place, ask, own, reply, "lent", *codes)
+                return pair_for_ask(base, index, ask, own, reply, "lent", *codes)
     return None
 
 
-def _misfit(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _misfit(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent's own answer after a question of the list instead of the customer's own."""
-    for place in pointed(draft, rng):
-        if (mine := _mine(draft, place)) is None:
+    for index in pointed_indexes(draft, rng):
+        if (mine := _mine(draft, index)) is None:
             continue
         own, reply, base = mine
-        heard = " ".join(turn.text for turn in base.turns[: place - 1])
+        heard = " ".join(turn.text for turn in base.turns[: index - 1])
         for ask in rng.sample([pair[0] for pair in FITTING], 8):
-            if content_words(ask) & content_words(own + " " + reply) or opens_like_an_answer(reply):
+            if content_words(ask) & content_words(own + " " + reply) or opens_like_answer(reply):
                 continue
-            jump = place < 2 or another_matter(reply, f"{heard} {ask}")  # the first turn raises everything
+            jump = index < 2 or is_other_topic(reply, f"{heard} {ask}")  # the first turn raises everything
             if jump is not None:
-                asked = like(ask, customer_texts(draft))
-                return for_ask(base, place, asked, own, reply, "misfit", *(("U5",) if jump else ()))
+                asked = match_style(ask, customer_texts(draft))
+                return pair_for_ask(base, index, asked, own, reply, "misfit", *(("U5",) if jump else ()))
     return None
 
 
@@ -177,18 +178,20 @@ def _written(name: str, *ideas: tuple[tuple[str, str], ...]) -> Family:
     """A reply of another matter; the twin's customer had said what it takes up. Half of the questions
     that are passed over are the customer's own, half belong to another reply of the list."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in pointed(draft, rng)[:3]:
-            own = draft.turns[place - 1].text
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in pointed_indexes(draft, rng)[:3]:
+            own = draft.turns[index - 1].text
             fitting, reply = rng.choice(rng.choice(ideas))
-            if (content_words(own) | content_words(draft.turns[place].text)) & content_words(reply):
+            if (content_words(own) | content_words(draft.turns[index].text)) & content_words(reply):
                 continue
             passed = own if rng.random() < 0.5 else rng.choice(FITTING)[0]
             if content_words(passed) & content_words(reply + " " + fitting):
                 continue
             customers = customer_texts(draft)
-            passed, fitting = (text if text == own else like(text, customers) for text in (passed, fitting))
-            return for_ask(draft, place, passed, fitting, like(reply, agent_texts(draft)), name, "U5")
+            passed, fitting = (
+                text if text == own else match_style(text, customers) for text in (passed, fitting)
+            )
+            return pair_for_ask(draft, index, passed, fitting, match_agent_style(reply, draft), name, "U5")
         return None
 
     return Family("C1", f"C1.{name}", make)
@@ -200,7 +203,7 @@ def answered_asks(draft: Draft) -> list[int]:
     turns = draft.turns
     return [
         i
-        for i in free_agent_turns(draft)
+        for i in untouched_agent_turns(draft)
         if i
         and turns[i - 1].role == "customer"
         and not turns[i - 1].touched
@@ -238,36 +241,36 @@ def _points(text: str) -> set[str]:
     return {name for name, pattern in _POINTS.items() if pattern.search(text)}
 
 
-def _neighbour(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _neighbour(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A side question, and the answer to another one, which is a jump too; the twin asks that other one."""
-    for place in pauses(draft, rng):
+    for index in scene_indexes(draft, rng):
         one, other = rng.sample(list(ASPECTS), 2)
         while frozenset({one, other}) in NEAR:
             one, other = rng.sample(list(ASPECTS), 2)
-        question, answer = side_question(other, rng)
-        asked = customer(side_question(one, rng)[0], draft)
-        fitting, words = customer(question, draft), as_agent(answer, draft)
-        return Made(
-            spliced(draft, place, place, (asked, wrong(words, "C1.neighbour-question", "C1", "U5"))),
-            spliced(draft, place, place, (fitting, plain("agent", words, "C1"))),
+        question, answer = sample_side_question(other, rng)
+        asked = customer_turn(sample_side_question(one, rng)[0], draft)
+        fitting, words = customer_turn(question, draft), match_agent_style(answer, draft)
+        return ErrorPair(
+            splice(draft, index, index, (asked, error_turn(words, "C1.neighbour-question", "C1", "U5"))),
+            splice(draft, index, index, (fitting, clean_turn("agent", words, "C1"))),
         )
     return None
 
 
-def _elsewhere(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _elsewhere(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The reply comes from another talk of this trade; the twin's customer had asked for that."""
     known = pool.exchanges.get(draft.domain, [])
-    for place in shuffled(answered_asks(draft), rng) if known else ():
-        ask = draft.turns[place - 1].text
-        if place < 2 or not _ASKED.search(ask) or ask.count("?") > 1 or is_closing(draft.turns[place].text):
+    for index in shuffle(answered_asks(draft), rng) if known else ():
+        ask = draft.turns[index - 1].text
+        if index < 2 or not _ASKED.search(ask) or ask.count("?") > 1 or is_closing(draft.turns[index].text):
             continue
         for question, reply in rng.sample(known, min(len(known), 60)):
-            if _unfit(ask, draft.turns[place].text, question, reply):
+            if _unfit(ask, draft.turns[index].text, question, reply):
                 continue
             fitting = DraftTurn("customer", question, touched=True)
-            return Made(
-                draft.with_turn(place, wrong(reply, "C1.reply-from-elsewhere", "C1")),
-                spliced(draft, place - 1, place + 1, (fitting, plain("agent", reply, "C1"))),
+            return ErrorPair(
+                draft.with_turn(index, error_turn(reply, "C1.reply-from-elsewhere", "C1")),
+                splice(draft, index - 1, index + 1, (fitting, clean_turn("agent", reply, "C1"))),
             )
     return None
 
@@ -296,10 +299,10 @@ def _answering_words(question: str, reply: str) -> set[str]:
 
 def _deferred(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """A question put off with a reason and a time, or asked about."""
-    for place in pauses(draft, rng):
-        asked = customer(spoken(rng.choice(rng.choice(list(ASPECTS.values()))[0]), {}, rng), draft)
-        words = as_agent(spoken(rng.choice(DEFERRALS), {}, rng), draft)
-        return spliced(draft, place, place, (asked, plain("agent", words, "C1")))
+    for index in scene_indexes(draft, rng):
+        asked = customer_turn(render(rng.choice(rng.choice(list(ASPECTS.values()))[0]), {}, rng), draft)
+        words = match_agent_style(render(rng.choice(DEFERRALS), {}, rng), draft)
+        return splice(draft, index, index, (asked, clean_turn("agent", words, "C1")))
     return None
 
 

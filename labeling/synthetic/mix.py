@@ -13,7 +13,7 @@ from random import Random
 from typing import TypeVar
 
 from dialint.detector.records import Example
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.draft import Draft, ErrorPair, Family, HardNegative, Pool
 
 Text = TypeVar("Text")
 
@@ -29,7 +29,7 @@ WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.8}
 """Codes that need more examples than the others, which have weight 1."""
 
 
-def pool_of(drafts: Iterable[Draft], rng: Random) -> Pool:
+def build_pool(drafts: Iterable[Draft], rng: Random) -> Pool:
     """What the drafts of one split offer for borrowing, by domain, in random order."""
     agent: dict[str, list[str]] = defaultdict(list)
     customer: dict[str, list[str]] = defaultdict(list)
@@ -82,7 +82,7 @@ class Mixer:
         first = self._made(draft, rng, frozenset(), self.counts) if rng.random() < self.share else None
         if first is None:
             several = self._several(draft, rng, tag) if self.dense and rng.random() < self.dense else None
-            return [(several or self._clean(draft, rng, tag)).example(split)]
+            return [(several or self._clean(draft, rng, tag)).to_example(split)]
         family, made = first
         stem = f"{draft.id}~{tag}{family.name}"
         error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
@@ -95,8 +95,8 @@ class Mixer:
             twins = []
         self.twins[family.name] += len(twins)
         pair = stem if twins else None
-        return [replace(error, id=stem).example(split, pair)] + [
-            replace(twin, id=f"{stem}~twin").example(split, pair) for twin in twins
+        return [replace(error, id=stem).to_example(split, pair)] + [
+            replace(twin, id=f"{stem}~twin").to_example(split, pair) for twin in twins
         ]
 
     def _several(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
@@ -121,7 +121,7 @@ class Mixer:
 
     def _made(
         self, draft: Draft, rng: Random, without: frozenset[str], counts: Counter[str]
-    ) -> tuple[Family, Made] | None:
+    ) -> tuple[Family, ErrorPair] | None:
         by_code: dict[str, list[Family]] = defaultdict(list)
         for family in self.families:
             if family.code not in without:

@@ -21,7 +21,7 @@ _INNER_CHOICE = re.compile(r"\(([^()|]*+\|[^()]*+)\)")
 _RULE = re.compile(r"@([a-z_]+[0-9]*)")
 
 
-class Thinned(Random):
+class ThinnedRandom(Random):
     """A generator that knows only a fixed share of the wordings, for the ablation of their number.
 
     Wordings stand in tuples, what is drawn from dialogues in lists, which are left whole.
@@ -51,7 +51,7 @@ def _part(seq: tuple[Any, ...], share: float) -> Any:
     return _PARTS[key][1]
 
 
-def say(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str:
+def expand(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str:
     """One sentence of the grammar, from rule `start`; `values` go in last and are left as they are.
 
     Raises:
@@ -66,7 +66,7 @@ def say(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> str
         if wider == text:
             break
         text = wider
-    return tidy(_RULE.sub(lambda match: values[match[1]], tidy(text)))
+    return normalize_spaces(_RULE.sub(lambda match: values[match[1]], normalize_spaces(text)))
 
 
 def resolve_choices(template: str, rng: Random) -> str:
@@ -76,7 +76,7 @@ def resolve_choices(template: str, rng: Random) -> str:
     return template
 
 
-def forms(grammar: Grammar, start: str = "say") -> int:
+def count_forms(grammar: Grammar, start: str = "say") -> int:
     """How many surface forms a rule has, values not counted; an upper bound where forms coincide."""
 
     def of(text: str) -> int:
@@ -86,24 +86,24 @@ def forms(grammar: Grammar, start: str = "say") -> int:
             total *= sum(of(option) for option in match[1].split("|"))
             rest = rest[: match.start()] + rest[match.end() :]
         for name in _RULE.findall(rest):
-            total *= forms(grammar, name) if name in grammar else 1
+            total *= count_forms(grammar, name) if name in grammar else 1
         return total
 
     return sum(of(text) for text in grammar[start])
 
 
-def tidy(text: str) -> str:
+def normalize_spaces(text: str) -> str:
     """Single spaces, none before a comma or full stop that empty choices left behind."""
     text = re.sub(r"[ \t]{2,}", " ", text)
     return re.sub(r"(?<! ) ++([,.!?])", r"\1", text).strip()
 
 
-def capital(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
-def like(text: str, neighbours: Sequence[str]) -> str:
+def match_style(text: str, neighbours: Sequence[str]) -> str:
     """`text` in the manner of the agent's other turns: lower case, or no last full stop, if they
     mostly do so. Manner must not tell a made turn from a real one."""
     shown = [other for other in neighbours if other.strip()]

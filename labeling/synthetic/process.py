@@ -16,20 +16,20 @@ from dialint.labeling.synthetic.dialogue_acts import is_closing
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Mark,
     Pool,
     Use,
-    agent_texts,
-    joined,
-    plain,
-    spliced,
+    clean_turn,
+    join_texts,
+    match_agent_style,
+    splice,
 )
-from dialint.labeling.synthetic.flowcharts import Step, steps
-from dialint.labeling.synthetic.insertion import spoken
-from dialint.labeling.synthetic.phrases import capital, like
+from dialint.labeling.synthetic.flowcharts import Step, find_steps
+from dialint.labeling.synthetic.insertion import render
+from dialint.labeling.synthetic.phrases import capitalize_first, match_style
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/process")
@@ -59,7 +59,7 @@ _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)?\b(?=\W*$)")
 
 
 def _chosen(draft: Draft, rng: Random, consent: bool) -> Step | None:
-    found = [step for step in steps(draft) if bool(step.thing) != consent]
+    found = [step for step in find_steps(draft) if bool(step.thing) != consent]
     return rng.choice(found) if found else None
 
 
@@ -68,23 +68,23 @@ def _accused(turn: DraftTurn, family: str, start: int = 0) -> DraftTurn:
     return replace(turn, marks=(*turn.marks, mark), touched=True)
 
 
-def _cleared(draft: Draft, place: int, code: str) -> Draft:
-    return draft.with_turn(place, replace(draft.turns[place], probe=code, touched=True))
+def _cleared(draft: Draft, index: int, code: str) -> Draft:
+    return draft.with_turn(index, replace(draft.turns[index], probe=code, touched=True))
 
 
 def _agent(draft: Draft, template: str, rng: Random, thing: str = "") -> DraftTurn:
-    text = spoken(template, {"thing": (thing,), "cap_thing": (capital(thing),)}, rng)
-    return plain("agent", like(capital(text), agent_texts(draft)))
+    text = render(template, {"thing": (thing,), "cap_thing": (capitalize_first(thing),)}, rng)
+    return clean_turn("agent", match_agent_style(capitalize_first(text), draft))
 
 
 def _customer(draft: Draft, template: str, rng: Random, **values: str) -> DraftTurn:
     shown = [turn.text for turn in draft.turns if turn.role == "customer"]
-    text = spoken(template, {key: (value,) for key, value in values.items()}, rng)
-    return plain("customer", like(capital(text), shown))
+    text = render(template, {key: (value,) for key, value in values.items()}, rng)
+    return clean_turn("customer", match_style(capitalize_first(text), shown))
 
 
 def _instead(draft: Draft, step: Step, made: Iterable[DraftTurn]) -> Draft:
-    return spliced(draft, step.ask, step.ask + 2, made)
+    return splice(draft, step.ask, step.ask + 2, made)
 
 
 def _outcome_accused(draft: Draft, step: Step, made: tuple[DraftTurn, ...], family: str) -> Draft:
@@ -95,27 +95,27 @@ def _outcome_accused(draft: Draft, step: Step, made: tuple[DraftTurn, ...], fami
 def _left_out(name: str, consent: bool) -> Family:
     """The step is not there at all."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         if (step := _chosen(draft, rng, consent)) is None:
             return None
         error = _outcome_accused(draft, step, (), f"P1.{name}")
-        return Made(error, _cleared(draft, step.outcome, "P1"))
+        return ErrorPair(error, _cleared(draft, step.outcome, "P1"))
 
     return Family("P1", f"P1.{name}", make)
 
 
-def _straight(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _straight(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two or more steps are left out, so that the outcome comes much too soon."""
-    found = steps(draft)
+    found = find_steps(draft)
     if len(found) < 2:
         return None
     error = draft.with_turn(found[0].outcome, _accused(draft.turns[found[0].outcome], "P1.straight"))
     for step in sorted(found, key=lambda step: -step.ask):
         error = _instead(error, step, ())
-    return Made(error, _cleared(draft, found[0].outcome, "P1"))
+    return ErrorPair(error, _cleared(draft, found[0].outcome, "P1"))
 
 
-def _chatted(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _chatted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Small talk where the step should be; the twin has both."""
     if (step := _chosen(draft, rng, rng.random() < 0.3)) is None:
         return None
@@ -124,10 +124,10 @@ def _chatted(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     kept = draft.turns[step.ask : step.ask + 2]
     twin = _cleared(draft, step.outcome, "P1")
     twin = _instead(twin, step, (*chat, *kept) if rng.random() < 0.5 else (*kept, *chat))
-    return Made(_outcome_accused(draft, step, chat, "P1.chatted"), twin)
+    return ErrorPair(_outcome_accused(draft, step, chat, "P1.chatted"), twin)
 
 
-def _waived(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _waived(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent says that the step is not needed, which is an error of its own; the twin insists on it."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
@@ -137,21 +137,23 @@ def _waived(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     twin = _instead(
         _cleared(draft, step.outcome, "P1"),
         step,
-        (insists, plain("customer", draft.turns[step.ask + 1].text)),
+        (insists, clean_turn("customer", draft.turns[step.ask + 1].text)),
     )
-    return Made(_outcome_accused(draft, step, (waived, _customer(draft, answer, rng)), "P1.waived"), twin)
+    return ErrorPair(
+        _outcome_accused(draft, step, (waived, _customer(draft, answer, rng)), "P1.waived"), twin
+    )
 
 
-def _refused(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _refused(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer does not give what the step asks for, and the agent goes on."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
     refusal = _customer(draft, rng.choice(REFUSED), rng)
     made = (draft.turns[step.ask], refusal)
-    return Made(_outcome_accused(draft, step, made, "P1.refused"), _cleared(draft, step.outcome, "P1"))
+    return ErrorPair(_outcome_accused(draft, step, made, "P1.refused"), _cleared(draft, step.outcome, "P1"))
 
 
-def _unmatched(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _unmatched(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The value is given and found not to hold, and the agent goes on."""
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
@@ -160,10 +162,10 @@ def _unmatched(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     error = (*kept, _agent(draft, fails, rng), _customer(draft, reply, rng))
     fine = (*kept, _agent(draft, holds, rng), _customer(draft, MATCHED_THANKS, rng))
     twin = _instead(_cleared(draft, step.outcome, "P1"), step, fine)
-    return Made(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
+    return ErrorPair(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
 
 
-Where = Callable[[Draft, Step, Random], int | None]
+Placement = Callable[[Draft, Step, Random], int | None]
 
 
 def _reaction(draft: Draft, step: Step) -> bool:
@@ -188,13 +190,13 @@ def _after(draft: Draft, step: Step, rng: Random) -> int | None:
 
 def _late(draft: Draft, step: Step, rng: Random) -> int | None:
     """Behind a customer's turn further on; the agent has not taken leave yet."""
-    places = []
+    indexes = []
     for i in range(step.outcome + 3, len(draft.turns)):
         if is_closing(draft.turns[i - 1].text) and draft.turns[i - 1].role == "agent":
             break
         if draft.turns[i - 1].role == "customer" and "?" not in draft.turns[i - 1].text:
-            places.append(i)
-    return rng.choice(places) if places else None
+            indexes.append(i)
+    return rng.choice(indexes) if indexes else None
 
 
 Step2 = Callable[[Draft, Step, Random], tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None]
@@ -215,8 +217,8 @@ def _owned_up(
     ask, answer = draft.turns[step.ask : step.ask + 2]
     asked = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(REWORDED), rng, step.thing).text
     late, early = (_agent(draft, leads[n], rng).text for leads in (LATE, EARLY))
-    reply = plain("customer", answer.text)
-    return (plain("agent", f"{late} {asked}"), reply), (plain("agent", f"{early} {asked}"), reply)
+    reply = clean_turn("customer", answer.text)
+    return (clean_turn("agent", f"{late} {asked}"), reply), (clean_turn("agent", f"{early} {asked}"), reply)
 
 
 def _verified(
@@ -231,36 +233,36 @@ def _verified(
 
 
 def _moved(
-    name: str, where: Where, words: Step2 = _as_it_was, consent: bool = False, use: Use = "train"
+    name: str, where: Placement, words: Step2 = _as_it_was, consent: bool = False, use: Use = "train"
 ) -> Family:
     """The step comes behind the outcome that needed it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for step in rng.sample(found := steps(draft), len(found)):
-            place = where(draft, step, rng) if bool(step.thing) != consent else None
-            made = words(draft, step, rng) if place is not None else None
-            if place is None or made is None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for step in rng.sample(found := find_steps(draft), len(found)):
+            index = where(draft, step, rng) if bool(step.thing) != consent else None
+            made = words(draft, step, rng) if index is not None else None
+            if index is None or made is None:
                 continue
             late, early = made
-            error = spliced(draft, place, place, (_accused(late[0], f"P4.{name}"), *late[1:]))
+            error = splice(draft, index, index, (_accused(late[0], f"P4.{name}"), *late[1:]))
             twin = _cleared(_instead(draft, step, early), step.ask, "P4")
-            return Made(_instead(error, step, ()), twin)
+            return ErrorPair(_instead(error, step, ()), twin)
         return None
 
     return Family("P4", f"P4.{name}", make, use)
 
 
-def _one_breath(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _one_breath(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Outcome and question in one turn: the answer can change nothing any more."""
     step = _chosen(draft, rng, consent=False)
     if step is None or not _reaction(draft, step):
         return None
     ask, answer = draft.turns[step.ask : step.ask + 2]
-    text, start, _ = joined(draft.turns[step.outcome].text, ask.text)
+    text, start, _ = join_texts(draft.turns[step.outcome].text, ask.text)
     both = _accused(replace(draft.turns[step.outcome], text=text), "P4.one-breath", start)
-    told, _, _ = joined(answer.text, draft.turns[step.outcome + 1].text)
-    error = spliced(draft, step.outcome, step.outcome + 2, (both, plain("customer", told)))
-    return Made(_instead(error, step, ()), _cleared(draft, step.ask, "P4"))
+    told, _, _ = join_texts(answer.text, draft.turns[step.outcome + 1].text)
+    error = splice(draft, step.outcome, step.outcome + 2, (both, clean_turn("customer", told)))
+    return ErrorPair(_instead(error, step, ()), _cleared(draft, step.ask, "P4"))
 
 
 def _reworded(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -269,7 +271,7 @@ def _reworded(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         return None
     if step.thing:
         ask = _agent(draft, rng.choice(REWORDED), rng, step.thing)
-        answer = plain("customer", draft.turns[step.ask + 1].text)
+        answer = clean_turn("customer", draft.turns[step.ask + 1].text)
     else:
         asks, answers = rng.choice(CONSENT)
         ask, answer = _agent(draft, asks, rng), _customer(draft, answers, rng)
@@ -281,17 +283,21 @@ def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     step = _chosen(draft, rng, consent=False)
     if step is None:
         return None
-    places = [i for i in range(step.ask) if draft.turns[i].role == "customer" and not draft.turns[i].touched]
+    indexes = [i for i in range(step.ask) if draft.turns[i].role == "customer" and not draft.turns[i].touched]
     answer = draft.turns[step.ask + 1].text.strip()
-    if not places or not answer or answer.lower().split()[0].strip(",.") in ("yes", "no", "yeah", "nope"):
+    if not indexes or not answer or answer.lower().split()[0].strip(",.") in ("yes", "no", "yeah", "nope"):
         return None
-    place = rng.choice(places)
+    index = rng.choice(indexes)
     if len(answer.split()) <= 4 and not _IN_WORDS.search(answer):
         frames = VOLUNTEERED["name" if step.thing == "name" else "other"]
-        values = {"answer": answer.rstrip(".!"), "thing": step.thing, "cap_thing": capital(step.thing)}
+        values = {
+            "answer": answer.rstrip(".!"),
+            "thing": step.thing,
+            "cap_thing": capitalize_first(step.thing),
+        }
         answer = _customer(draft, rng.choice(frames), rng, **values).text
-    told = plain("customer", joined(draft.turns[place].text, answer)[0])
-    return _instead(_cleared(draft, step.outcome, "P1").with_turn(place, told), step, ())
+    told = clean_turn("customer", join_texts(draft.turns[index].text, answer)[0])
+    return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, told), step, ())
 
 
 def _behind(
@@ -300,16 +306,16 @@ def _behind(
     """A lawful exchange behind the outcome; the first of `turns` is added to the customer's reaction."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        found = [step for step in steps(draft) if _reaction(draft, step) and step.thing]
+        found = [step for step in find_steps(draft) if _reaction(draft, step) and step.thing]
         if not found:
             return None
         step = rng.choice(found)
         said, *more = turns(draft, step, rng)
-        place = step.outcome + 1
-        text = draft.turns[place].text
-        first = plain("customer", joined(text, said.text)[0] if said.text else text)
+        index = step.outcome + 1
+        text = draft.turns[index].text
+        first = clean_turn("customer", join_texts(text, said.text)[0] if said.text else text)
         more[0] = replace(more[0], probe=code)
-        return spliced(draft, place, place + 1, (first, *more))
+        return splice(draft, index, index + 1, (first, *more))
 
     return HardNegative(code, f"{code}.not-{name}", make)
 
@@ -335,7 +341,7 @@ def _another(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
 def _follow_up(draft: Draft, step: Step, rng: Random) -> tuple[DraftTurn, ...]:
     """A question that the outcome did not need."""
     ask, answer = rng.choice(FOLLOW_UP)
-    return plain("customer", ""), _agent(draft, ask, rng), _customer(draft, answer, rng)
+    return clean_turn("customer", ""), _agent(draft, ask, rng), _customer(draft, answer, rng)
 
 
 FAMILIES: tuple[Family, ...] = (

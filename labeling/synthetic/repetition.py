@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
-from dialint.labeling.synthetic.cleaning import repeated
+from dialint.labeling.synthetic.cleaning import find_repeats
 from dialint.labeling.synthetic.dialogue_acts import (
     asks_anything,
     asks_clearly,
@@ -23,24 +23,23 @@ from dialint.labeling.synthetic.dialogue_acts import (
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
     Use,
-    agent,
-    agent_texts,
-    as_agent,
-    customer,
-    free_agent_turns,
-    plain,
-    shuffled,
-    spliced,
-    wrong,
+    agent_turn,
+    clean_turn,
+    customer_turn,
+    error_turn,
+    match_agent_style,
+    shuffle,
+    splice,
+    untouched_agent_turns,
 )
-from dialint.labeling.synthetic.insertion import spoken
-from dialint.labeling.synthetic.phrases import capital, like
-from dialint.labeling.synthetic.scenes import pauses
+from dialint.labeling.synthetic.insertion import render
+from dialint.labeling.synthetic.phrases import capitalize_first, match_style
+from dialint.labeling.synthetic.scenes import scene_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/repetition")
@@ -137,27 +136,27 @@ def _shortened(text: str, rng: Random) -> str:
     if len(parts) < 2 or not kept:
         return text
     short = rng.choice(kept).strip()
-    return capital(short.removesuffix(",") + text[-1] if short.endswith(",") else short)
+    return capitalize_first(short.removesuffix(",") + text[-1] if short.endswith(",") else short)
 
 
 def _greeted(text: str, rng: Random) -> str:
     """The same behind a greeting or another word of politeness."""
-    return f"{spoken(rng.choice(GREETED), {}, rng)} {text}"
+    return f"{render(rng.choice(GREETED), {}, rng)} {text}"
 
 
 def _padded(text: str, rng: Random) -> str:
     """The same with a sentence behind it that says nothing."""
-    return f"{_stopped(text.strip())} {spoken(rng.choice(PADDED), {}, rng)}"
+    return f"{_stopped(text.strip())} {render(rng.choice(PADDED), {}, rng)}"
 
 
 def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use = "train") -> Family:
     """The agent's earlier text comes again where the customer has said something new."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        turns, places = draft.turns, free_agent_turns(draft)
-        for place in shuffled(places[1:], rng):
-            before = turns[place - 1]
-            earlier = [i for i in places if i < place and _repeatable(turns[i].text)]
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        turns, indexes = draft.turns, untouched_agent_turns(draft)
+        for index in shuffle(indexes[1:], rng):
+            before = turns[index - 1]
+            earlier = [i for i in indexes if i < index and _repeatable(turns[i].text)]
             earlier = earlier[:-1] if far else earlier[-1:]
             if before.role != "customer" or before.touched or not earlier or len(before.text) < 8:
                 continue
@@ -168,10 +167,10 @@ def _again(name: str, change: Callable[[str, Random], str], far: bool, use: Use 
             text = change(source, rng)
             if text == source and change is not _verbatim:
                 continue
-            if (codes := _codes(draft, place, at, text)) is None:
+            if (codes := _codes(draft, index, at, text)) is None:
                 continue
-            twin = draft.with_turn(place, plain("agent", turns[place].text, "M3"))
-            return Made(draft.with_turn(place, wrong(text, f"M3.{name}", *codes)), twin)
+            twin = draft.with_turn(index, clean_turn("agent", turns[index].text, "M3"))
+            return ErrorPair(draft.with_turn(index, error_turn(text, f"M3.{name}", *codes)), twin)
         return None
 
     return Family("M3", f"M3.{name}", make, use)
@@ -204,17 +203,17 @@ MAX_ANSWER = 25
 """Words of the longest turn that is taken for an answer to the question before it."""
 
 
-def _codes(draft: Draft, place: int, source: int, text: str) -> tuple[str, ...] | None:
-    """The codes of the `text` of turn `source` sent again at `place`: C1 too where an ask of the customer's
+def _codes(draft: Draft, index: int, source: int, text: str) -> tuple[str, ...] | None:
+    """The codes of the `text` of turn `source` sent again at `index`: C1 too where an ask of the customer's
     is passed over, U2 too where he had told what the text asks for. None if either is not clear."""
-    said, told = draft.turns[place - 1].text, draft.turns[source + 1]
+    said, told = draft.turns[index - 1].text, draft.turns[source + 1]
     open_ask = asks_clearly(said)
     if not _OPEN.search(text) or "else" in text.lower():
         unclear = not open_ask and asks_anything(said) and not asks_nothing(said)
         return None if unclear or _HALF_OPEN.search(text) else ("M3", "C1") if open_ask else ("M3",)
     if told.role != "customer" or _UNTOLD.search(told.text) or len(told.text.split()) > MAX_ANSWER:
         return None
-    answered_just_now = source + 2 == place  # his wish is the answer, and it is asked about, if again
+    answered_just_now = source + 2 == index  # his wish is the answer, and it is asked about, if again
     return ("M3", "U2", "C1") if open_ask and not answered_just_now else ("M3", "U2")
 
 
@@ -222,52 +221,52 @@ def _repeatable(text: str) -> bool:
     return len(text) >= MIN_REPEATED and not is_closing(text) and "anything else" not in text.lower()
 
 
-def _twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The same message sent twice in a row, as by a double click on a macro."""
-    for place in shuffled(free_agent_turns(draft), rng):
-        text = draft.turns[place].text
+    for index in shuffle(untouched_agent_turns(draft), rng):
+        text = draft.turns[index].text
         if _repeatable(text) and not is_closing(text):
-            pair = (plain("agent", text), wrong(text, "M3.twice", "M3"))
-            single = (plain("agent", text, "M3"),)
-            return Made(spliced(draft, place, place + 1, pair), spliced(draft, place, place + 1, single))
+            pair = (clean_turn("agent", text), error_turn(text, "M3.twice", "M3"))
+            single = (clean_turn("agent", text, "M3"),)
+            return ErrorPair(splice(draft, index, index + 1, pair), splice(draft, index, index + 1, single))
     return None
 
 
 def _said(draft: Draft, template: str, rng: Random) -> DraftTurn:
     shown = [turn.text for turn in draft.turns if turn.role == "customer"]
-    return plain("customer", like(capital(spoken(template, {}, rng)), shown))
+    return clean_turn("customer", match_style(capitalize_first(render(template, {}, rng)), shown))
 
 
 def _spots(draft: Draft) -> list[int]:
     """Agent turns with words that nobody should need twice; the customer speaks next, or nobody."""
     turns = draft.turns
     return [
-        place
-        for place in free_agent_turns(draft)
-        if _repeatable(turns[place].text)
-        and (place + 1 == len(turns) or turns[place + 1].role == "customer")
-        and (place == 0 or turns[place - 1].role == "customer")
+        index
+        for index in untouched_agent_turns(draft)
+        if _repeatable(turns[index].text)
+        and (index + 1 == len(turns) or turns[index + 1].role == "customer")
+        and (index == 0 or turns[index - 1].role == "customer")
     ]
 
 
-def _exchange(draft: Draft, place: int, said: DraftTurn, again: DraftTurn) -> Draft:
-    """The agent's turn at `place` comes once more, after what the customer said."""
-    return spliced(draft, place + 1, place + 1, (said, again))
+def _exchange(draft: Draft, index: int, said: DraftTurn, again: DraftTurn) -> Draft:
+    """The agent's turn at `index` comes once more, after what the customer said."""
+    return splice(draft, index + 1, index + 1, (said, again))
 
 
 def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
     """The customer says nothing new and gets the same text; in the twin he asks to read it again."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in shuffled(_spots(draft), rng):
-            source = draft.turns[place].text
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in shuffle(_spots(draft), rng):
+            source = draft.turns[index].text
             text = change(source, rng)
             if "?" in source or (text == source and change is not _verbatim):
                 continue
             nothing, asked = (_said(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN))
-            return Made(
-                _exchange(draft, place, nothing, wrong(text, f"M3.{name}", "M3")),
-                _exchange(draft, place, asked, plain("agent", text, "M3")),
+            return ErrorPair(
+                _exchange(draft, index, nothing, error_turn(text, f"M3.{name}", "M3")),
+                _exchange(draft, index, asked, clean_turn("agent", text, "M3")),
             )
         return None
 
@@ -278,12 +277,12 @@ def _lawful_repeat(name: str, wording: tuple[str, ...], fits: Callable[[str], bo
     """The same words again, as the customer's turn between calls for."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        places = [place for place in _spots(draft) if fits(draft.turns[place].text)]
-        if not places:
+        indexes = [index for index in _spots(draft) if fits(draft.turns[index].text)]
+        if not indexes:
             return None
-        place = rng.choice(places)
-        again = plain("agent", draft.turns[place].text, "M3")
-        return _exchange(draft, place, _said(draft, rng.choice(wording), rng), again)
+        index = rng.choice(indexes)
+        again = clean_turn("agent", draft.turns[index].text, "M3")
+        return _exchange(draft, index, _said(draft, rng.choice(wording), rng), again)
 
     return HardNegative("M3", f"M3.not-{name}", make)
 
@@ -295,15 +294,15 @@ def _is_prepared(text: str) -> bool:
 
 def _natural(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """A repeat of the corpus itself, which is lawful since the corpus is read so."""
-    places = [
-        place
-        for before, place in repeated(draft.turns)
-        if not any(turn.touched for turn in draft.turns[before : place + 1])
+    indexes = [
+        index
+        for before, index in find_repeats(draft.turns)
+        if not any(turn.touched for turn in draft.turns[before : index + 1])
     ]
-    if not places:
+    if not indexes:
         return None
-    place = rng.choice(places)
-    return draft.with_turn(place, replace(draft.turns[place], touched=True, probe="M3"))
+    index = rng.choice(indexes)
+    return draft.with_turn(index, replace(draft.turns[index], touched=True, probe="M3"))
 
 
 def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -311,7 +310,7 @@ def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     last = draft.turns[-1]
     if last.role != "agent" or last.touched or not is_closing(last.text) or "?" in last.text:
         return None
-    again = plain("agent", like(last.text, agent_texts(draft)), "M3")
+    again = clean_turn("agent", match_agent_style(last.text, draft), "M3")
     return _exchange(draft, len(draft.turns) - 1, _said(draft, rng.choice(BYES), rng), again)
 
 
@@ -321,50 +320,50 @@ MIN_REPEATED_WORDS = 6
 def _repeatable_pauses(draft: Draft, rng: Random) -> list[int]:
     """Pauses after a statement of the agent that is long enough to be told again."""
     return [
-        place
-        for place in pauses(draft, rng)
-        if len(draft.turns[place - 1].text.split()) >= MIN_REPEATED_WORDS
+        index
+        for index in scene_indexes(draft, rng)
+        if len(draft.turns[index - 1].text.split()) >= MIN_REPEATED_WORDS
     ]
 
 
-def _protested(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _protested(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer has understood and asks for something else; the twin's customer asks to hear it again."""
-    for place in _repeatable_pauses(draft, rng):
-        text = draft.turns[place - 1].text
+    for index in _repeatable_pauses(draft, rng):
+        text = draft.turns[index - 1].text
         protest, pardon = (
-            customer(spoken(rng.choice(words), {}, rng), draft) for words in (PROTESTS, PARDONS)
+            customer_turn(render(rng.choice(words), {}, rng), draft) for words in (PROTESTS, PARDONS)
         )
-        return Made(
-            spliced(draft, place, place, (protest, _repeated(text, "M3.after-protest", protest))),
-            spliced(draft, place, place, (pardon, plain("agent", text, "M3"))),
+        return ErrorPair(
+            splice(draft, index, index, (protest, _repeated(text, "M3.after-protest", protest))),
+            splice(draft, index, index, (pardon, clean_turn("agent", text, "M3"))),
         )
     return None
 
 
-def _canned(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _canned(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A side matter gets one canned answer twice; the twin's customer asks once and gets it once."""
-    for place in pauses(draft, rng):
-        words = as_agent(spoken(rng.choice(CANNED), {}, rng), draft)
-        chase, press = (customer(spoken(rng.choice(each), {}, rng), draft) for each in (CHASES, PRESSES))
+    for index in scene_indexes(draft, rng):
+        words = match_agent_style(render(rng.choice(CANNED), {}, rng), draft)
+        chase, press = (customer_turn(render(rng.choice(each), {}, rng), draft) for each in (CHASES, PRESSES))
         again = _repeated(words, "M3.canned-twice", press)
-        return Made(
-            spliced(draft, place, place, (chase, agent(words, draft), press, again)),
-            spliced(draft, place, place, (chase, plain("agent", words, "M3"))),
+        return ErrorPair(
+            splice(draft, index, index, (chase, agent_turn(words, draft), press, again)),
+            splice(draft, index, index, (chase, clean_turn("agent", words, "M3"))),
         )
     return None
 
 
 def _repeated(text: str, family: str, before: DraftTurn) -> DraftTurn:
     """The text again; what was asked before it is passed over too."""
-    return wrong(text, family, *(("M3", "C1") if "?" in before.text else ("M3",)))
+    return error_turn(text, family, *(("M3", "C1") if "?" in before.text else ("M3",)))
 
 
 def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Told again because the customer asked for it."""
-    for place in _repeatable_pauses(draft, rng):
-        pardon = customer(spoken(rng.choice(PARDONS), {}, rng), draft)
-        again = plain("agent", draft.turns[place - 1].text, "M3")
-        return spliced(draft, place, place, (pardon, again))
+    for index in _repeatable_pauses(draft, rng):
+        pardon = customer_turn(render(rng.choice(PARDONS), {}, rng), draft)
+        again = clean_turn("agent", draft.turns[index - 1].text, "M3")
+        return splice(draft, index, index, (pardon, again))
     return None
 
 

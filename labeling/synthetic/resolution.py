@@ -15,25 +15,24 @@ from dialint.labeling.synthetic.dialogue_acts import asks_clearly, is_closing, i
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
     Use,
-    agent,
-    agent_texts,
-    as_agent,
-    customer,
-    free_agent_turns,
-    joined,
-    plain,
-    shuffled,
-    spliced,
-    wrong,
+    agent_turn,
+    clean_turn,
+    customer_turn,
+    error_turn,
+    join_texts,
+    match_agent_style,
+    shuffle,
+    splice,
+    untouched_agent_turns,
 )
-from dialint.labeling.synthetic.insertion import spoken
-from dialint.labeling.synthetic.phrases import Grammar, capital, like, say
-from dialint.labeling.synthetic.scenes import pauses
+from dialint.labeling.synthetic.insertion import render
+from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand, match_style
+from dialint.labeling.synthetic.scenes import scene_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/resolution")
@@ -109,17 +108,17 @@ def _open_asks(draft: Draft, rng: Random) -> list[int]:
     """Agent turns that serve a customer's question or wish without asking back, late enough to end a
     talk, in random order."""
     turns = draft.turns
-    places = (
-        place
-        for place in free_agent_turns(draft)
-        if place > MIN_TURNS_BEFORE
-        and turns[place - 1].role == "customer"
-        and not turns[place - 1].touched
-        and asks_clearly(turns[place - 1].text)
-        and (place + 1 == len(turns) or turns[place + 1].role == "customer")
-        and _answers(turns[place].text)
+    indexes = (
+        index
+        for index in untouched_agent_turns(draft)
+        if index > MIN_TURNS_BEFORE
+        and turns[index - 1].role == "customer"
+        and not turns[index - 1].touched
+        and asks_clearly(turns[index - 1].text)
+        and (index + 1 == len(turns) or turns[index + 1].role == "customer")
+        and _answers(turns[index].text)
     )
-    return shuffled(places, rng)
+    return shuffle(indexes, rng)
 
 
 def _answer(text: str) -> str:
@@ -138,30 +137,30 @@ def _answers(turn: str) -> bool:
 
 def _closing(grammar: Grammar, draft: Draft, rng: Random) -> str:
     number = rng.choice(["", "#", "C-", "SR"]) + str(rng.randrange(10_000, 9_999_999))
-    return like(capital(say(grammar, rng, number=number)), agent_texts(draft))
+    return match_agent_style(capitalize_first(expand(grammar, rng, number=number)), draft)
 
 
 def _said(texts: tuple[str, ...], draft: Draft, rng: Random) -> DraftTurn:
     """One of the customer's sentences, in the manner of his other ones."""
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
-    return plain("customer", like(capital(say({"say": texts}, rng)), others))
+    return clean_turn("customer", match_style(capitalize_first(expand({"say": texts}, rng)), others))
 
 
-def _ended(draft: Draft, place: int, turns: tuple[DraftTurn, ...]) -> Draft:
-    return spliced(draft, place, len(draft.turns), turns)
+def _ended(draft: Draft, index: int, turns: tuple[DraftTurn, ...]) -> Draft:
+    return splice(draft, index, len(draft.turns), turns)
 
 
 def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """The closing stands in the place of the answer."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in _open_asks(draft, rng):
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in _open_asks(draft, rng):
             text = _closing(grammar, draft, rng)
-            answer = plain("agent", _answer(draft.turns[place].text))
+            answer = clean_turn("agent", _answer(draft.turns[index].text))
             done = _said(DONE_THANKS, draft, rng)
-            return Made(
-                _ended(draft, place, (wrong(text, f"R1.{name}", "R1", "C1"),)),
-                _ended(draft, place, (answer, done, plain("agent", text, "R1"))),
+            return ErrorPair(
+                _ended(draft, index, (error_turn(text, f"R1.{name}", "R1", "C1"),)),
+                _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
             )
         return None
 
@@ -171,65 +170,67 @@ def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
 def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """The agent says that he will look, and then closes without having said anything."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in _open_asks(draft, rng):
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in _open_asks(draft, rng):
             text = _closing(grammar, draft, rng)
-            wait = plain("agent", like(capital(say({"say": MOMENT}, rng)), agent_texts(draft)))
+            wait = clean_turn(
+                "agent", match_agent_style(capitalize_first(expand({"say": MOMENT}, rng)), draft)
+            )
             between = [_said(NODS, draft, rng)] if rng.random() < 0.6 else []
-            answer = plain("agent", _answer(draft.turns[place].text))
-            return Made(
-                _ended(draft, place, (wait, *between, wrong(text, f"R1.{name}", "R1", "C1"))),
-                _ended(draft, place, (wait, *between, answer, plain("agent", text, "R1"))),
+            answer = clean_turn("agent", _answer(draft.turns[index].text))
+            return ErrorPair(
+                _ended(draft, index, (wait, *between, error_turn(text, f"R1.{name}", "R1", "C1"))),
+                _ended(draft, index, (wait, *between, answer, clean_turn("agent", text, "R1"))),
             )
         return None
 
     return Family("R1", f"R1.{name}", make, use)
 
 
-def _second_thought(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _second_thought(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """After thanks the customer asks one thing more, and is sent off; the twin answers it first."""
     turns = draft.turns
-    for place in _open_asks(draft, rng):
+    for index in _open_asks(draft, rng):
         earlier = [
-            i for i in range(1, place - 1) if turns[i].role == "agent" and turns[i - 1].role == "customer"
+            i for i in range(1, index - 1) if turns[i].role == "agent" and turns[i - 1].role == "customer"
         ]
         if not earlier:
             continue
-        asked = turns[place - 1].text
+        asked = turns[index - 1].text
         text = _closing(ANY, draft, rng)
-        thanks = say({"say": DONE_THANKS[:2]}, rng)
-        ask = plain(
+        thanks = expand({"say": DONE_THANKS[:2]}, rng)
+        ask = clean_turn(
             "customer",
             f"{thanks} {rng.choice(SECOND_THOUGHTS)} {asked}",
         )
-        answer, done = plain("agent", _answer(turns[place].text)), _said(DONE_THANKS, draft, rng)
-        return Made(
-            spliced(draft, place - 1, len(turns), (ask, wrong(text, "R1.second-thought", "R1", "C1"))),
-            spliced(draft, place - 1, len(turns), (ask, answer, done, plain("agent", text, "R1"))),
+        answer, done = clean_turn("agent", _answer(turns[index].text)), _said(DONE_THANKS, draft, rng)
+        return ErrorPair(
+            splice(draft, index - 1, len(turns), (ask, error_turn(text, "R1.second-thought", "R1", "C1"))),
+            splice(draft, index - 1, len(turns), (ask, answer, done, clean_turn("agent", text, "R1"))),
         )
     return None
 
 
-def _cut_off(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _cut_off(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer gives what the agent asked for, and is sent off instead of served."""
     turns = draft.turns
-    for place in shuffled(free_agent_turns(draft), rng):
-        if place <= MIN_TURNS_BEFORE or [turn.role for turn in turns[place - 2 : place]] != [
+    for index in shuffle(untouched_agent_turns(draft), rng):
+        if index <= MIN_TURNS_BEFORE or [turn.role for turn in turns[index - 2 : index]] != [
             "agent",
             "customer",
         ]:
             continue
-        asked, given, served = (turn.text for turn in turns[place - 2 : place + 1])
+        asked, given, served = (turn.text for turn in turns[index - 2 : index + 1])
         if "?" not in asked or _OFFERS_MORE.search(asked) or "?" in given or not _answers(served):
             continue
-        if is_thanks(given) or _CONFIRMS.search(given) or turns[place - 1].touched:
+        if is_thanks(given) or _CONFIRMS.search(given) or turns[index - 1].touched:
             continue
         codes = ("R1", "C1") if asks_clearly(given) else ("R1",)
         text = _closing(ANY, draft, rng)
-        answer, done = plain("agent", _answer(served)), _said(DONE_THANKS, draft, rng)
-        return Made(
-            _ended(draft, place, (wrong(text, "R1.cut-off", *codes),)),
-            _ended(draft, place, (answer, done, plain("agent", text, "R1"))),
+        answer, done = clean_turn("agent", _answer(served)), _said(DONE_THANKS, draft, rng)
+        return ErrorPair(
+            _ended(draft, index, (error_turn(text, "R1.cut-off", *codes),)),
+            _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
         )
     return None
 
@@ -239,15 +240,15 @@ def _regardless(
 ) -> Family:
     """The agent has answered and the customer is not done; in the twin he is. One closing for both."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in _open_asks(draft, rng):
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in _open_asks(draft, rng):
             text = _closing(ANY, draft, rng)
-            answer = plain("agent", _answer(draft.turns[place].text))
+            answer = clean_turn("agent", _answer(draft.turns[index].text))
             which = rng.randrange(len(open_end))
             still, met = (_said((texts[which],), draft, rng) for texts in (open_end, met_end))
-            return Made(
-                _ended(draft, place, (answer, still, wrong(text, f"R1.{name}", *codes))),
-                _ended(draft, place, (answer, met, plain("agent", text, "R1"))),
+            return ErrorPair(
+                _ended(draft, index, (answer, still, error_turn(text, f"R1.{name}", *codes))),
+                _ended(draft, index, (answer, met, clean_turn("agent", text, "R1"))),
             )
         return None
 
@@ -258,40 +259,42 @@ def _ends_well(name: str, turns_of: Callable[[Draft, int, Random], tuple[DraftTu
     """A clean end in the place of an answer; `turns_of` makes it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        for place in _open_asks(draft, rng):
-            return _ended(draft, place, turns_of(draft, place, rng))
+        for index in _open_asks(draft, rng):
+            return _ended(draft, index, turns_of(draft, index, rng))
         return None
 
     return HardNegative("R1", f"R1.not-{name}", make)
 
 
 def _bye(draft: Draft, rng: Random) -> DraftTurn:
-    return plain("agent", _closing(ANY, draft, rng), "R1")
+    return clean_turn("agent", _closing(ANY, draft, rng), "R1")
 
 
-def _left(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _left(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The customer drops his question himself."""
-    wait = plain("agent", like(capital(say({"say": MOMENT}, rng)), agent_texts(draft)))
-    text = like(capital(say(CLOSE, rng)), agent_texts(draft))
-    return wait, _said(LEAVING, draft, rng), plain("agent", text, "R1")
+    wait = clean_turn("agent", match_agent_style(capitalize_first(expand({"say": MOMENT}, rng)), draft))
+    text = match_agent_style(capitalize_first(expand(CLOSE, rng)), draft)
+    return wait, _said(LEAVING, draft, rng), clean_turn("agent", text, "R1")
 
 
-def _agreed(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _agreed(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """A follow-up with a deadline, to which the customer agrees."""
-    promise = plain("agent", like(capital(say({"say": PROMISE}, rng)), agent_texts(draft)))
+    promise = clean_turn("agent", match_agent_style(capitalize_first(expand({"say": PROMISE}, rng)), draft))
     return promise, _said(AGREED, draft, rng), _bye(draft, rng)
 
 
-def _parted(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _parted(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The ask is met, both take leave, and the customer has the last word."""
-    answer, done = plain("agent", _answer(draft.turns[place].text)), _said(DONE_THANKS, draft, rng)
+    answer, done = clean_turn("agent", _answer(draft.turns[index].text)), _said(DONE_THANKS, draft, rng)
     return answer, done, _bye(draft, rng), _said(BYES, draft, rng)
 
 
-def _answered_goodbye(draft: Draft, place: int, rng: Random) -> tuple[DraftTurn, ...]:
+def _answered_goodbye(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The answer and the goodbye are one turn, and the customer is content."""
-    text, _, _ = joined(_answer(draft.turns[place].text), _closing({**CLOSE, "say": (*PLAIN,)}, draft, rng))
-    return plain("agent", text, "R1"), _said(DONE_THANKS, draft, rng)
+    text, _, _ = join_texts(
+        _answer(draft.turns[index].text), _closing({**CLOSE, "say": (*PLAIN,)}, draft, rng)
+    )
+    return clean_turn("agent", text, "R1"), _said(DONE_THANKS, draft, rng)
 
 
 MIN_BEFORE = 4
@@ -301,59 +304,59 @@ MIN_BEFORE = 4
 def _ends(draft: Draft, rng: Random) -> int | None:
     """Where the talk may end: the last place where the agent has spoken and asked nothing, so that the
     customer's own matters are behind him."""
-    return max((place for place in pauses(draft, rng) if place >= MIN_BEFORE), default=None)
+    return max((index for index in scene_indexes(draft, rng) if index >= MIN_BEFORE), default=None)
 
 
 def _pair(one: str, other: str, rng: Random) -> tuple[str, str]:
     """Both texts with the same lead."""
     lead = rng.choice(LEADS)
-    first, second = (spoken(text, {}, rng) for text in (one, other))
+    first, second = (render(text, {}, rng) for text in (one, other))
     return lead + first, lead + second
 
 
-def _open_case(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    place = _ends(draft, rng)
-    if place is None:
+def _open_case(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    index = _ends(draft, rng)
+    if index is None:
         return None
-    still, settled = (customer(text, draft) for text in _pair(*rng.choice(OPEN_CASES), rng))
+    still, settled = (customer_turn(text, draft) for text in _pair(*rng.choice(OPEN_CASES), rng))
     bye = _farewell(draft, rng)
-    return Made(
-        spliced(draft, place, len(draft.turns), (still, wrong(bye, "R1.open-case", "R1", "C1"))),
-        spliced(draft, place, len(draft.turns), (settled, plain("agent", bye, "R1"))),
+    return ErrorPair(
+        splice(draft, index, len(draft.turns), (still, error_turn(bye, "R1.open-case", "R1", "C1"))),
+        splice(draft, index, len(draft.turns), (settled, clean_turn("agent", bye, "R1"))),
     )
 
 
-def _not_solved(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    place = _ends(draft, rng)
-    if place is None:
+def _not_solved(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    index = _ends(draft, rng)
+    if index is None:
         return None
     trouble, remedy, reports = rng.choice(TROUBLES)
-    lead = (customer(trouble, draft), agent(remedy, draft))
-    broken, whole = (customer(text, draft) for text in REPORTS[rng.choice(reports)])
+    lead = (customer_turn(trouble, draft), agent_turn(remedy, draft))
+    broken, whole = (customer_turn(text, draft) for text in REPORTS[rng.choice(reports)])
     bye = _farewell(draft, rng)
-    return Made(
-        spliced(draft, place, len(draft.turns), (*lead, broken, wrong(bye, "R1.not-solved", "R1", "C1"))),
-        spliced(draft, place, len(draft.turns), (*lead, whole, plain("agent", bye, "R1"))),
+    return ErrorPair(
+        splice(draft, index, len(draft.turns), (*lead, broken, error_turn(bye, "R1.not-solved", "R1", "C1"))),
+        splice(draft, index, len(draft.turns), (*lead, whole, clean_turn("agent", bye, "R1"))),
     )
 
 
 def _farewell(draft: Draft, rng: Random) -> str:
-    return as_agent(say({"say": FAREWELLS}, rng), draft)
+    return match_agent_style(expand({"say": FAREWELLS}, rng), draft)
 
 
 def _agreed_plan(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Open, but with an owner, a time and the customer's consent."""
-    place = _ends(draft, rng)
-    if place is None:
+    index = _ends(draft, rng)
+    if index is None:
         return None
     ask, plan, consent = rng.choice(FOLLOW_UPS)
     scene: tuple[DraftTurn, ...] = (
-        customer(spoken(ask, {}, rng), draft),
-        agent(spoken(plan, {}, rng), draft),
-        customer(consent, draft),
-        plain("agent", _farewell(draft, rng), "R1"),
+        customer_turn(render(ask, {}, rng), draft),
+        agent_turn(render(plan, {}, rng), draft),
+        customer_turn(consent, draft),
+        clean_turn("agent", _farewell(draft, rng), "R1"),
     )
-    return spliced(draft, place, len(draft.turns), scene)
+    return splice(draft, index, len(draft.turns), scene)
 
 
 FAMILIES: tuple[Family, ...] = (

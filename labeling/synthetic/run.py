@@ -1,11 +1,10 @@
 """Stage ``dialint data inject``: labelled errors made in clean dialogues, as files of examples.
 
-Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of training and
-those that only choose, so that a probability knows of wordings never learnt), ``test_seen`` (families
-of training, other dialogues), ``dev_unseen`` (families that only choose), ``test_unseen`` (families of the
-exam), ``test_domain`` (the same in a corpus never trained on), and of some corpora a set with nothing
-injected (``clean_star``, ``clean_multiwoz``), each ``.jsonl``, and last the manifest.
-Keeps no text of its own and trains nothing.
+Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of train and of
+dev, so that a probability knows of wordings never trained on), ``test_seen`` (families of train, other
+dialogues), ``dev_unseen`` (families of dev), ``test_unseen`` (held-out families), ``test_domain`` (the
+same in a corpus never trained on), and of some corpora a set with nothing injected (``clean_star``,
+``clean_multiwoz``), each ``.jsonl``, and last the manifest. Trains nothing.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.progress import track
 from dialint.detector.records import Example
-from dialint.labeling.synthetic.cleaning import mender_of
-from dialint.labeling.synthetic.corpora import Clean, Corpus, corpora_in, data_folder, read_all
+from dialint.labeling.synthetic.cleaning import fit_corrector
+from dialint.labeling.synthetic.corpora import CleanDialogue, Corpus, corpora_in, data_folder, read_all
 from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Pool, Use
 from dialint.labeling.synthetic.families import all_families, all_negatives
-from dialint.labeling.synthetic.mix import Mixer, pool_of
-from dialint.labeling.synthetic.phrases import Thinned
+from dialint.labeling.synthetic.mix import Mixer, build_pool
+from dialint.labeling.synthetic.phrases import ThinnedRandom
 
 MANIFEST = "manifest.json"
 WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})
-"""Codes whose error is in the wording; of these, sets of unseen families hold no words that were taught."""
+"""Codes whose error is in the wording; sets of unseen families hold no such words that were trained on."""
 EVAL_SECOND, EVAL_HARD = 0.15, 0.15
 """In evaluation sets: dialogues with an error that have a second one, and others with a hard negative."""
 
@@ -120,16 +119,16 @@ def run(config: InjectConfig) -> dict[str, Any]:
     config = replace(config, data=data_folder(config.data))
     with disk_errors(config.out):
         make_output_folder(config.out)
-    cleans = _cleans(config)
+    corpora = _read_clean(config)
     settings = {name: value for name, value in asdict(config).items() if name != "quiet"}
     manifest = {
         "kind": "injected-examples",
         "config": {**settings, "data": config.data.name, "out": config.out.name},
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "sources": [_source(config, corpus, len(cleans[corpus.name])) for corpus in corpora_in(config.data)],
-        "families": [_named(family) for family in all_families()],
-        "negatives": [_named(negative) for negative in all_negatives()],
-        "files": _write_all(config, cleans),
+        "sources": [_source(config, corpus, len(corpora[corpus.name])) for corpus in corpora_in(config.data)],
+        "families": [_generator(family) for family in all_families()],
+        "negatives": [_generator(negative) for negative in all_negatives()],
+        "files": _write_all(config, corpora),
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(config.out / MANIFEST, manifest)
@@ -137,44 +136,36 @@ def run(config: InjectConfig) -> dict[str, Any]:
 
 
 def _source(config: InjectConfig, corpus: Corpus, rows: int) -> dict[str, Any]:
-    told = {"name": corpus.name, "licence": corpus.licence, "trains": corpus.trains, "rows": rows}
-    return {**told, "sha256": sha256_file(config.data / corpus.file)}
+    entry = {"name": corpus.name, "licence": corpus.licence, "trains": corpus.trains, "rows": rows}
+    return {**entry, "sha256": sha256_file(config.data / corpus.file)}
 
 
-def _named(made: Family | HardNegative) -> dict[str, str]:
-    return {"name": made.name, "code": made.code, "use": "exam" if made.use == "heldout" else made.use}
-
-
-def _write_all(config: InjectConfig, cleans: dict[str, list[Clean]]) -> list[dict[str, Any]]:
-    """Every set, training first, since what it teaches by the word is no exam."""
-    corpora = corpora_in(config.data)
-    trained = {corpus.name: cleans[corpus.name] for corpus in corpora if corpus.trains}
-    unknown = [clean.draft for name, rows in cleans.items() if name not in trained for clean in rows]
-    taught: set[tuple[str, str]] = set()
-    files = [_write(config, plan, trained, taught) for plan in _plans(config)]
-    files.append(_write_domain(config, unknown, taught))
-    files.extend(_write_clean(config, corpus, cleans[corpus.name]) for corpus in corpora if corpus.clean_set)
-    return files
+def _generator(generator: Family | HardNegative) -> dict[str, str]:
+    use = "exam" if generator.use == "heldout" else generator.use  # its value on disk since the first set
+    return {"name": generator.name, "code": generator.code, "use": use}
 
 
 @dataclass(frozen=True)
 class _Plan:
+    """One set to write: the `split` its dialogues come from and, round by round, whose families make the
+    errors."""
+
     name: str
     split: str
     uses: tuple[Use, ...]
-    """Whose families make the errors, round by round."""
     share: float
     rounds: int
 
     @property
     def unseen(self) -> bool:
-        """Whether nothing in it may have been taught."""
+        """Whether nothing in it may have been trained on."""
         return "train" not in self.uses
 
 
-def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
+def _write_all(config: InjectConfig, corpora: dict[str, list[CleanDialogue]]) -> list[dict[str, Any]]:
+    """Every set, training first, since what it teaches word for word is left out of the unseen sets."""
     share, rounds = config.eval_share, config.eval_rounds
-    return (
+    plans = (
         _Plan("train", "train", ("train",), config.share, config.rounds),
         _Plan("dev", "dev", ("train",), share, rounds),
         _Plan("calibration", "calibration", ("train", "dev"), share, rounds),
@@ -182,69 +173,81 @@ def _plans(config: InjectConfig) -> tuple[_Plan, ...]:
         _Plan("test_seen", "test", ("train",), share, rounds),
         _Plan("test_unseen", "test", ("heldout",), share, rounds),
     )
+    trained = [d for corpus in corpora_in(config.data) if corpus.trains for d in corpora[corpus.name]]
+    trained_words: set[tuple[str, str]] = set()
+    files = [
+        _write_mixed(config, plan, [d.draft for d in trained if d.split == plan.split], trained_words)
+        for plan in plans
+    ]
+
+    names = {corpus.name for corpus in corpora_in(config.data) if corpus.trains}
+    other_domain = [d.draft for name, dialogues in corpora.items() if name not in names for d in dialogues]
+    sample = Random(f"{config.seed}/domain").sample(other_domain, min(config.domain_limit, len(other_domain)))
+    plan = _Plan("test_domain", "test", ("heldout",), share, rounds)
+    files.append(_write_mixed(config, plan, sample, trained_words))
+
+    for corpus in corpora_in(config.data):
+        if corpus.clean_set:  # as they are: whatever is flagged here is a false accusation
+            drafts = (d.draft for d in corpora[corpus.name] if d.split == "test" or not corpus.trains)
+            examples = (draft.to_example(corpus.clean_set) for draft in drafts)
+            files.append(_write_examples(config.out / f"{corpus.clean_set}.jsonl", examples, config.quiet))
+    return files
 
 
-def _cleans(config: InjectConfig) -> dict[str, list[Clean]]:
-    """The dialogues of every corpus, natural misspellings mended or left out."""
-    read_in = read_all(config.data, config.limit)
-    mender = mender_of(clean.draft for rows in read_in.values() for clean in rows)
+def _read_clean(config: InjectConfig) -> dict[str, list[CleanDialogue]]:
+    """The dialogues of every corpus, natural misspellings corrected or their dialogues left out."""
+    corpora = read_all(config.data, config.limit)
+    corrector = fit_corrector(dialogue.draft for dialogues in corpora.values() for dialogue in dialogues)
     return {
-        name: [replace(clean, draft=draft) for clean in rows if (draft := mender.mended(clean.draft))]
-        for name, rows in read_in.items()
+        name: [replace(d, draft=draft) for d in dialogues if (draft := corrector.correct(d.draft))]
+        for name, dialogues in corpora.items()
     }
 
 
-def _write(
-    config: InjectConfig, plan: _Plan, cleans: dict[str, list[Clean]], taught: set[tuple[str, str]]
-) -> dict[str, Any]:
-    drafts = [clean.draft for rows in cleans.values() for clean in rows if clean.split == plan.split]
-    return _write_mixed(config, plan, drafts, taught)
-
-
 def _write_mixed(
-    config: InjectConfig, plan: _Plan, drafts: list[Draft], taught: set[tuple[str, str]]
+    config: InjectConfig, plan: _Plan, drafts: list[Draft], trained_words: set[tuple[str, str]]
 ) -> dict[str, Any]:
-    """A set and its manifest entry. Training adds the very words of its errors to `taught`; where such
-    words come up in a set of unseen wordings, the dialogue stays as it was and is counted."""
-    order = Random(f"{config.seed}/{plan.name}")
-    order.shuffle(drafts)
-    pool = pool_of(drafts, order)
+    """Write a set; its manifest entry. Training adds the very words of its errors to `trained_words`; where
+    such words come up in a set of unseen wordings, the dialogue stays as it was and is counted."""
+    rng = Random(f"{config.seed}/{plan.name}")
+    rng.shuffle(drafts)
+    pool = build_pool(drafts, rng)
     mixers = [_mixer(config, plan, use, pool) for use in plan.uses]
-    left_out = 0
-    untold, untold_twins = Counter[str](), Counter[str]()
+    n_left_out = 0
+    removed, removed_twins = Counter[str](), Counter[str]()
 
     def examples() -> Iterator[Example]:
-        nonlocal left_out
-        shown: set[str] = set()
-        for turn in range(plan.rounds):
+        nonlocal n_left_out
+        written: set[str] = set()
+        for number in range(plan.rounds):
             for draft in drafts:
-                seed = f"{config.seed}/{plan.name}/{turn}/{draft.id}"
-                rng = Thinned(seed, config.wordings) if plan.name == "train" else Random(seed)
-                made = mixers[turn % len(mixers)].examples(draft, rng, plan.name, f"{turn}~")
-                words = {words for example in made for words in _wordings(example)}
+                seed = f"{config.seed}/{plan.name}/{number}/{draft.id}"
+                rng = ThinnedRandom(seed, config.wordings) if plan.name == "train" else Random(seed)
+                made = mixers[number % len(mixers)].examples(draft, rng, plan.name, f"{number}~")
+                words = {words for example in made for words in _error_words(example)}
                 if plan.name == "train":
-                    taught.update(words)
-                elif plan.unseen and words & taught:
-                    left_out += 1
-                    untold.update({label.method.removeprefix("inject:") for label in made[0].labels})
-                    untold_twins.update([made[0].pair.rpartition("~")[2]] if made[0].pair else [])
-                    made = [draft.example(plan.name)]
+                    trained_words.update(words)
+                elif plan.unseen and words & trained_words:
+                    n_left_out += 1
+                    removed.update({label.method.removeprefix("inject:") for label in made[0].labels})
+                    removed_twins.update([made[0].pair.rpartition("~")[2]] if made[0].pair else [])
+                    made = [draft.to_example(plan.name)]
                 for example in made:
-                    if example.dialogue.id not in shown:
-                        shown.add(example.dialogue.id)
+                    if example.dialogue.id not in written:
+                        written.add(example.dialogue.id)
                         yield example
 
     entry = _write_examples(config.out / f"{plan.name}.jsonl", examples(), config.quiet)
     totals = {
-        "families": sum((mixer.counts for mixer in mixers), Counter[str]()) - untold,
+        "families": sum((mixer.counts for mixer in mixers), Counter[str]()) - removed,
         "dense": sum((mixer.dense_counts for mixer in mixers), Counter[str]()),
-        "twins": sum((mixer.twins for mixer in mixers), Counter[str]()) - untold_twins,
+        "twins": sum((mixer.twins for mixer in mixers), Counter[str]()) - removed_twins,
     }
-    told = {name: dict(sorted(counts.items())) for name, counts in totals.items()}
-    return {**entry, **told, "left_out_as_taught": left_out}
+    counts = {name: dict(sorted(total.items())) for name, total in totals.items()}
+    return {**entry, **counts, "left_out_as_taught": n_left_out}
 
 
-def _wordings(example: Example) -> Iterator[tuple[str, str]]:
+def _error_words(example: Example) -> Iterator[tuple[str, str]]:
     """Code and very words of each error that lies in the wording."""
     for label in example.labels:
         if label.code in WORDED and label.start is not None:
@@ -264,22 +267,6 @@ def _mixer(config: InjectConfig, plan: _Plan, use: Use, pool: Pool) -> Mixer:
         second=config.second if train else EVAL_SECOND,
         dense=config.dense if train else 0.0,
         twinned=config.twins or not train,
-    )
-
-
-def _write_domain(config: InjectConfig, drafts: list[Draft], taught: set[tuple[str, str]]) -> dict[str, Any]:
-    chosen = Random(f"{config.seed}/domain").sample(drafts, min(config.domain_limit, len(drafts)))
-    plan = _Plan("test_domain", "test", ("heldout",), config.eval_share, config.eval_rounds)
-    return _write_mixed(config, plan, chosen, taught)
-
-
-def _write_clean(config: InjectConfig, corpus: Corpus, cleans: list[Clean]) -> dict[str, Any]:
-    """Dialogues that nothing was taught from, as they are: what is flagged here accuses somebody."""
-    kept = (clean.draft for clean in cleans if clean.split == "test" or not corpus.trains)
-    return _write_examples(
-        config.out / f"{corpus.clean_set}.jsonl",
-        (draft.example(corpus.clean_set) for draft in kept),
-        config.quiet,
     )
 
 

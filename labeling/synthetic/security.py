@@ -9,18 +9,26 @@ from __future__ import annotations
 
 from random import Random
 
-from dialint.labeling.synthetic.draft import Draft, Family, HardNegative, Pool, as_agent, joined, plain
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    Family,
+    HardNegative,
+    Pool,
+    clean_turn,
+    join_texts,
+    match_agent_style,
+)
 from dialint.labeling.synthetic.insertion import (
     Idea,
-    answered,
-    harmless,
+    exchange_words,
+    harmless_negative,
     heldout_inserter,
+    idea_inserter,
+    open_replies,
     read_ideas,
-    reply_places,
-    speaker,
-    spoken,
+    render,
 )
-from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.scenes import reply_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _LAWFUL = Wordings("train/security_lawful")
@@ -49,20 +57,20 @@ IDEAS: tuple[Idea, ...] = (
 
 def _declined(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer offers a secret and the agent will not have it."""
-    places = [place for place in reply_places(draft) if not draft.turns[place - 1].touched]
-    if not places:
+    indexes = [index for index in open_replies(draft) if not draft.turns[index - 1].touched]
+    if not indexes:
         return None
-    place = rng.choice(places)
-    offer, refusal = (spoken(rng.choice(texts), {}, rng) for texts in (OFFERS, DECLINED))
-    return answered(draft, place, offer, refusal, "V2", rng)
+    index = rng.choice(indexes)
+    offer, refusal = (render(rng.choice(texts), {}, rng) for texts in (OFFERS, DECLINED))
+    return exchange_words(draft, index, offer, refusal, "V2", rng)
 
 
 def _lawful(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Last four digits, warnings, and codes that the customer keeps to himself."""
-    for place in replies(draft, rng):
-        words = as_agent(spoken(rng.choice(LAWFUL_HELDOUT), {}, rng), draft)
-        text = joined(draft.turns[place].text, words)[0]
-        return draft.with_turn(place, plain("agent", text, "V2"))
+    for index in reply_indexes(draft, rng):
+        words = match_agent_style(render(rng.choice(LAWFUL_HELDOUT), {}, rng), draft)
+        text = join_texts(draft.turns[index].text, words)[0]
+        return draft.with_turn(index, clean_turn("agent", text, "V2"))
     return None
 
 
@@ -70,17 +78,17 @@ FAMILIES: tuple[Family, ...] = tuple(
     Family(
         "V2",
         f"V2.{idea.name}",
-        heldout_inserter("V2", idea) if idea.use == "heldout" else speaker("V2", idea, REPLIES),
+        heldout_inserter("V2", idea) if idea.use == "heldout" else idea_inserter("V2", idea, REPLIES),
         idea.use,
     )
     for idea in IDEAS
 )
 NEGATIVES: tuple[HardNegative, ...] = (
-    harmless("V2", "card-talk", CARD_TALK, {}, REPLIES[3:4]),
-    harmless("V2", "warning", WARNING, {}, REPLIES[3:4]),
-    harmless("V2", "self-entry", SELF_ENTRY, {}, REPLIES),
-    harmless("V2", "lawful-check", CHECKING, {}, REPLIES),
-    harmless("V2", "by-message", BY_MESSAGE, HARMLESS, REPLIES[3:4]),
+    harmless_negative("V2", "card-talk", CARD_TALK, {}, REPLIES[3:4]),
+    harmless_negative("V2", "warning", WARNING, {}, REPLIES[3:4]),
+    harmless_negative("V2", "self-entry", SELF_ENTRY, {}, REPLIES),
+    harmless_negative("V2", "lawful-check", CHECKING, {}, REPLIES),
+    harmless_negative("V2", "by-message", BY_MESSAGE, HARMLESS, REPLIES[3:4]),
     HardNegative("V2", "V2.not-declined", _declined),
     HardNegative("V2", "V2.not-lawful-question", _lawful, "heldout"),
 )

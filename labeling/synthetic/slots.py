@@ -1,7 +1,7 @@
 """Things that a customer may state about the matter, all made up, and which of them a dialogue leaves
 open.
 
-`silent` is careful the other way round than `statements.given_in`: it would rather believe that a thing
+`is_silent` is careful the other way round than `statements.given_in`: it would rather believe that a thing
 was stated than miss it.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from dialint.labeling.synthetic.phrases import Grammar, capital, say
+from dialint.labeling.synthetic.phrases import Grammar, capitalize_first, expand
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TEXTS = Wordings("train/slots")
@@ -112,10 +112,10 @@ _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i)))")
 _DRAWN = re.compile(r"[#&]")
 
 
-def value_of(kind: str, rng: Random) -> str:
+def sample_value(kind: str, rng: Random) -> str:
     """A made-up value of this kind."""
     rules: Grammar = {**PARTS, "say": VALUES[kind]}
-    text = say(rules, rng)
+    text = expand(rules, rng)
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
     text = _DRAWN.sub(
         lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else letters[rng.randrange(23)], text
@@ -123,52 +123,52 @@ def value_of(kind: str, rng: Random) -> str:
     return text.lower().replace("~", "@") if kind == "email" else text
 
 
-def clash(one: str, other: str) -> bool:
+def is_clash(one: str, other: str) -> bool:
     """Whether an answer to one kind may be taken for an answer to the other."""
     return one == other or any({one, other} <= set(group) for group in CLASHING)
 
 
-def silent(kind: str, told: str) -> bool:
+def is_silent(kind: str, told: str) -> bool:
     """Whether nothing in the text `told` could be a value of this kind."""
     return not _TOLD[kind].search(told)
 
 
-def two_kinds(told: str, rng: Random, changeable: bool = False) -> tuple[str, str] | None:
+def sample_two_kinds(told: str, rng: Random, changeable: bool = False) -> tuple[str, str] | None:
     """Two kinds that do not clash and of which `told` says nothing, mostly of one shape; in either order."""
     for _ in range(16):
         group = list(rng.choice(SHAPES)) if rng.random() < 0.65 else list(VALUES)
         one, other = rng.sample(group, 2)
         if changeable and {one, other} & FIXED:
             continue
-        if not clash(one, other) and silent(one, told) and silent(other, told):
+        if not is_clash(one, other) and is_silent(one, told) and is_silent(other, told):
             return one, other
     return None
 
 
-def third_kind(told: str, taken: tuple[str, ...], rng: Random) -> str | None:
+def sample_third_kind(told: str, taken: tuple[str, ...], rng: Random) -> str | None:
     """A kind to distract with, which clashes with none of those `taken`."""
     for _ in range(8):
         kind = rng.choice(list(VALUES))
-        if silent(kind, told) and not any(clash(kind, other) for other in taken):
+        if is_silent(kind, told) and not any(is_clash(kind, other) for other in taken):
             return kind
     return None
 
 
-def noun_of(kind: str, rng: Random) -> str:
+def sample_noun(kind: str, rng: Random) -> str:
     """What a thing of this kind is called."""
     return rng.choice(NOUNS[kind])
 
 
-def stating(kind: str, value: str, rng: Random) -> str:
+def state_slot(kind: str, value: str, rng: Random) -> str:
     """A customer's sentence that gives the value."""
     own = SAID.get(kind, ())
     wordings = own if own and rng.random() < 0.5 else STATE
     if kind in ("reason", "symptom"):
         wordings = own
-    return capital(say({"say": wordings}, rng, noun=noun_of(kind, rng), value=value))
+    return capitalize_first(expand({"say": wordings}, rng, noun=sample_noun(kind, rng), value=value))
 
 
-def asking(kind: str, rng: Random) -> str:
+def ask_slot(kind: str, rng: Random) -> str:
     """An agent's question for it, as if it had never been mentioned."""
-    text = say({**ASK, "question": QUESTIONS[kind]}, rng, noun=noun_of(kind, rng))
-    return capital(_ARTICLE.sub(r"\1n", text))
+    text = expand({**ASK, "question": QUESTIONS[kind]}, rng, noun=sample_noun(kind, rng))
+    return capitalize_first(_ARTICLE.sub(r"\1n", text))

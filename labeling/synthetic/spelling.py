@@ -15,24 +15,24 @@ from dialint.labeling.synthetic.cleaning import CONTRACTIONS, MISSPELLINGS, REAL
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Mark,
     Pool,
     Use,
-    added,
-    as_agent,
-    free_agent_turns,
-    plain,
-    shuffled,
-    told,
+    add_customer_words,
+    add_words,
+    clean_turn,
+    match_agent_style,
+    shuffle,
+    untouched_agent_turns,
 )
 from dialint.labeling.synthetic.grammar import Slipped, replace_span
 from dialint.labeling.synthetic.grammar_rules import HOMOPHONES, Rule
-from dialint.labeling.synthetic.insertion import marked, open_places
-from dialint.labeling.synthetic.phrases import capital, say
-from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.insertion import edit_turn, open_agent_turns
+from dialint.labeling.synthetic.phrases import capitalize_first, expand
+from dialint.labeling.synthetic.scenes import reply_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/spelling")
@@ -114,10 +114,10 @@ def _keys(word: str, rng: Random) -> str | None:
 
 
 def _swap(word: str, rng: Random) -> str | None:
-    places = [i for i in range(1, len(word) - 1) if word[i] != word[i + 1]]
-    if not places:
+    indexes = [i for i in range(1, len(word) - 1) if word[i] != word[i + 1]]
+    if not indexes:
         return None
-    at = rng.choice(places)
+    at = rng.choice(indexes)
     return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
@@ -129,10 +129,10 @@ def _double(word: str, rng: Random) -> str | None:
 
 
 def _vowel(word: str, rng: Random) -> str | None:
-    places = [i for i in range(1, len(word)) if word[i] in "aeiou"]
-    if not places or len(word) < 5:
+    indexes = [i for i in range(1, len(word)) if word[i] in "aeiou"]
+    if not indexes or len(word) < 5:
         return None
-    at = rng.choice(places)
+    at = rng.choice(indexes)
     return word[:at] + rng.choice([v for v in "aeiou" if v != word[at]]) + word[at + 1 :]
 
 
@@ -208,25 +208,25 @@ def _slipped(turn: DraftTurn, slip: Slip, family: str, spared: set[str], rng: Ra
 
 
 def _spelling(name: str, slip: Slip, use: Use = "train") -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         spared = _capitalised(draft)
-        for place in shuffled(free_agent_turns(draft), rng):
-            if made := _slipped(draft.turns[place], slip, f"L1.{name}", spared, rng):
-                twin = _customer_slip(draft, place, slip, spared, rng) if rng.random() < 0.5 else None
-                return Made(draft.with_turn(place, made), twin)
+        for index in shuffle(untouched_agent_turns(draft), rng):
+            if made := _slipped(draft.turns[index], slip, f"L1.{name}", spared, rng):
+                twin = _customer_slip(draft, index, slip, spared, rng) if rng.random() < 0.5 else None
+                return ErrorPair(draft.with_turn(index, made), twin)
         return None
 
     return Family("L1", f"L1.{name}", make, use)
 
 
-def _customer_slip(draft: Draft, place: int, slip: Slip, spared: set[str], rng: Random) -> Draft | None:
-    """The clean twin: the customer misspells, the agent's turn at `place` stays as it was."""
+def _customer_slip(draft: Draft, index: int, slip: Slip, spared: set[str], rng: Random) -> Draft | None:
+    """The clean twin: the customer misspells, the agent's turn at `index` stays as it was."""
     customers = [i for i, turn in enumerate(draft.turns) if turn.role == "customer" and not turn.touched]
-    for other in shuffled(customers, rng):
+    for other in shuffle(customers, rng):
         if made := _misspelt(draft.turns[other].text, slip, spared, rng):
             slipped = draft.with_turn(other, DraftTurn("customer", made[0], (), touched=True))
-            agent = DraftTurn("agent", draft.turns[place].text, (), touched=True, probe="L1")
-            return slipped.with_turn(place, agent)
+            agent = DraftTurn("agent", draft.turns[index].text, (), touched=True, probe="L1")
+            return slipped.with_turn(index, agent)
     return None
 
 
@@ -285,7 +285,7 @@ def _by_words(name: str) -> HeldoutSlip:
                 match = rule.fullmatch(word)
                 made = re.sub(r"(.)@", r"\1\1", match.expand(new)) if match else word
                 if made != word:
-                    made = capital(made) if found[0][0].isupper() else made
+                    made = capitalize_first(made) if found[0][0].isupper() else made
                     return replace_span(text, found.start(), found.end(), made)
         return None
 
@@ -299,25 +299,25 @@ def _boundary(text: str, rng: Random) -> Slipped | None:
         return None
     match = rng.choice(found)
     new = match[0].replace(" ", "") if " " in match[0] else _TORN[match[0].lower()]
-    new = capital(new) if match[0][0].isupper() else new
+    new = capitalize_first(new) if match[0][0].isupper() else new
     return replace_span(text, match.start(), match.end(), new)
 
 
 def _heldout_spelling(name: str, slip: HeldoutSlip) -> Family:
     """A slip in the agent's words; in the twin the customer makes one, if his words allow it."""
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        for place in shuffled(open_places(draft), rng):
-            turn = draft.turns[place]
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        for index in shuffle(open_agent_turns(draft), rng):
+            turn = draft.turns[index]
             if not (slipped := slip(turn.text, rng)):
                 continue
             text, start, end = slipped
-            error = draft.with_turn(place, marked(turn, text, Mark("L1", f"L1.{name}", start, end)))
-            twin = draft.with_turn(place, plain("agent", turn.text, "L1"))
-            before = draft.turns[place - 1] if place else turn
+            error = draft.with_turn(index, edit_turn(turn, text, Mark("L1", f"L1.{name}", start, end)))
+            twin = draft.with_turn(index, clean_turn("agent", turn.text, "L1"))
+            before = draft.turns[index - 1] if index else turn
             if before.role == "customer" and not before.touched and (own := slip(before.text, rng)):
-                twin = twin.with_turn(place - 1, DraftTurn("customer", own[0], touched=True))
-            return Made(error, twin)
+                twin = twin.with_turn(index - 1, DraftTurn("customer", own[0], touched=True))
+            return ErrorPair(error, twin)
         return None
 
     return Family("L1", f"L1.{name}", make, "heldout")
@@ -325,12 +325,12 @@ def _heldout_spelling(name: str, slip: HeldoutSlip) -> Family:
 
 def _quoted(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer's own slip, quoted by the agent."""
-    for place in replies(draft, rng):
+    for index in reply_indexes(draft, rng):
         bad, good = rng.choice(TYPOS)
-        words = as_agent(say({"say": QUOTED}, rng, w=bad, r=good), draft)
-        said = told(draft, place - 1, SEARCHED.replace("@w", bad))
-        turn = added(DraftTurn("agent", draft.turns[place].text), words)
-        return said.with_turn(place, plain("agent", turn.text, "L1"))
+        words = match_agent_style(expand({"say": QUOTED}, rng, w=bad, r=good), draft)
+        said = add_customer_words(draft, index - 1, SEARCHED.replace("@w", bad))
+        turn = add_words(DraftTurn("agent", draft.turns[index].text), words)
+        return said.with_turn(index, clean_turn("agent", turn.text, "L1"))
     return None
 
 
@@ -339,12 +339,12 @@ FAMILIES: tuple[Family, ...] = (
     _spelling("swap", _swap),
     _spelling("double", _double),
     _spelling("known", _known),
-    grammar.by_rules("L1", "homophone", HOMOPHONES),
+    grammar.rule_family("L1", "homophone", HOMOPHONES),
     _spelling("extra", _extra),
     _spelling("ending", _ending),
     _spelling("scrambled", _scrambled),
-    grammar.by_rules("L1", "joined", _APOSTROPHES + _RUN_TOGETHER),
-    grammar.of_sentences("L1", "sentence", MISSPELT),
+    grammar.rule_family("L1", "joined", _APOSTROPHES + _RUN_TOGETHER),
+    grammar.sentence_family("L1", "sentence", MISSPELT),
     _spelling("vowel", _vowel, use="dev"),
     _spelling("phonetic", _phonetic, use="dev"),
     _heldout_spelling("word-endings", _by_words("endings")),
@@ -352,8 +352,8 @@ FAMILIES: tuple[Family, ...] = (
     _heldout_spelling("word-boundary", _boundary),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
-    grammar.of_right("L1", "unusual", UNUSUAL),
-    grammar.of_quoted("L1"),
+    grammar.right_negative("L1", "unusual", UNUSUAL),
+    grammar.quoted_negative("L1"),
     HardNegative("L1", "L1.not-customers-typo", _quoted, "heldout"),
-    grammar.in_passing("L1", "british-or-chatty", UNUSUAL_HELDOUT),
+    grammar.added_negative("L1", "british-or-chatty", UNUSUAL_HELDOUT),
 )

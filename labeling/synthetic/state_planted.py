@@ -15,25 +15,26 @@ from dialint.labeling.synthetic.dialogue_acts import asks_question, is_closing, 
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Pool,
     agent_texts,
-    joined,
-    plain,
-    spliced,
-    wrong,
+    clean_turn,
+    error_turn,
+    join_texts,
+    match_agent_style,
+    splice,
 )
-from dialint.labeling.synthetic.phrases import capital, like, say
+from dialint.labeling.synthetic.phrases import capitalize_first, expand, match_style
 from dialint.labeling.synthetic.slots import (
     IDENTIFYING,
-    asking,
-    noun_of,
-    stating,
-    third_kind,
-    two_kinds,
-    value_of,
+    ask_slot,
+    sample_noun,
+    sample_third_kind,
+    sample_two_kinds,
+    sample_value,
+    state_slot,
 )
 from dialint.labeling.synthetic.wordings import Wordings
 
@@ -69,7 +70,7 @@ class _Scene:
 
 def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: bool = False) -> _Scene | None:
     turns = draft.turns
-    places = [
+    indexes = [
         at
         for at in range(1, len(turns))
         if turns[at].role == "agent"
@@ -78,28 +79,32 @@ def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: boo
         and not is_thanks(turns[at - 1].text)
         and not is_closing(turns[at].text)
     ]
-    if not places or len(turns) < MIN_TURNS:
+    if not indexes or len(turns) < MIN_TURNS:
         return None
-    ask_at = rng.choice(places)
+    ask_at = rng.choice(indexes)
     tellers = [
         at
         for at in range(ask_at)
         if turns[at].role == told_by and not turns[at].touched and (told_by == "customer" or at)
     ]
-    kinds = two_kinds(
+    kinds = sample_two_kinds(
         "\n".join(turn.text for turn in turns[:ask_at] if turn.role == "customer"), rng, changeable
     )
     if not kinds or not tellers:
         return None
     one, other = kinds
-    return _Scene(draft, ask_at, rng.choice(tellers), one, other, value_of(one, rng), value_of(other, rng))
+    return _Scene(
+        draft, ask_at, rng.choice(tellers), one, other, sample_value(one, rng), sample_value(other, rng)
+    )
 
 
 def _telling(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
     """The draft whose customer turn `at` also says the words, ahead or after, in the customer's manner."""
-    words, text = like(words, _customer_texts(draft)), draft.turns[at].text
+    words, text = match_style(words, _customer_texts(draft)), draft.turns[at].text
     first = ahead and at >= 2  # not before a greeting
-    return draft.with_turn(at, plain("customer", joined(words, text)[0] if first else joined(text, words)[0]))
+    return draft.with_turn(
+        at, clean_turn("customer", join_texts(words, text)[0] if first else join_texts(text, words)[0])
+    )
 
 
 def _customer_texts(draft: Draft) -> list[str]:
@@ -115,10 +120,10 @@ def _with_distractor(scene: _Scene, rng: Random) -> Draft:
         for at in range(scene.ask_at)
         if turns[at].role == "customer" and not turns[at].touched and at != scene.told_at
     ]
-    kind = third_kind(told, (scene.kind, scene.other), rng)
+    kind = sample_third_kind(told, (scene.kind, scene.other), rng)
     if not free or not kind or rng.random() < 0.35:
         return scene.draft
-    words = stating(kind, value_of(kind, rng), rng)
+    words = state_slot(kind, sample_value(kind, rng), rng)
     return _telling(scene.draft, rng.choice(free), words, rng.random() < 0.4)
 
 
@@ -128,8 +133,8 @@ def _answer(value: str, rng: Random) -> list[DraftTurn] | None:
     if draw < 0.3:
         return None
     if draw < 0.55:
-        return [plain("customer", rng.choice(PUT_OFF))]
-    return [plain("customer", capital(say({"say": REPLY}, rng, value=value)))]
+        return [clean_turn("customer", rng.choice(PUT_OFF))]
+    return [clean_turn("customer", capitalize_first(expand({"say": REPLY}, rng, value=value)))]
 
 
 def _asked(
@@ -139,19 +144,19 @@ def _asked(
     the draft cut off after the question where there is no answer."""
     turns = draft.turns
     if answer is None and not any(turn.marks for turn in turns[at:]):  # no other family's error is cut off
-        return spliced(draft, at, len(turns), (ask,))
-    answer = answer or [plain("customer", PUT_OFF[0])]
+        return splice(draft, at, len(turns), (ask,))
+    answer = answer or [clean_turn("customer", PUT_OFF[0])]
     end = at + used
     if used and end < len(turns) and turns[end].role == "customer":
-        both = plain("customer", joined(answer[0].text, turns[end].text)[0])
-        return spliced(draft, at, end + 1, (ask, both))
-    return spliced(draft, at, end, (ask, *answer))
+        both = clean_turn("customer", join_texts(answer[0].text, turns[end].text)[0])
+        return splice(draft, at, end + 1, (ask, both))
+    return splice(draft, at, end, (ask, *answer))
 
 
 def _turns(words: str, name: str, base: str) -> tuple[DraftTurn, DraftTurn]:
     """The agent's question as error and as twin; sometimes after a sentence of his own, `base`."""
-    text, start, end = joined(base, words) if base else (words, 0, len(words))
-    return wrong(text, f"U2.{name}", "U2", start=start, end=end), plain("agent", text, "U2")
+    text, start, end = join_texts(base, words) if base else (words, 0, len(words))
+    return error_turn(text, f"U2.{name}", "U2", start=start, end=end), clean_turn("agent", text, "U2")
 
 
 def _base(scene: _Scene, rng: Random) -> str:
@@ -162,32 +167,32 @@ def _base(scene: _Scene, rng: Random) -> str:
     return turns[at].text if free and rng.random() < 0.35 else ""
 
 
-def _planted(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _planted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer volunteers a thing; later the agent asks for it. The twin's customer told another."""
     scene = _scene(draft, rng)
     if scene is None:
         return None
     base, own = _with_distractor(scene, rng), _base(scene, rng)
     seed, ahead = rng.random(), rng.random() < 0.4
-    ask = like(asking(scene.kind, rng), agent_texts(draft))
+    ask = match_agent_style(ask_slot(scene.kind, rng), draft)
     bad, good = _turns(ask, "planted", own)
     answer, made = _answer(scene.value, rng), []
     for kind, value, turn in (
         (scene.kind, scene.value, bad),
         (scene.other, scene.other_value, good),
     ):
-        told = _telling(base, scene.told_at, stating(kind, value, Random(seed)), ahead)
+        told = _telling(base, scene.told_at, state_slot(kind, value, Random(seed)), ahead)
         made.append(_asked(told, scene.ask_at, turn, answer, bool(own)))
-    return Made(*made)
+    return ErrorPair(*made)
 
 
-def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent asked, was told, and asks again; the twin's agent first asked for another thing."""
     scene = _scene(draft, rng, told_by="agent")
     if scene is None or draft.turns[scene.told_at - 1].role != "customer":
         return None
     texts, base = agent_texts(draft), _with_distractor(scene, rng)
-    bad, good = _turns(like(asking(scene.kind, rng), texts), "asked-twice", "")
+    bad, good = _turns(match_style(ask_slot(scene.kind, rng), texts), "asked-twice", "")
     answer, seed, made = _answer(scene.value, rng), rng.random(), []
     for kind, value, turn in (
         (scene.kind, scene.value, bad),
@@ -195,25 +200,25 @@ def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> Made | None:
     ):
         again = Random(seed)
         first = (
-            plain("agent", like(asking(kind, again), texts)),
-            plain("customer", capital(say({"say": REPLY}, again, value=value))),
+            clean_turn("agent", match_style(ask_slot(kind, again), texts)),
+            clean_turn("customer", capitalize_first(expand({"say": REPLY}, again, value=value))),
         )
         second = _asked(base, scene.ask_at, turn, answer)
-        made.append(spliced(second, scene.told_at, scene.told_at, first))
-    return Made(*made)
+        made.append(splice(second, scene.told_at, scene.told_at, first))
+    return ErrorPair(*made)
 
 
-def _both_told(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _both_told(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two things are told in one breath and one is asked for; the twin's customer told two others."""
     scene = _scene(draft, rng)
     if scene is None:
         return None
     told = "\n".join(_customer_texts(draft))
-    third = third_kind(told, (scene.kind, scene.other), rng)
+    third = sample_third_kind(told, (scene.kind, scene.other), rng)
     if third is None:
         return None
     seed, own, ahead, before = rng.random(), _base(scene, rng), rng.random() < 0.5, rng.random() < 0.4
-    third_value, ask = value_of(third, rng), like(asking(scene.kind, rng), agent_texts(draft))
+    third_value, ask = sample_value(third, rng), match_agent_style(ask_slot(scene.kind, rng), draft)
     bad, good = _turns(ask, "both-told", own)
     answer, made = _answer(scene.value, rng), []
     for kind, value, turn in (
@@ -221,40 +226,44 @@ def _both_told(draft: Draft, rng: Random, pool: Pool) -> Made | None:
         (scene.other, scene.other_value, good),
     ):
         again = Random(seed)
-        parts = [stating(kind, value, again), stating(third, third_value, again)]
-        words = joined(*(parts if ahead else parts[::-1]))[0]
+        parts = [state_slot(kind, value, again), state_slot(third, third_value, again)]
+        words = join_texts(*(parts if ahead else parts[::-1]))[0]
         told_too = _telling(draft, scene.told_at, words, before)
         made.append(_asked(told_too, scene.ask_at, turn, answer, bool(own)))
-    return Made(*made)
+    return ErrorPair(*made)
 
 
-def _changed(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """After one of two things has been changed the agent asks for the other; the twin's customer had
     wanted both of them changed."""
     scene = _scene(draft, rng, changeable=True)
     if scene is None:
         return None
-    parts = [stating(scene.kind, scene.value, rng), stating(scene.other, scene.other_value, rng)]
+    parts = [state_slot(scene.kind, scene.value, rng), state_slot(scene.other, scene.other_value, rng)]
     rng.shuffle(parts)
-    base = _telling(draft, scene.told_at, joined(*parts)[0], rng.random() < 0.4)
+    base = _telling(draft, scene.told_at, join_texts(*parts)[0], rng.random() < 0.4)
     texts, customers = agent_texts(draft), _customer_texts(draft)
-    bad, good = _turns(like(asking(scene.kind, rng), texts), "changed", "")
-    bridge = plain("agent", like(rng.choice(ACKNOWLEDGE), texts))
-    noun, beside = noun_of(scene.other, rng), noun_of(scene.kind, rng)
-    new = value_of(scene.other, rng)
+    bad, good = _turns(match_style(ask_slot(scene.kind, rng), texts), "changed", "")
+    bridge = clean_turn("agent", match_style(rng.choice(ACKNOWLEDGE), texts))
+    noun, beside = sample_noun(scene.other, rng), sample_noun(scene.kind, rng)
+    new = sample_value(scene.other, rng)
     if new == scene.other_value:
         return None
-    taken_up = plain("agent", like(capital(say({"say": TAKEN_UP}, rng, noun=noun)), texts))
-    told = plain("customer", like(capital(say({"say": REPLY}, rng, value=new)), customers))
-    answer = None if rng.random() < 0.5 else [plain("customer", rng.choice(PUT_OFF))]
+    taken_up = clean_turn(
+        "agent", match_style(capitalize_first(expand({"say": TAKEN_UP}, rng, noun=noun)), texts)
+    )
+    told = clean_turn(
+        "customer", match_style(capitalize_first(expand({"say": REPLY}, rng, value=new)), customers)
+    )
+    answer = None if rng.random() < 0.5 else [clean_turn("customer", rng.choice(PUT_OFF))]
     both = [noun, beside] if rng.random() < 0.5 else [beside, noun]
     seed, made = rng.random(), []
     for wished, turn in ((noun, bad), (" and the ".join(both), good)):
-        wish = capital(say({"say": CHANGE}, Random(seed), noun=wished))
+        wish = capitalize_first(expand({"say": CHANGE}, Random(seed), noun=wished))
         asked = _asked(base, scene.ask_at, turn, answer)
-        steps = (bridge, plain("customer", wish), taken_up, told)
-        made.append(spliced(asked, scene.ask_at, scene.ask_at, steps))
-    return Made(*made)
+        steps = (bridge, clean_turn("customer", wish), taken_up, told)
+        made.append(splice(asked, scene.ask_at, scene.ask_at, steps))
+    return ErrorPair(*made)
 
 
 Words = Callable[[_Scene, Random], tuple[str, str]]
@@ -269,17 +278,17 @@ def _negative(name: str, words: Words) -> HardNegative:
         if scene is None:
             return None
         ask, reply = words(scene, rng)
-        told = _telling(draft, scene.told_at, stating(scene.kind, scene.value, rng), rng.random() < 0.4)
-        ask = like(capital(ask), agent_texts(draft))
-        answer = None if rng.random() < 0.3 else [plain("customer", reply)]
-        return _asked(told, scene.ask_at, plain("agent", ask, "U2"), answer)
+        told = _telling(draft, scene.told_at, state_slot(scene.kind, scene.value, rng), rng.random() < 0.4)
+        ask = match_agent_style(capitalize_first(ask), draft)
+        answer = None if rng.random() < 0.3 else [clean_turn("customer", reply)]
+        return _asked(told, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
 
     return HardNegative("U2", f"U2.not-{name}", make)
 
 
 def _spoken(wordings: tuple[str, ...], scene: _Scene, rng: Random) -> str:
-    other = value_of(scene.kind, rng)
-    return say({"say": wordings}, rng, noun=noun_of(scene.kind, rng), value=scene.value, other=other)
+    other = sample_value(scene.kind, rng)
+    return expand({"say": wordings}, rng, noun=sample_noun(scene.kind, rng), value=scene.value, other=other)
 
 
 def _confirmed(scene: _Scene, rng: Random) -> tuple[str, str]:
@@ -295,7 +304,7 @@ def _unreadable(scene: _Scene, rng: Random) -> tuple[str, str]:
 
 
 def _again(scene: _Scene, rng: Random) -> str:
-    return capital(say({"say": REPLY}, rng, value=scene.value))
+    return capitalize_first(expand({"say": REPLY}, rng, value=scene.value))
 
 
 def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -304,13 +313,15 @@ def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if scene is None:
         return None
     wish, ask = rng.choice(SECOND)
-    told = stating(scene.kind, scene.value, rng)
+    told = state_slot(scene.kind, scene.value, rng)
     base = _telling(draft, scene.told_at, told, rng.random() < 0.4)
-    texts, noun = agent_texts(draft), noun_of(scene.kind, rng)
-    ask = like(say({"say": (ask,)}, rng, noun=noun), texts)
-    bridge = (plain("agent", like(rng.choice(ACKNOWLEDGE), texts)), plain("customer", wish))
-    asked = _asked(base, scene.ask_at, plain("agent", ask, "U2"), _answer(value_of(scene.kind, rng), rng))
-    return spliced(asked, scene.ask_at, scene.ask_at, bridge)
+    texts, noun = agent_texts(draft), sample_noun(scene.kind, rng)
+    ask = match_style(expand({"say": (ask,)}, rng, noun=noun), texts)
+    bridge = (clean_turn("agent", match_style(rng.choice(ACKNOWLEDGE), texts)), clean_turn("customer", wish))
+    asked = _asked(
+        base, scene.ask_at, clean_turn("agent", ask, "U2"), _answer(sample_value(scene.kind, rng), rng)
+    )
+    return splice(asked, scene.ask_at, scene.ask_at, bridge)
 
 
 def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -318,15 +329,15 @@ def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     scene = _scene(draft, rng)
     if scene is None:
         return None
-    other = value_of(scene.kind, rng)
+    other = sample_value(scene.kind, rng)
     if other == scene.value:
         return None
-    words = joined(stating(scene.kind, scene.value, rng), stating(scene.kind, other, rng))[0]
+    words = join_texts(state_slot(scene.kind, scene.value, rng), state_slot(scene.kind, other, rng))[0]
     told = _telling(draft, scene.told_at, words, rng.random() < 0.4)
-    ask = say({"say": BOTH}, rng, noun=noun_of(scene.kind, rng), value=scene.value, other=other)
-    ask = like(capital(ask), agent_texts(draft))
+    ask = expand({"say": BOTH}, rng, noun=sample_noun(scene.kind, rng), value=scene.value, other=other)
+    ask = match_agent_style(capitalize_first(ask), draft)
     answer = _answer(rng.choice([scene.value, other]), rng)
-    return _asked(told, scene.ask_at, plain("agent", ask, "U2"), answer)
+    return _asked(told, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
 
 
 FAMILIES: tuple[Family, ...] = (

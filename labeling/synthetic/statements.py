@@ -2,7 +2,7 @@
 numbers.
 
 A customer's statement knows how the sentence reads without it, so that a clean twin can be made in which
-it was never made. `otherwise` makes another value of the same form: the only thing that differs between a
+it was never made. `other_value` makes another value of the same form: the only thing that differs between a
 contradiction and a faithful repetition. Not an extractor for anybody else: it prefers missing a statement
 to guessing.
 """
@@ -69,7 +69,7 @@ _GIVEN = {
 
 
 @dataclass(frozen=True)
-class Given:
+class CustomerStatement:
     """`value` of a `kind`, and the customer's text `without` it ("" if nothing much is left)."""
 
     kind: str
@@ -77,7 +77,7 @@ class Given:
     without: str
 
 
-def given_in(text: str) -> list[Given]:
+def customer_statements(text: str) -> list[CustomerStatement]:
     """Everything the text states once; a kind stated twice in one turn is left out."""
     found = []
     for kind, pattern in _GIVEN.items():
@@ -87,7 +87,7 @@ def given_in(text: str) -> list[Given]:
         if len(matches) == 1:
             match = matches[0]
             rest = _mended(text, text[: match.start("cut")] + text[match.end("cut") :])
-            found.append(Given(kind, match["value"], rest if len(rest.split()) >= 4 else ""))
+            found.append(CustomerStatement(kind, match["value"], rest if len(rest.split()) >= 4 else ""))
     return found
 
 
@@ -144,29 +144,29 @@ _STATED = {
 
 
 @dataclass(frozen=True)
-class Stated:
+class AgentStatement:
     """A value of an attribute (`kind`), as the agent wrote it."""
 
     kind: str
     value: str
 
 
-def stated_in(text: str) -> list[Stated]:
+def agent_statements(text: str) -> list[AgentStatement]:
     """Every attribute that the text gives exactly one value of."""
     found = []
     for kind, pattern in _STATED.items():
         values = {match["value"] for match in pattern.finditer(text)}
         if len(values) == 1:
-            found.append(Stated(kind, values.pop()))
+            found.append(AgentStatement(kind, values.pop()))
     return found
 
 
-def speaks_of(kind: str, text: str) -> bool:
+def states_kind(kind: str, text: str) -> bool:
     """Whether the text gives any value of this attribute."""
     return bool(_STATED[kind].search(text))
 
 
-def otherwise(value: str, rng: Random) -> str | None:
+def other_value(value: str, rng: Random) -> str | None:
     """Another value of the same form, or None if the form is not known."""
     if clock := re.fullmatch(r"(\d{1,2}):(\d{2})(.*)", value):
         return _other_time(clock, rng)
@@ -197,22 +197,22 @@ def _other_time(clock: re.Match[str], rng: Random) -> str:
 
 
 def _other_code(value: str, rng: Random) -> str:
-    places = [i for i, char in enumerate(value) if char.isalnum()][2:]
+    indexes = [i for i, char in enumerate(value) if char.isalnum()][2:]
     chars = list(value)
-    for place in rng.sample(places, min(len(places), rng.choice((1, 2, 3)))):
-        old = chars[place]
+    for index in rng.sample(indexes, min(len(indexes), rng.choice((1, 2, 3)))):
+        old = chars[index]
         kind = "0123456789" if old.isdigit() else "ABCDEFGHJKLMNPRSTUVWXYZ"
         new = rng.choice([char for char in kind if char != old.upper()])
-        chars[place] = new if old.isupper() or old.isdigit() else new.lower()
+        chars[index] = new if old.isupper() or old.isdigit() else new.lower()
     return "".join(chars)
 
 
 def _other_number(number: str, rng: Random) -> str:
     if split := re.fullmatch(r"\A(\d++)([.,])(\d{1,2})", number):
-        places, amount = len(split[3]), float(f"{split[1]}.{split[3]}")
+        indexes, amount = len(split[3]), float(f"{split[1]}.{split[3]}")
         other = amount * rng.choice((0.5, 0.8, 0.9, 1.1, 1.25, 1.5, 2)) + rng.choice((0, 1, 2))
-        made = f"{other:.{places}f}".replace(".", split[2])
-        return made if made != number else f"{amount + 3:.{places}f}".replace(".", split[2])
+        made = f"{other:.{indexes}f}".replace(".", split[2])
+        return made if made != number else f"{amount + 3:.{indexes}f}".replace(".", split[2])
     value = int(re.sub(r"\D", "", number))
     if len(number) == 1:
         return str(rng.choice([digit for digit in range(1, 10) if digit != value]))
@@ -234,7 +234,7 @@ _SMALL = frozenset(
 )
 
 
-def same_value(one: str, other: str) -> bool:
+def is_same_value(one: str, other: str) -> bool:
     """Whether two values may mean the same, however they are written: "nine weeks" and "63 days", "2:15 pm"
     and "14:15", "Mr Miller" and "Dr Miller". Errs towards yes."""
     a, b = _meaning(one), _meaning(other)

@@ -12,37 +12,43 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from dialint.labeling.synthetic.domains import fitting, names_known
+from dialint.labeling.synthetic.domains import names_somebody, sample_fitting
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Mark,
     Pool,
     Use,
-    as_agent,
-    free_agent_turns,
-    joined,
-    plain,
-    shuffled,
-    wrong,
+    clean_turn,
+    error_turn,
+    join_texts,
+    match_agent_style,
+    shuffle,
+    untouched_agent_turns,
 )
-from dialint.labeling.synthetic.grammar import of_right
+from dialint.labeling.synthetic.grammar import right_negative
 from dialint.labeling.synthetic.insertion import (
-    Manner,
-    heldout_where,
-    manner,
-    marked,
-    open_places,
-    placed,
-    stopped,
-    where_in,
+    Style,
+    edit_turn,
+    end_with_stop,
+    insert_text,
+    open_agent_turns,
+    sample_heldout_placement,
+    sample_placement,
+    sample_style,
 )
-from dialint.labeling.synthetic.phrases import capital, like, resolve_choices, say, tidy
-from dialint.labeling.synthetic.scenes import replies
-from dialint.labeling.synthetic.statements import given_in
+from dialint.labeling.synthetic.phrases import (
+    capitalize_first,
+    expand,
+    match_style,
+    normalize_spaces,
+    resolve_choices,
+)
+from dialint.labeling.synthetic.scenes import reply_indexes
+from dialint.labeling.synthetic.statements import customer_statements
 from dialint.labeling.synthetic.wordings import Texts, Wordings
 
 
@@ -132,17 +138,19 @@ def _sentence_family(
     syntaxes: tuple[str, ...] = SYNTAXES,
     use: Use = "train",
 ) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = shuffled(free_agent_turns(draft), rng)
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = shuffle(untouched_agent_turns(draft), rng)
+        if not indexes:
             return None
-        place, text = places[0], draft.turns[places[0]].text
+        index, text = indexes[0], draft.turns[indexes[0]].text
         chosen = (
-            _chosen(draft, lines, rng) if use == "train" else tidy(resolve_choices(rng.choice(lines), rng))
+            _chosen(draft, lines, rng)
+            if use == "train"
+            else normalize_spaces(resolve_choices(rng.choice(lines), rng))
         )
         if chosen is None:
             return None
-        line = like(chosen, [text])
+        line = match_style(chosen, [text])
         slot = _SLOT.search(line)
         if slot is None:
             return None
@@ -152,9 +160,9 @@ def _sentence_family(
         bad, at = _put(text, line[: slot.start()] + hole + line[slot.end() :], side)
         good, _ = _put(text, line[: slot.start()] + value + line[slot.end() :], side)
         start = at + slot.start()
-        return Made(
-            draft.with_turn(place, wrong(bad, f"M2.{name}", "M2", start=start, end=start + len(hole))),
-            draft.with_turn(place, plain("agent", good, "M2")),
+        return ErrorPair(
+            draft.with_turn(index, error_turn(bad, f"M2.{name}", "M2", start=start, end=start + len(hole))),
+            draft.with_turn(index, clean_turn("agent", good, "M2")),
         )
 
     return Family("M2", f"M2.{name}", make, use)
@@ -162,54 +170,58 @@ def _sentence_family(
 
 def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
     """A line that fits the dialogue, its slot left open; it names nobody where names are known."""
-    known = names_known(draft)
+    known = names_somebody(draft)
 
     def allowed(line: str) -> bool:
         return not (known and re.search("@name|@agent", line))
 
-    return fitting(
+    return sample_fitting(
         draft,
         rng,
-        lambda: tidy(resolve_choices(rng.choice(lines), rng)),
+        lambda: normalize_spaces(resolve_choices(rng.choice(lines), rng)),
         lambda line: (_SLOT.sub("", line),),
         allowed,
     )
 
 
-def _value(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _value(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A value that the agent did give becomes the slot it came from."""
-    for place in shuffled(free_agent_turns(draft), rng):
-        text = draft.turns[place].text
+    for index in shuffle(untouched_agent_turns(draft), rng):
+        text = draft.turns[index].text
         found = [m for m in _VALUE.finditer(text) if m.lastgroup]
         if not found:
             continue
         match = rng.choice(found)
         hole = _hole(str(match.lastgroup), rng, SYNTAXES, blanks=True)
         bad = text[: match.start()] + hole + text[match.end() :]
-        made = wrong(bad, "M2.value", "M2", start=match.start(), end=match.start() + len(hole))
-        return Made(draft.with_turn(place, made), draft.with_turn(place, plain("agent", text, "M2")))
+        made = error_turn(bad, "M2.value", "M2", start=match.start(), end=match.start() + len(hole))
+        return ErrorPair(
+            draft.with_turn(index, made), draft.with_turn(index, clean_turn("agent", text, "M2"))
+        )
     return None
 
 
-def _leftover(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _leftover(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What a template tells its user stays in what the customer gets."""
-    places = shuffled(free_agent_turns(draft), rng)
-    if not places:
+    indexes = shuffle(untouched_agent_turns(draft), rng)
+    if not indexes:
         return None
-    text = draft.turns[places[0]].text
+    text = draft.turns[indexes[0]].text
     line = _leftover_line(rng)
     side = rng.random() < 0.5
     bad, at = _put(text, line, side)
-    good, _ = _put(text, say({"say": CLEAN_LINES}, rng), side)
-    made = wrong(bad, "M2.leftover", "M2", start=at, end=at + len(line))
-    return Made(draft.with_turn(places[0], made), draft.with_turn(places[0], plain("agent", good, "M2")))
+    good, _ = _put(text, expand({"say": CLEAN_LINES}, rng), side)
+    made = error_turn(bad, "M2.leftover", "M2", start=at, end=at + len(line))
+    return ErrorPair(
+        draft.with_turn(indexes[0], made), draft.with_turn(indexes[0], clean_turn("agent", good, "M2"))
+    )
 
 
 def _leftover_line(rng: Random) -> str:
     template = rng.choice(LEFTOVERS)
     if template.startswith("{"):  # spintax keeps its bars
         return template.replace("@offer", rng.choice(LEFTOVER_RULES["offer"]))
-    return say({"say": (template,), **LEFTOVER_RULES}, rng)
+    return expand({"say": (template,), **LEFTOVER_RULES}, rng)
 
 
 Hole = Callable[[str, Random], str]
@@ -243,7 +255,7 @@ _MACRO_SLOT = re.compile(r"@(\w+)")
 _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
 
 
-def shaped(kind: str, shape: str, rng: Random) -> str:
+def render_slot(kind: str, shape: str, rng: Random) -> str:
     """The slot's label in the syntax `shape`; never what redaction would leave."""
     label = rng.choice(KINDS[kind].labels)
     snake = re.sub(r"[ .]", "_", label)
@@ -260,31 +272,31 @@ def _misfilled(kind: str, rng: Random) -> str:
 def _macros(name: str, chosen: Callable[[Random], Hole], lines: tuple[str, ...] = MACROS) -> Family:
     family = f"M2.{name}"
 
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-        places = open_places(draft)
-        if not places:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+        indexes = open_agent_turns(draft)
+        if not indexes:
             return None
         filled = _fitting_macro(draft, rng, lambda: _filled(rng.choice(lines), chosen(rng), rng))
         if filled is None:
             return None
         bad, good, spans = filled
-        place = rng.choice(places)
-        turn = draft.turns[place]
-        how = _closing(good, manner(turn.text, rng, where_in(draft, place, rng)))
-        text, at, end = placed(turn.text, bad, how)
+        index = rng.choice(indexes)
+        turn = draft.turns[index]
+        style = _closing(good, sample_style(turn.text, rng, sample_placement(draft, index, rng)))
+        text, at, end = insert_text(turn.text, bad, style)
         marks = tuple(Mark("M2", family, at + a, min(at + b, end)) for a, b in spans)
-        twin = plain("agent", placed(turn.text, good, how)[0], "M2")
-        return Made(
-            draft.with_turn(place, DraftTurn("agent", text, marks, touched=True)),
-            draft.with_turn(place, twin),
+        twin = clean_turn("agent", insert_text(turn.text, good, style)[0], "M2")
+        return ErrorPair(
+            draft.with_turn(index, DraftTurn("agent", text, marks, touched=True)),
+            draft.with_turn(index, twin),
         )
 
     return Family("M2", family, make)
 
 
-def _closing(words: str, how: Manner) -> Manner:
+def _closing(words: str, style: Style) -> Style:
     """The manner, but a signature, which ends without a stop, closes its turn."""
-    return how if words[-1] in ".!?,:" or how.where == "instead" else replace(how, where="after")
+    return style if words[-1] in ".!?,:" or style.where == "instead" else replace(style, where="after")
 
 
 Filled = tuple[str, str, list[tuple[int, int]]]
@@ -293,8 +305,8 @@ Filled = tuple[str, str, list[tuple[int, int]]]
 
 def _fitting_macro(draft: Draft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
     """A macro that fits the dialogue, filled; it names nobody where names are known."""
-    known = names_known(draft)
-    return fitting(
+    known = names_somebody(draft)
+    return sample_fitting(
         draft, rng, draw, lambda made: (made[1],), lambda made: not (known and _NAMES.search(made[1]))
     )
 
@@ -320,25 +332,25 @@ def _filled(template: str, hole: Hole, rng: Random) -> Filled:
 def _shape(rng: Random) -> Hole:
     """One syntax for all the slots of a turn, as one tool wrote it."""
     shape = rng.choice(SHAPES)
-    return lambda kind, rng: shaped(kind, shape, rng)
+    return lambda kind, rng: render_slot(kind, shape, rng)
 
 
-def _note(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _note(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """What a template says to its user, or the frame it came in, reaches the customer."""
-    places = open_places(draft)
-    if not places:
+    indexes = open_agent_turns(draft)
+    if not indexes:
         return None
-    pair = fitting(draft, rng, lambda: rng.choice(NOTES), lambda two: (two[1],))
+    pair = sample_fitting(draft, rng, lambda: rng.choice(NOTES), lambda two: (two[1],))
     if pair is None:
         return None
     bad, good = pair
-    place = rng.choice(places)
-    old = draft.turns[place].text
-    how = manner(old, rng, where_in(draft, place, rng))
-    text, start, end = placed(old, bad, how)
+    index = rng.choice(indexes)
+    old = draft.turns[index].text
+    style = sample_style(old, rng, sample_placement(draft, index, rng))
+    text, start, end = insert_text(old, bad, style)
     error = DraftTurn("agent", text, (Mark("M2", "M2.note", start, end),), touched=True)
-    twin = plain("agent", placed(old, good, how)[0], "M2")
-    return Made(draft.with_turn(place, error), draft.with_turn(place, twin))
+    twin = clean_turn("agent", insert_text(old, good, style)[0], "M2")
+    return ErrorPair(draft.with_turn(index, error), draft.with_turn(index, twin))
 
 
 _MARK = "\x00"
@@ -346,38 +358,38 @@ _MARK = "\x00"
 
 def _line(template: str, rng: Random) -> tuple[str, str]:
     """One form of the template, cut heldout_where its slot is."""
-    head, _, tail = say({"say": (template,)}, rng, slot=_MARK).partition(_MARK)
-    return capital(head), tail
+    head, _, tail = expand({"say": (template,)}, rng, slot=_MARK).partition(_MARK)
+    return capitalize_first(head), tail
 
 
 def _with_value(
-    draft: Draft, place: int, line: tuple[str, str], value: str, how: Manner, family: str
+    draft: Draft, index: int, line: tuple[str, str], value: str, style: Style, family: str
 ) -> Draft:
-    """The line with `value` in the turn at `place`; the value is marked unless `family` is empty."""
-    turn = draft.turns[place]
-    text, start, _ = placed(turn.text, stopped(line[0] + value + line[1], how), how)
+    """The line with `value` in the turn at `index`; the value is marked unless `family` is empty."""
+    turn = draft.turns[index]
+    text, start, _ = insert_text(turn.text, end_with_stop(line[0] + value + line[1], style), style)
     begin = start + len(line[0])
     mark = Mark("M2", family, begin, min(begin + len(value), len(text))) if family else None
     if mark is None:
-        return draft.with_turn(place, plain("agent", text, "M2"))
-    return draft.with_turn(place, marked(turn, text, mark))
+        return draft.with_turn(index, clean_turn("agent", text, "M2"))
+    return draft.with_turn(index, edit_turn(turn, text, mark))
 
 
 def _put_line(
     draft: Draft, rng: Random, line: tuple[str, str], bad: str, good: str, family: str
-) -> Made | None:
-    places = open_places(draft)
-    if not places:
+) -> ErrorPair | None:
+    indexes = open_agent_turns(draft)
+    if not indexes:
         return None
-    place = rng.choice(places)
-    how = manner(draft.turns[place].text, rng, heldout_where(draft, place, rng))
-    return Made(
-        _with_value(draft, place, line, bad, how, family), _with_value(draft, place, line, good, how, "")
+    index = rng.choice(indexes)
+    style = sample_style(draft.turns[index].text, rng, sample_heldout_placement(draft, index, rng))
+    return ErrorPair(
+        _with_value(draft, index, line, bad, style, family), _with_value(draft, index, line, good, style, "")
     )
 
 
 def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
-    def make(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+    def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         names = _names(draft)
         kind = rng.choice([each for each in LINES if each != "name" or len({n for _, n in names}) < 2])
         line = _line(rng.choice(LINES[kind]), rng)
@@ -390,37 +402,37 @@ def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
 def _names(draft: Draft) -> list[tuple[int, str]]:
     """Where the customer tells his first name, and the name."""
     return [
-        (place, given.value.split()[0])
-        for place, turn in enumerate(draft.turns)
+        (index, given.value.split()[0])
+        for index, turn in enumerate(draft.turns)
         if turn.role == "customer" and not turn.touched
-        for given in given_in(turn.text)
+        for given in customer_statements(turn.text)
         if given.kind == "name"
     ]
 
 
-def _other_name(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _other_name(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer has told his name and is called by another one."""
     names = _names(draft)
-    after = [place for place in open_places(draft) if names and place > names[0][0]]
+    after = [index for index in open_agent_turns(draft) if names and index > names[0][0]]
     if not after or len({name for _, name in names}) > 1:
         return None
     own = names[0][1]
     whole = " ".join(turn.text for turn in draft.turns).lower()
     others = [name for name in FIRST_NAMES if name.lower() not in whole]
-    place = rng.choice(after)
-    how = manner(draft.turns[place].text, rng, heldout_where(draft, place, rng))
+    index = rng.choice(after)
+    style = sample_style(draft.turns[index].text, rng, sample_heldout_placement(draft, index, rng))
     line, bad = _line(rng.choice(NAME_LINES), rng), rng.choice(others)
-    return Made(
-        _with_value(draft, place, line, bad, how, "M2.other-name"),
-        _with_value(draft, place, line, own, how, ""),
+    return ErrorPair(
+        _with_value(draft, index, line, bad, style, "M2.other-name"),
+        _with_value(draft, index, line, own, style, ""),
     )
 
 
 def _lawful(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Brackets, masks and forms that are meant to be read as they stand."""
-    for place in replies(draft, rng):
-        text = joined(draft.turns[place].text, as_agent(rng.choice(FILLED), draft))[0]
-        return draft.with_turn(place, plain("agent", text, "M2"))
+    for index in reply_indexes(draft, rng):
+        text = join_texts(draft.turns[index].text, match_agent_style(rng.choice(FILLED), draft))[0]
+        return draft.with_turn(index, clean_turn("agent", text, "M2"))
     return None
 
 
@@ -443,6 +455,6 @@ FAMILIES: tuple[Family, ...] = (
     Family("M2", "M2.other-name", _other_name, "heldout"),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
-    of_right("M2", "brackets", BRACKETS),
+    right_negative("M2", "brackets", BRACKETS),
     HardNegative("M2", "M2.not-meant-as-read", _lawful, "heldout"),
 )

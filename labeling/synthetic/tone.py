@@ -12,30 +12,30 @@ from random import Random
 
 from dialint.labeling.synthetic.draft import (
     Draft,
+    ErrorPair,
     Family,
     HardNegative,
-    Made,
     Mark,
     Pool,
-    as_agent,
-    joined,
-    plain,
+    clean_turn,
+    join_texts,
+    match_agent_style,
 )
 from dialint.labeling.synthetic.insertion import (
     Idea,
-    answered,
-    dressed,
-    harmless,
+    apply_style,
+    edit_turn,
+    exchange_words,
+    harmless_negative,
     heldout_inserter,
-    manner,
-    marked,
-    open_places,
+    idea_inserter,
+    open_agent_turns,
+    open_replies,
     read_ideas,
-    reply_places,
-    speaker,
-    spoken,
+    render,
+    sample_style,
 )
-from dialint.labeling.synthetic.scenes import replies
+from dialint.labeling.synthetic.scenes import reply_indexes
 from dialint.labeling.synthetic.wordings import Wordings
 
 _TRAIN = Wordings("train/tone")
@@ -71,59 +71,61 @@ _ASK = re.compile(
 )
 
 
-def _bark(draft: Draft, rng: Random, pool: Pool) -> Made | None:
+def _bark(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent's own question for something, turned into a bark; in the twin, into a request."""
-    asks = [(place, ask) for place in open_places(draft) if (ask := _ASK.search(draft.turns[place].text))]
+    asks = [
+        (index, ask) for index in open_agent_turns(draft) if (ask := _ASK.search(draft.turns[index].text))
+    ]
     if not asks:
         return None
-    place, ask = rng.choice(asks)
+    index, ask = rng.choice(asks)
     slots = {**BARKED_SLOTS, "thing": (ask["thing"].lower(),)}
-    wrong, right = (spoken(template, slots, rng) for template in rng.choice(BARKED))
-    turn = draft.turns[place]
-    how = replace(manner(turn.text, rng, "after"), bare=False)
+    wrong, right = (render(template, slots, rng) for template in rng.choice(BARKED))
+    turn = draft.turns[index]
+    style = replace(sample_style(turn.text, rng, "after"), bare=False)
     head, tail = turn.text[: ask.start()], turn.text[ask.end() :]
 
     def version(words: str, family: str | None) -> Draft:
-        words = dressed(words, how)
+        words = apply_style(words, style)
         if head.strip() and head.rstrip()[-1] not in ".!?":
             words = words[0].lower() + words[1:]
         mark = Mark("T1", family, len(head), len(head) + len(words)) if family else None
-        return draft.with_turn(place, marked(turn, head + words + tail, mark))
+        return draft.with_turn(index, edit_turn(turn, head + words + tail, mark))
 
-    return Made(error=version(wrong, "T1.bark"), twin=version(right, None))
+    return ErrorPair(error=version(wrong, "T1.bark"), twin=version(right, None))
 
 
 def _rude_customer(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer is rude, the agent stays calm."""
-    places = [
-        place
-        for place in open_places(draft)
-        if place and draft.turns[place - 1].role == "customer" and not draft.turns[place - 1].touched
+    indexes = [
+        index
+        for index in open_agent_turns(draft)
+        if index and draft.turns[index - 1].role == "customer" and not draft.turns[index - 1].touched
     ]
-    if not places:
+    if not indexes:
         return None
-    place = rng.choice(places)
-    rude, calm = (spoken(rng.choice(texts), {}, rng) for texts in (RUDE_CUSTOMER, CALM))
-    return answered(draft, place, rude, calm, "T1", rng)
+    index = rng.choice(indexes)
+    rude, calm = (render(rng.choice(texts), {}, rng) for texts in (RUDE_CUSTOMER, CALM))
+    return exchange_words(draft, index, rude, calm, "T1", rng)
 
 
 def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer reports what somebody rude said, and the agent quotes and disowns it."""
-    places = [place for place in reply_places(draft) if not draft.turns[place - 1].touched]
-    if not places:
+    indexes = [index for index in open_replies(draft) if not draft.turns[index - 1].touched]
+    if not indexes:
         return None
     slots = {"insult": (rng.choice(INSULTS),)}
-    said, words = (spoken(rng.choice(texts), slots, rng) for texts in (REPORTED, QUOTES))
-    return answered(draft, rng.choice(places), said, words, "T1", rng)
+    said, words = (render(rng.choice(texts), slots, rng) for texts in (REPORTED, QUOTES))
+    return exchange_words(draft, rng.choice(indexes), said, words, "T1", rng)
 
 
 def _firm(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The agent is short or firm, and not rude."""
-    for place in replies(draft, rng):
-        words = as_agent(spoken(rng.choice(FIRM_HELDOUT), {}, rng), draft)
-        own, first = draft.turns[place].text, rng.random() < 0.5
-        text = joined(words, own)[0] if first else joined(own, words)[0]
-        return draft.with_turn(place, plain("agent", text, "T1"))
+    for index in reply_indexes(draft, rng):
+        words = match_agent_style(render(rng.choice(FIRM_HELDOUT), {}, rng), draft)
+        own, first = draft.turns[index].text, rng.random() < 0.5
+        text = join_texts(words, own)[0] if first else join_texts(own, words)[0]
+        return draft.with_turn(index, clean_turn("agent", text, "T1"))
     return None
 
 
@@ -132,7 +134,7 @@ FAMILIES: tuple[Family, ...] = (
         Family(
             "T1",
             f"T1.{idea.name}",
-            heldout_inserter("T1", idea) if idea.use == "heldout" else speaker("T1", idea, COMEBACKS),
+            heldout_inserter("T1", idea) if idea.use == "heldout" else idea_inserter("T1", idea, COMEBACKS),
             idea.use,
         )
         for idea in IDEAS
@@ -140,10 +142,10 @@ FAMILIES: tuple[Family, ...] = (
     Family("T1", "T1.bark", _bark),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
-    harmless("T1", "curt", CURT, {}, COMEBACKS),
-    harmless("T1", "firm", FIRM, {}, COMEBACKS),
-    harmless("T1", "correcting", CORRECTING, {}, COMEBACKS),
-    harmless("T1", "own-fault", OWN_FAULT, {}, COMEBACKS),
+    harmless_negative("T1", "curt", CURT, {}, COMEBACKS),
+    harmless_negative("T1", "firm", FIRM, {}, COMEBACKS),
+    harmless_negative("T1", "correcting", CORRECTING, {}, COMEBACKS),
+    harmless_negative("T1", "own-fault", OWN_FAULT, {}, COMEBACKS),
     HardNegative("T1", "T1.not-quoting", _quoting),
     HardNegative("T1", "T1.not-the-customer", _rude_customer),
     HardNegative("T1", "T1.not-firm-answer", _firm, "heldout"),

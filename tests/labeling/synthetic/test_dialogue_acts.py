@@ -7,10 +7,15 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic.contradiction import _another
-from dialint.labeling.synthetic.dialogue_acts import another_matter, left_open, points_of, surely_unanswered
+from dialint.labeling.synthetic.dialogue_acts import (
+    ask_points,
+    is_other_topic,
+    is_surely_unanswered,
+    leaves_ask_open,
+)
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Pool
 from dialint.labeling.synthetic.repetition import FAMILIES as REPEATS
-from dialint.labeling.synthetic.statements import Stated, otherwise, same_value
+from dialint.labeling.synthetic.statements import AgentStatement, is_same_value, other_value
 from dialint.labeling.synthetic.topic import FAMILIES as JUMPS
 
 
@@ -31,7 +36,7 @@ from dialint.labeling.synthetic.topic import FAMILIES as JUMPS
     ],
 )
 def test_an_ask_is_open_or_not_or_nobody_can_say(said: str, before: str, open_ask: bool | None) -> None:
-    assert left_open(said, before) is open_ask
+    assert leaves_ask_open(said, before) is open_ask
 
 
 @pytest.mark.parametrize(
@@ -46,15 +51,15 @@ def test_an_ask_is_open_or_not_or_nobody_can_say(said: str, before: str, open_as
     ],
 )
 def test_only_a_definite_question_is_surely_unanswered(ask: str, reply: str, unanswered: bool) -> None:
-    assert surely_unanswered(ask, reply) is unanswered
+    assert is_surely_unanswered(ask, reply) is unanswered
 
 
 def test_points_and_matters() -> None:
-    assert points_of("When does it leave, and how much is it?") == {"when", "price"}
-    assert not points_of("What about Sunday?")
-    assert another_matter("Your taxi is booked.", "I want a hotel room.") is True
-    assert another_matter("The hotel has a pool.", "I want a hotel room.") is False
-    assert another_matter("Candles burn slower behind thick glass panes.", "Hello.") is None
+    assert ask_points("When does it leave, and how much is it?") == {"when", "price"}
+    assert not ask_points("What about Sunday?")
+    assert is_other_topic("Your taxi is booked.", "I want a hotel room.") is True
+    assert is_other_topic("The hotel has a pool.", "I want a hotel room.") is False
+    assert is_other_topic("Candles burn slower behind thick glass panes.", "Hello.") is None
 
 
 @pytest.mark.parametrize(
@@ -67,17 +72,17 @@ def test_points_and_matters() -> None:
     ],
 )  # fmt: skip
 def test_values_are_compared_by_what_they_mean(one: str, other: str, same: bool) -> None:
-    assert same_value(one, other) is same
-    assert same_value(other, one) is same
+    assert is_same_value(one, other) is same
+    assert is_same_value(other, one) is same
 
 
 def test_a_changed_number_keeps_its_form_and_a_hotel_its_five_stars() -> None:
     draft = Draft(id="d", source="tests", domain="hotel", turns=(DraftTurn("agent", "It has 4 stars."),))
     for seed in range(40):
-        thousands = otherwise("$1,250", Random(seed))
+        thousands = other_value("$1,250", Random(seed))
         assert thousands
         assert thousands[2] == ","
-        assert _another(draft, Stated("stars", "4"), Random(seed)) in {"1", "2", "3", "5"}
+        assert _another(draft, AgentStatement("stars", "4"), Random(seed)) in {"1", "2", "3", "5"}
 
 
 def _talk(*lines: str) -> Draft:

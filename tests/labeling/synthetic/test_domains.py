@@ -5,10 +5,10 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import grammar, security, spelling, template, tone
-from dialint.labeling.synthetic.domains import asks_given, fitting, names_known, trades
+from dialint.labeling.synthetic.domains import asks_known, domains_in, names_somebody, sample_fitting
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from dialint.labeling.synthetic.grammar import BROKEN, both
-from dialint.labeling.synthetic.insertion import nothing_due, where_in
+from dialint.labeling.synthetic.grammar import BROKEN, both_forms
+from dialint.labeling.synthetic.insertion import is_nothing_due, sample_placement
 from dialint.labeling.synthetic.spelling import MISSPELT
 
 MODULES = (spelling, grammar, tone, template, security)
@@ -48,7 +48,7 @@ def test_a_talk_about_coffee_gets_no_words_of_another_trade(family: Family) -> N
             (made.twin,) if family.code == "M2" else (made.error, made.twin)
         ):  # a hole may be named after anything
             said = " ".join(turn.text for turn in draft.turns if turn not in COFFEE.turns)
-            assert trades(said) <= SOFT, said
+            assert domains_in(said) <= SOFT, said
 
 
 @pytest.mark.parametrize(
@@ -58,32 +58,32 @@ def test_a_hard_negative_is_of_no_other_trade_either(negative: HardNegative) -> 
     for seed in range(15):
         made = negative.make(COFFEE, Random(seed), Pool())
         if made is not None and not negative.name.endswith(("customer", "declined")):
-            assert trades(next(turn.text for turn in made.turns if turn.probe)) <= SOFT
+            assert domains_in(next(turn.text for turn in made.turns if turn.probe)) <= SOFT
 
 
 def test_broken_sentences_are_of_no_trade() -> None:
-    right = [both(line, Random(0))[1].text for lines in (*BROKEN.values(), MISSPELT) for line in lines]
-    assert not [text for text in right if trades(text)]
+    right = [both_forms(line, Random(0))[1].text for lines in (*BROKEN.values(), MISSPELT) for line in lines]
+    assert not [text for text in right if domains_in(text)]
     assert len(right) > 450
 
 
 def test_a_draw_of_another_trade_is_passed_over() -> None:
     draws = iter(["The boiler is fixed.", "One moment."])
-    assert fitting(COFFEE, Random(0), lambda: next(draws), lambda said: (said,)) == "One moment."
-    assert fitting(COFFEE, Random(0), lambda: "The boiler is fixed.", lambda said: (said,)) is None
+    assert sample_fitting(COFFEE, Random(0), lambda: next(draws), lambda said: (said,)) == "One moment."
+    assert sample_fitting(COFFEE, Random(0), lambda: "The boiler is fixed.", lambda said: (said,)) is None
 
 
 def test_what_was_given_is_not_asked_for_again() -> None:
     told = COFFEE.with_turn(0, DraftTurn("customer", "My name is Ada Moss, a latte please."))
-    assert asks_given("Could you tell me your name?", told, 3)
-    assert not asks_given("Could you tell me your name?", COFFEE, 3)
-    assert not asks_given("Thank you for telling me all this about your good name here.", told, 3)
-    assert names_known(told)
-    assert not names_known(COFFEE)
+    assert asks_known("Could you tell me your name?", told, 3)
+    assert not asks_known("Could you tell me your name?", COFFEE, 3)
+    assert not asks_known("Thank you for telling me all this about your good name here.", told, 3)
+    assert names_somebody(told)
+    assert not names_somebody(COFFEE)
 
 
 def test_a_turn_is_replaced_only_where_nothing_was_asked_by_either() -> None:
-    assert [nothing_due(COFFEE, place) for place in (1, 3, 5)] == [False, True, True]
-    assert {where_in(COFFEE, 3, Random(seed)) for seed in range(60)} >= {"before", "after", "instead"}
-    for place in (1, 5):  # a question, and the end of the talk
-        assert "instead" not in {where_in(COFFEE, place, Random(seed)) for seed in range(60)}
+    assert [is_nothing_due(COFFEE, index) for index in (1, 3, 5)] == [False, True, True]
+    assert {sample_placement(COFFEE, 3, Random(seed)) for seed in range(60)} >= {"before", "after", "instead"}
+    for index in (1, 5):  # a question, and the end of the talk
+        assert "instead" not in {sample_placement(COFFEE, index, Random(seed)) for seed in range(60)}

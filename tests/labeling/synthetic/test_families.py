@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, Made, Pool
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, Pool
 from dialint.labeling.synthetic.families import all_families
 
 TALKS = {
@@ -82,7 +82,7 @@ def talk(name: str) -> Draft:
     return Draft(id=name, source="tests", domain=name, turns=turns)
 
 
-def made_by(family: Family, seeds: int = 12) -> list[Made]:
+def made_by(family: Family, seeds: int = 12) -> list[ErrorPair]:
     """What the family makes of the talks."""
     tries = (family.make(talk(name), Random(seed), POOL) for seed in range(seeds) for name in TALKS)
     return [made for made in tries if made]

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import grammar, spelling, template
-from dialint.labeling.synthetic.cleaning import corrected, is_broken
+from dialint.labeling.synthetic.cleaning import correct_text, is_broken
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, HardNegative, Pool
-from dialint.labeling.synthetic.grammar import BROKEN, CHATTY, applied, both
+from dialint.labeling.synthetic.grammar import BROKEN, CHATTY, apply_rule, both_forms
 from dialint.labeling.synthetic.grammar_rules import Rule
 from dialint.labeling.synthetic.spelling import MISSPELT, UNUSUAL
 from dialint.labeling.synthetic.template import BRACKETS, KINDS, MACROS, NOTES, SHAPES, VOIDS
@@ -36,13 +36,13 @@ LINES = [line for lines in BROKEN.values() for line in lines] + list(MISSPELT)
 
 
 def test_a_bracket_says_the_wrong_and_the_right_words_and_where() -> None:
-    bad, good = both("We [was|were] not told, [is|it is] new.", Random(0))
+    bad, good = both_forms("We [was|were] not told, [is|it is] new.", Random(0))
     assert (bad.text, good.text) == ("We was not told, is new.", "We were not told, it is new.")
     assert [bad.text[a:b] for a, b in bad.spans] == ["was", "is"]
 
 
 def test_where_a_word_is_missing_its_neighbours_are_marked() -> None:
-    bad, good = both("Send [|it] now, and send [|it].", Random(0))
+    bad, good = both_forms("Send [|it] now, and send [|it].", Random(0))
     assert (bad.text, good.text) == ("Send now, and send.", "Send it now, and send it.")
     assert [bad.text[a:b] for a, b in bad.spans] == ["Send now", "send"]
 
@@ -50,7 +50,7 @@ def test_where_a_word_is_missing_its_neighbours_are_marked() -> None:
 def test_every_sentence_has_two_forms_and_its_marks_hold_words() -> None:
     assert len(LINES) > 500
     for line in LINES:
-        bad, good = both(line, Random(0))
+        bad, good = both_forms(line, Random(0))
         assert bad.text.lower() != good.text.lower()
         assert not re.search(r"[\[\]|]|  ", bad.text + good.text)
         assert all(bad.text[a:b].strip() for a, b in bad.spans)
@@ -58,13 +58,13 @@ def test_every_sentence_has_two_forms_and_its_marks_hold_words() -> None:
 
 
 def test_a_right_sentence_of_ours_is_left_alone_by_mending() -> None:
-    right = [both(line, Random(0))[1].text for lines in BROKEN.values() for line in lines]
+    right = [both_forms(line, Random(0))[1].text for lines in BROKEN.values() for line in lines]
     assert not [text for text in (*right, *CHATTY) if is_broken(text)]
-    assert not [text for text in right if corrected(text) != text]
+    assert not [text for text in right if correct_text(text) != text]
 
 
 @pytest.mark.parametrize(
-    ("text", "mended"),
+    ("text", "correct"),
     [
         ("It is a expensive hotel, located north.", "It is an expensive hotel, located in the north."),
         ("What is you name?", "What is your name?"),
@@ -75,23 +75,25 @@ def test_a_right_sentence_of_ours_is_left_alone_by_mending() -> None:
         ("I like the A and B Guest House at 10:01 people say.", "I like the A and B Guest House at 10:01 people say."),
     ],
 )  # fmt: skip
-def test_natural_slips_of_grammar_are_mended_and_nothing_else(text: str, mended: str) -> None:
-    assert corrected(text).lower() == mended.lower()
+def test_natural_slips_of_grammar_are_mended_and_nothing_else(text: str, correct: str) -> None:
+    assert correct_text(text).lower() == correct.lower()
 
 
 @pytest.mark.parametrize("text", ["When you like to leave?", "There a 5 places.", "Does you have it?"])
 def test_what_cannot_be_mended_is_broken(text: str) -> None:
-    assert is_broken(corrected(text))
+    assert is_broken(correct_text(text))
 
 
 def test_a_rule_rewrites_one_place_and_moves_the_capital() -> None:
     rule = Rule(r"\b(can) (i) (help)\b", (r"\3 \1 \2",))
-    assert applied("Can I help you?", rule, Random(0)) == ("Help can I you?", 0, 10)
-    assert applied("Nothing here.", rule, Random(0)) is None
+    assert apply_rule("Can I help you?", rule, Random(0)) == ("Help can I you?", 0, 10)
+    assert apply_rule("Nothing here.", rule, Random(0)) is None
 
 
 def test_no_hole_is_what_redaction_leaves() -> None:
-    holes = {template.shaped(kind, shape, Random(n)) for kind in KINDS for shape in SHAPES for n in range(20)}
+    holes = {
+        template.render_slot(kind, shape, Random(n)) for kind in KINDS for shape in SHAPES for n in range(20)
+    }
     assert not [hole for hole in holes if re.fullmatch(r"\[(name|link|url|date|address)\]", hole)]
     assert not [hole for hole in holes if re.search(r"@(label|upper|snake)", hole)]
 
@@ -105,7 +107,7 @@ def test_every_slot_of_a_macro_is_known_and_there_are_enough_macros() -> None:
 def test_lines_for_clean_turns_hold_no_line_of_errors() -> None:
     assert not {bad for bad, _ in NOTES} & {good for _, good in NOTES}
     assert not set(BRACKETS) & {bad for bad, _ in NOTES}
-    assert not set(UNUSUAL) & {both(line, Random(0))[0].text for line in MISSPELT}
+    assert not set(UNUSUAL) & {both_forms(line, Random(0))[0].text for line in MISSPELT}
 
 
 @pytest.mark.parametrize("negative", NEGATIVES, ids=lambda n: n.name)

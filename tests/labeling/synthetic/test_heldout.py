@@ -24,7 +24,7 @@ from dialint.labeling.synthetic import (
     tone,
     topic,
 )
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, HardNegative, Pool
 from dialint.labeling.synthetic.families import all_families, all_negatives
 from dialint.labeling.synthetic.wordings import DATA
 
@@ -74,7 +74,7 @@ def talk() -> Draft:
     return Draft(id="t", source="tests", domain="hotel", turns=turns)
 
 
-def made_by(family: Family, seeds: int = 25) -> list[Made]:
+def made_by(family: Family, seeds: int = 25) -> list[ErrorPair]:
     """What the family makes of the talk."""
     return [made for seed in range(seeds) if (made := family.make(talk(), Random(seed), POOL))]
 
@@ -118,20 +118,20 @@ def test_a_wrong_figure_differs_from_the_right_one_in_its_value_only(name: str) 
     family = next(family for family in IDEAS if family.name == name)
     for made in made_by(family):
         assert made.twin
-        (place,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
-        bad, good = made.error.turns[place].text, made.twin.turns[place].text
+        (index,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
+        bad, good = made.error.turns[index].text, made.twin.turns[index].text
         differing = set(re.findall(r"[\w:.£$]+", bad)) ^ set(re.findall(r"[\w:.£$]+", good))
         assert bad != good
         assert len(differing) == 2
-        assert made.error.turns[:place] == made.twin.turns[:place]
+        assert made.error.turns[:index] == made.twin.turns[:index]
 
 
 @pytest.mark.parametrize("family", [f for f in IDEAS if f.code == "L1"], ids=lambda family: family.name)
 def test_a_misspelling_changes_nothing_but_the_marked_letters(family: Family) -> None:
     for made in made_by(family):
-        (place,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
-        turn, (mark,) = made.error.turns[place], made.error.turns[place].marks
-        right = talk().turns[place].text
+        (index,) = [i for i, turn in enumerate(made.error.turns) if turn.marks]
+        turn, (mark,) = made.error.turns[index], made.error.turns[index].marks
+        right = talk().turns[index].text
         assert right.startswith(turn.text[: mark.start])
         assert right.endswith(turn.text[mark.end :])
         assert turn.text[mark.start : mark.end] not in right.split()

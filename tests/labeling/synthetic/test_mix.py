@@ -7,29 +7,38 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool, plain, wrong
+from dialint.labeling.synthetic.draft import (
+    Draft,
+    DraftTurn,
+    ErrorPair,
+    Family,
+    HardNegative,
+    Pool,
+    clean_turn,
+    error_turn,
+)
 from dialint.labeling.synthetic.mix import Mixer
-from dialint.labeling.synthetic.phrases import Thinned, say
+from dialint.labeling.synthetic.phrases import ThinnedRandom, expand
 
 DRAFT = Draft(
     id="d", source="tests", domain="bank", turns=(DraftTurn("customer", "Hi"), DraftTurn("agent", "Hello."))
 )
 
 
-def rude(draft: Draft, rng: Random, pool: Pool) -> Made:
-    return Made(
-        draft.with_turn(1, wrong("Get lost.", "T1.rude", "T1")),
-        draft.with_turn(1, plain("agent", "Hi.", "T1")),
+def rude(draft: Draft, rng: Random, pool: Pool) -> ErrorPair:
+    return ErrorPair(
+        draft.with_turn(1, error_turn("Get lost.", "T1.rude", "T1")),
+        draft.with_turn(1, clean_turn("agent", "Hi.", "T1")),
     )
 
 
-def slipped(draft: Draft, rng: Random, pool: Pool) -> Made | None:
-    places = [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
-    return Made(draft.with_turn(places[0], wrong("Helo.", "L1.slip", "L1"))) if places else None
+def slipped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+    indexes = [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
+    return ErrorPair(draft.with_turn(indexes[0], error_turn("Helo.", "L1.slip", "L1"))) if indexes else None
 
 
 def curt(draft: Draft, rng: Random, pool: Pool) -> Draft:
-    return draft.with_turn(1, plain("agent", "Yes.", "T1"))
+    return draft.with_turn(1, clean_turn("agent", "Yes.", "T1"))
 
 
 RUDE = Family("T1", "T1.rude", rude)
@@ -78,14 +87,15 @@ def test_without_twins_and_negatives_nothing_of_them_is_made() -> None:
 def test_a_thinned_generator_knows_the_same_part_of_the_wordings_every_time(share: float, known: int) -> None:
     grammar = {"say": tuple(f"wording {number}" for number in range(40))}
     heard = [
-        {say(grammar, Thinned(f"{seed}/{number}", share)) for number in range(800)} for seed in ("a", "b")
+        {expand(grammar, ThinnedRandom(f"{seed}/{number}", share)) for number in range(800)}
+        for seed in ("a", "b")
     ]
     assert heard[0] == heard[1]
     assert len(heard[0]) == known
 
 
 def test_a_thinned_generator_leaves_what_is_drawn_from_dialogues_whole() -> None:
-    rng = Thinned("a", 0.1)
+    rng = ThinnedRandom("a", 0.1)
     assert {rng.choice([f"turn {number}" for number in range(20)]) for _ in range(800)} == {
         f"turn {number}" for number in range(20)
     }

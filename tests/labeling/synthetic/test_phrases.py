@@ -8,24 +8,30 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import completeness, contradiction, grammar_rules, resolution, state, template
-from dialint.labeling.synthetic.cleaning import MISSPELLINGS, REAL_WORDS, mender_of
+from dialint.labeling.synthetic.cleaning import MISSPELLINGS, REAL_WORDS, fit_corrector
 from dialint.labeling.synthetic.dialogue_acts import sentences
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, joined
-from dialint.labeling.synthetic.phrases import forms, like, say
-from dialint.labeling.synthetic.statements import given_in, mentions, otherwise, speaks_of, stated_in
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, join_texts
+from dialint.labeling.synthetic.phrases import count_forms, expand, match_style
+from dialint.labeling.synthetic.statements import (
+    agent_statements,
+    customer_statements,
+    mentions,
+    other_value,
+    states_kind,
+)
 
 
 def test_a_grammar_says_every_choice_and_leaves_values_alone() -> None:
     grammar = {"say": ("(A|B) @thing@end",), "thing": ("x", "y"), "end": ("!", "")}
-    said = {say(grammar, Random(seed)) for seed in range(200)}
+    said = {expand(grammar, Random(seed)) for seed in range(200)}
     assert said == {f"{a} {b}{c}" for a in "AB" for b in "xy" for c in ("!", "")}
-    assert forms(grammar) == 8
-    assert say({"say": ("to @value",)}, Random(0), value="(a|b) @say") == "to (a|b) @say"
+    assert count_forms(grammar) == 8
+    assert expand({"say": ("to @value",)}, Random(0), value="(a|b) @say") == "to (a|b) @say"
 
 
 def test_an_unknown_rule_is_an_error() -> None:
     with pytest.raises(KeyError):
-        say({"say": ("@nobody",)}, Random(0))
+        expand({"say": ("@nobody",)}, Random(0))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +41,7 @@ def test_an_unknown_rule_is_an_error() -> None:
 )  # fmt: skip
 def test_wordings_come_in_a_hundred_forms_and_more(grammar: dict[str, tuple[str, ...]]) -> None:
     nouns = {**grammar, "noun": ("it", "that")} if "noun" not in grammar else grammar
-    said = {say(nouns, Random(seed)) for seed in range(3000)}
+    said = {expand(nouns, Random(seed)) for seed in range(3000)}
     assert len(said) >= 100
     assert not any(re.search(r"[(|@]|  ", text) for text in said)
 
@@ -64,15 +70,17 @@ def test_every_kind_that_can_be_given_can_be_asked_for_and_the_same_for_stated()
 def test_what_is_given_is_found_and_can_be_left_unsaid(
     text: str, kind: str, value: str, without: str
 ) -> None:
-    found = {given.kind: given for given in given_in(text)}
+    found = {given.kind: given for given in customer_statements(text)}
     assert found[kind].value == value
     assert found[kind].without == without
     assert not mentions(kind, found[kind].without)
 
 
 def test_what_is_given_twice_or_not_at_all_is_not_given() -> None:
-    assert "day" not in {given.kind for given in given_in("Friday or Saturday, either is fine with me.")}
-    assert given_in("Hello, can you help me with something?") == []
+    assert "day" not in {
+        given.kind for given in customer_statements("Friday or Saturday, either is fine with me.")
+    }
+    assert customer_statements("Hello, can you help me with something?") == []
 
 
 @pytest.mark.parametrize(
@@ -87,25 +95,25 @@ def test_what_is_given_twice_or_not_at_all_is_not_given() -> None:
     ],
 )
 def test_what_is_stated_has_another_value_of_the_same_form(text: str, kind: str, value: str) -> None:
-    assert value in [stated.value for stated in stated_in(text) if stated.kind == kind]
+    assert value in [stated.value for stated in agent_statements(text) if stated.kind == kind]
     for seed in range(60):
-        other = otherwise(value, Random(seed))
+        other = other_value(value, Random(seed))
         assert other is not None
         assert other != value
-        assert speaks_of(kind, text.replace(value, other))
+        assert states_kind(kind, text.replace(value, other))
 
 
 def test_joined_texts_know_where_the_second_begins() -> None:
     for first in ("It is open", "It is open.", "Open? "):
-        text, start, end = joined(first, "Come in.")
+        text, start, end = join_texts(first, "Come in.")
         assert text[start:end] == "Come in."
         assert text.startswith(first.rstrip())
     assert "".join(sentences("It costs 4.50 pounds. Fine? Good!")) == "It costs 4.50 pounds. Fine? Good!"
 
 
 def test_made_text_takes_the_manner_of_its_neighbours() -> None:
-    assert like("Sure thing.", ["ok sure", "yes it is"]) == "sure thing"
-    assert like("Sure thing.", ["Yes.", "It is."]) == "Sure thing."
+    assert match_style("Sure thing.", ["ok sure", "yes it is"]) == "sure thing"
+    assert match_style("Sure thing.", ["Yes.", "It is."]) == "Sure thing."
 
 
 def test_no_misspelling_is_a_word_and_no_rule_leaves_a_sentence_as_it_was() -> None:
@@ -132,12 +140,12 @@ def test_mending_corrects_known_slips_and_leaves_out_likely_ones() -> None:
         return Draft("d", "tests", "hotel", (DraftTurn("customer", "recieve it"), DraftTurn("agent", text)))
 
     common = draft("the restaurant serves excellent pancakes and " * 70)
-    mender = mender_of([common, draft("our pancakse are here")])
+    mender = fit_corrector([common, draft("our pancakse are here")])
     assert mender.suspects == {"pancakse"}
-    assert mender.mended(draft("our pancakse are here")) is None
-    mended = mender.mended(draft("you will recieve it, the resturant serves pancake"))
-    assert mended is not None
-    assert [turn.text for turn in mended.turns] == [
+    assert mender.correct(draft("our pancakse are here")) is None
+    correct = mender.correct(draft("you will recieve it, the resturant serves pancake"))
+    assert correct is not None
+    assert [turn.text for turn in correct.turns] == [
         "recieve it",
         "you will receive it, the restaurant serves pancake",
     ]

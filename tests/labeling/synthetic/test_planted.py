@@ -9,17 +9,17 @@ import pytest
 from dialint.labeling.synthetic import contradiction_planted, state_planted
 from dialint.labeling.synthetic.contradiction_planted import ATTRIBUTES, LATER, MATTER_LATER, NEAR, VALUES
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Mark, Pool
-from dialint.labeling.synthetic.phrases import forms
+from dialint.labeling.synthetic.phrases import count_forms
 from dialint.labeling.synthetic.slots import (
     ASK,
     NOUNS,
     QUESTIONS,
-    asking,
-    clash,
-    silent,
-    stating,
-    two_kinds,
-    value_of,
+    ask_slot,
+    is_clash,
+    is_silent,
+    sample_two_kinds,
+    sample_value,
+    state_slot,
 )
 from dialint.labeling.synthetic.slots import VALUES as SLOT_VALUES
 
@@ -111,22 +111,22 @@ def test_every_kind_of_thing_can_be_said_and_asked_for() -> None:
         assert NOUNS[kind]
         assert QUESTIONS[kind]
         for _ in range(10):
-            value = value_of(kind, rng)
+            value = sample_value(kind, rng)
             assert not set("#~") & set(value) or kind == "email"
-            assert value.lower() in stating(kind, value, rng).lower()
-            assert asking(kind, rng)
+            assert value.lower() in state_slot(kind, value, rng).lower()
+            assert ask_slot(kind, rng)
 
 
 def test_two_kinds_never_answer_for_each_other_and_were_not_told() -> None:
     for seed in range(50):
-        kinds = two_kinds("My name is Ann, call 020 7946 0018 on Friday.", Random(seed))
+        kinds = sample_two_kinds("My name is Ann, call 020 7946 0018 on Friday.", Random(seed))
         assert kinds
-        assert not clash(*kinds)
+        assert not is_clash(*kinds)
         assert not {"name", "phone", "date", "time"} & set(kinds)
-    assert not silent("email", "it is ann@post.example")
+    assert not is_silent("email", "it is ann@post.example")
 
 
 def test_there_are_wordings_enough() -> None:
     assert set(ATTRIBUTES) == set(VALUES)
     assert len(ASK["whole"]) + sum(len(questions) for questions in QUESTIONS.values()) >= 200
-    assert forms({"say": LATER}) + forms({"say": MATTER_LATER}) >= 120
+    assert count_forms({"say": LATER}) + count_forms({"say": MATTER_LATER}) >= 120

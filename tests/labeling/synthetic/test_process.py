@@ -8,7 +8,7 @@ import pytest
 
 from dialint.labeling.synthetic import process
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
-from dialint.labeling.synthetic.flowcharts import completed, required, steps
+from dialint.labeling.synthetic.flowcharts import complete_graph, find_steps, required_steps
 
 CHART = {
     "replies": {
@@ -58,28 +58,30 @@ TALK = (
 
 def talk(*turns: tuple[str, str, str]) -> Draft:
     made = tuple(DraftTurn("agent" if r == "agent" else "customer", t, action=a) for r, t, a in turns or TALK)
-    return Draft("t", "tests", "tools", made, policy="tool_rent", required=required(CHART))
+    return Draft("t", "tests", "tools", made, policy="tool_rent", required=required_steps(CHART))
 
 
-def changed(place: int, turn: tuple[str, str, str]) -> Draft:
-    return talk(*TALK[:place], turn, *TALK[place + 1 :])
+def changed(index: int, turn: tuple[str, str, str]) -> Draft:
+    return talk(*TALK[:index], turn, *TALK[index + 1 :])
 
 
 def test_a_chart_requires_what_every_path_to_the_outcome_passes_through() -> None:
-    assert required(CHART) == {"tool_booked": ("ask_name", "tool_ask_day", "tool_ask_confirm")}
+    assert required_steps(CHART) == {"tool_booked": ("ask_name", "tool_ask_day", "tool_ask_confirm")}
     shortcut = {**CHART["graph"], "hello": ["ask_name", "tool_ask_day"]}
-    assert required({**CHART, "graph": shortcut}) == {"tool_booked": ("tool_ask_day", "tool_ask_confirm")}
+    assert required_steps({**CHART, "graph": shortcut}) == {
+        "tool_booked": ("tool_ask_day", "tool_ask_confirm")
+    }
 
 
 def test_a_chart_is_completed_where_it_leaves_results_to_the_reader() -> None:
-    graph = completed(CHART)
+    graph = complete_graph(CHART)
     assert graph["query_check"] == {"available", "unavailable"}
     assert graph["tool_ask_confirm"] == {"yes", "no"}
     assert graph["tool_unavailable"] == set()
 
 
 def test_steps_that_were_taken_are_found_with_what_they_ask() -> None:
-    found = [(step.ask, step.outcome, step.thing) for step in steps(talk())]
+    found = [(step.ask, step.outcome, step.thing) for step in find_steps(talk())]
     assert found == [(1, 7, "name"), (3, 7, "day"), (5, 7, "")]
 
 
@@ -92,7 +94,7 @@ def test_steps_that_were_taken_are_found_with_what_they_ask() -> None:
     ],
 )
 def test_a_step_that_leaves_traces_is_left_alone(draft: Draft) -> None:
-    assert "name" not in [step.thing for step in steps(draft)]
+    assert "name" not in [step.thing for step in find_steps(draft)]
 
 
 def test_without_a_chart_nothing_is_made() -> None:
@@ -112,12 +114,12 @@ def test_the_step_is_gone_or_late_and_in_its_place_in_the_twin(family: Family) -
         assert all(mark.end == len(turn.text) for _, turn in bad for mark in turn.marks)
         assert made.twin.turns[good].probe == family.code
         outcome = [turn.action for turn in made.error.turns].index("tool_booked")
-        place = bad[-1][0]
+        index = bad[-1][0]
         if family.code == "P1":
-            assert place == outcome
+            assert index == outcome
             assert made.twin.turns[good].text == bad[-1][1].text
         else:
-            assert place >= outcome
+            assert index >= outcome
             assert good < [turn.action for turn in made.twin.turns].index("tool_booked")
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import repetition
-from dialint.labeling.synthetic.cleaning import repeats_rightly
+from dialint.labeling.synthetic.cleaning import repeats_lawfully
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
 
 FAMILIES = [family for family in repetition.FAMILIES if family.use != "heldout"]
@@ -35,13 +35,13 @@ def turns(*lines: str) -> tuple[DraftTurn, ...]:
     ],
 )  # fmt: skip
 def test_what_was_called_for_may_come_again(lines: tuple[str, ...], right: bool | None) -> None:
-    assert repeats_rightly(turns(*lines)) is right
+    assert repeats_lawfully(turns(*lines)) is right
 
 
 def test_what_a_system_was_asked_anew_may_be_told_in_the_same_words() -> None:
     lines = turns("c hi", f"a {NO}", "c My garden looks like a mess by now", f"a {NO}")
-    assert repeats_rightly(lines, looked_up={3})
-    assert not repeats_rightly(lines, looked_up={1})
+    assert repeats_lawfully(lines, looked_up={3})
+    assert not repeats_lawfully(lines, looked_up={1})
 
 
 TALK = Draft("t", "tests", "tools", turns(

@@ -33,13 +33,13 @@ THINGS = (
 
 def row(number: int, **over: Any) -> dict[str, Any]:
     """One small dialogue in the corpora's schema, its words depending on the number."""
-    place, thing = PLACES[number % 10], THINGS[number // 10 % 10]
+    index, thing = PLACES[number % 10], THINGS[number // 10 % 10]
     other, far = THINGS[number * 7 % 10], PLACES[(number // 10 + number * 3) % 10]  # no two are near-copies
     said = [
-        ("customer", f"Hello, I would like to see the {thing} of {place} on Friday with my family."),
+        ("customer", f"Hello, I would like to see the {thing} of {index} on Friday with my family."),
         (
             "agent",
-            f"The {thing} of {place} is open. The ticket costs {number + 3} pounds. Would you like one?",
+            f"The {thing} of {index} is open. The ticket costs {number + 3} pounds. Would you like one?",
         ),
         ("customer", f"How do I find the {thing}?"),
         (
@@ -50,7 +50,7 @@ def row(number: int, **over: Any) -> dict[str, Any]:
         ("customer", f"Okay, I will tell my {number % 9 + 2} children about {far} and its {other}."),
         ("agent", f"I have booked the tickets for the {number * 3 % 89} of you."),
         ("customer", "What should I bring?"),
-        ("agent", f"You could bring {number * 5 % 97} umbrellas, {place} is near {far}, a rainy place."),
+        ("agent", f"You could bring {number * 5 % 97} umbrellas, {index} is near {far}, a rainy place."),
         ("customer", "That's all, thanks."),
         ("agent", "You are welcome, have a nice visit!"),
     ]

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import security
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from dialint.labeling.synthetic.phrases import forms
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, HardNegative, Pool
+from dialint.labeling.synthetic.phrases import count_forms
 from dialint.labeling.synthetic.wordings import Wordings
 
 FAMILIES = [family for family in security.FAMILIES if family.use != "heldout"]
@@ -32,7 +32,7 @@ ORDER = Draft(
 SEEDS = range(40)
 
 
-def made(family: Family, seed: int, draft: Draft = ORDER) -> Made:
+def made(family: Family, seed: int, draft: Draft = ORDER) -> ErrorPair:
     result = family.make(draft, Random(seed), Pool())
     assert result is not None
     return result
@@ -53,7 +53,7 @@ def test_one_agent_turn_is_marked_and_the_twin_has_no_mark(family: Family) -> No
         assert result.twin is not None
         assert asked(result.twin) == []
         assert [t.role for t in result.twin.turns] == [t.role for t in result.error.turns]
-        (label,) = result.error.example("train").labels
+        (label,) = result.error.to_example("train").labels
         assert (label.code, label.method) == ("V2", f"inject:{family.name}")
 
 
@@ -64,16 +64,16 @@ def test_nothing_else_of_the_dialogue_changes(family: Family) -> None:
         result = made(family, seed)
         assert result.twin is not None
         lengths.add(len(result.error.turns))
-        (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
+        (index,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
         if len(result.error.turns) == len(ORDER.turns) + 2:
-            assert (*result.error.turns[:place], *result.error.turns[place + 2 :]) == ORDER.turns
-            assert result.error.turns[place + 1].role == "customer"
-            assert result.error.turns[place + 1] == result.twin.turns[place + 1]
+            assert (*result.error.turns[:index], *result.error.turns[index + 2 :]) == ORDER.turns
+            assert result.error.turns[index + 1].role == "customer"
+            assert result.error.turns[index + 1] == result.twin.turns[index + 1]
         else:
-            turn = result.error.turns[place]
+            turn = result.error.turns[index]
             (mark,) = turn.marks
             rest = (turn.text[: mark.start] + " " + turn.text[mark.end :]).split()
-            assert rest in ([], ORDER.turns[place].text.split())
+            assert rest in ([], ORDER.turns[index].text.split())
     assert lengths == {4, 6}
 
 
@@ -85,8 +85,8 @@ def test_a_seed_makes_the_same_thing_again(family: Family) -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_turns_that_another_family_changed_are_left_alone(family: Family) -> None:
     taken = ORDER
-    for place in (1, 3):
-        taken = taken.with_turn(place, DraftTurn("agent", ORDER.turns[place].text, touched=True))
+    for index in (1, 3):
+        taken = taken.with_turn(index, DraftTurn("agent", ORDER.turns[index].text, touched=True))
     assert all(family.make(taken, Random(seed), Pool()) is None for seed in range(10))
 
 
@@ -101,7 +101,7 @@ def test_there_are_many_surface_forms(dev: bool) -> None:
     assert len(seen) >= (80 if dev else 400)
     for idea in DEV_IDEAS if dev else IDEAS[:8]:
         written = {**idea.slots, "say": tuple(wrong for wrong, _ in idea.pairs)}
-        assert forms(written) >= (50 if dev else 200), idea.name
+        assert count_forms(written) >= (50 if dev else 200), idea.name
 
 
 def test_there_are_two_hundred_templates_of_different_build() -> None:

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import empathy, security, tone
-from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Made, Pool
-from dialint.labeling.synthetic.phrases import Grammar, tidy
+from dialint.labeling.synthetic.draft import Draft, DraftTurn, ErrorPair, Family, HardNegative, Pool
+from dialint.labeling.synthetic.phrases import Grammar, normalize_spaces
 
 FAMILIES = [family for family in (*tone.FAMILIES, *empathy.FAMILIES) if family.use != "heldout"]
 NEGATIVES = [negative for negative in (*tone.NEGATIVES, *empathy.NEGATIVES) if negative.use != "heldout"]
@@ -36,7 +36,7 @@ T1 = [family for family in FAMILIES if family.code == "T1"]
 T2 = [family for family in FAMILIES if family.code == "T2"]
 
 
-def made(family: Family, seed: int, draft: Draft = RIDE) -> Made:
+def made(family: Family, seed: int, draft: Draft = RIDE) -> ErrorPair:
     result = family.make(draft, Random(seed), Pool())
     assert result is not None
     return result
@@ -60,7 +60,7 @@ def test_one_agent_turn_is_marked_and_the_twin_has_no_mark(family: Family) -> No
         assert marks(result.twin) == []
         assert [t.text for t in result.twin.turns] != [t.text for t in result.error.turns]
         assert [t.role for t in result.twin.turns] == [t.role for t in result.error.turns]
-        labels = result.error.example("train").labels
+        labels = result.error.to_example("train").labels
         assert [label.code for label in labels] == [family.code]
 
 
@@ -76,16 +76,16 @@ def test_a_seed_makes_the_same_thing_again(family: Family) -> None:
 def test_rude_words_are_added_to_a_turn_or_stand_instead_of_it(family: Family) -> None:
     for seed in SEEDS:
         result = made(family, seed)
-        (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
-        turn = result.error.turns[place]
+        (index,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
+        turn = result.error.turns[index]
         (mark,) = turn.marks
         if len(result.error.turns) > len(RIDE.turns):  # a turn of its own, with the customer's reply
-            assert (*result.error.turns[:place], *result.error.turns[place + 2 :]) == RIDE.turns
+            assert (*result.error.turns[:index], *result.error.turns[index + 2 :]) == RIDE.turns
             continue
         rest = (turn.text[: mark.start] + " " + turn.text[mark.end :]).split()
-        assert rest in ([], RIDE.turns[place].text.split())
-        others = [t for i, t in enumerate(result.error.turns) if i != place]
-        assert others == [t for i, t in enumerate(RIDE.turns) if i != place]
+        assert rest in ([], RIDE.turns[index].text.split())
+        others = [t for i, t in enumerate(result.error.turns) if i != index]
+        assert others == [t for i, t in enumerate(RIDE.turns) if i != index]
 
 
 def test_words_stand_instead_of_an_answer_only_where_the_customer_asked_nothing() -> None:
@@ -115,14 +115,14 @@ def test_unheard_distress_differs_from_its_twin_on_one_side_only(family: Family)
     sides = set()
     for seed in SEEDS:
         result = made(family, seed)
-        (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
-        (mark,) = result.error.turns[place].marks
-        assert (mark.start, mark.end) == (0, len(result.error.turns[place].text))
-        assert RIDE.turns[place - 1].text in result.error.turns[place - 1].text
-        assert result.error.turns[place - 1].text != RIDE.turns[place - 1].text
+        (index,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
+        (mark,) = result.error.turns[index].marks
+        assert (mark.start, mark.end) == (0, len(result.error.turns[index].text))
+        assert RIDE.turns[index - 1].text in result.error.turns[index - 1].text
+        assert result.error.turns[index - 1].text != RIDE.turns[index - 1].text
         assert result.twin is not None
-        same_told = result.twin.turns[place - 1] == result.error.turns[place - 1]
-        same_reply = result.twin.turns[place].text == result.error.turns[place].text
+        same_told = result.twin.turns[index - 1] == result.error.turns[index - 1]
+        same_reply = result.twin.turns[index].text == result.error.turns[index].text
         assert same_told != same_reply
         sides.add(same_told)
     assert sides == {True, False}
@@ -130,8 +130,8 @@ def test_unheard_distress_differs_from_its_twin_on_one_side_only(family: Family)
 
 def test_a_reply_that_shows_sympathy_already_is_left_alone() -> None:
     kind = RIDE
-    for place in (1, 3, 5):
-        kind = kind.with_turn(place, DraftTurn("agent", "I'm sorry to hear that. Where are you?"))
+    for index in (1, 3, 5):
+        kind = kind.with_turn(index, DraftTurn("agent", "I'm sorry to hear that. Where are you?"))
     upset = RIDE.with_turn(0, DraftTurn("customer", "I'm so upset, my mother is in hospital."))
     for family in T2:
         assert family.make(kind, Random(3), Pool()) is None
@@ -141,15 +141,15 @@ def test_a_reply_that_shows_sympathy_already_is_left_alone() -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_turns_that_another_family_changed_are_left_alone(family: Family) -> None:
     taken = RIDE
-    for place in (1, 3, 5):
-        turn = RIDE.turns[place]
-        taken = taken.with_turn(place, DraftTurn(turn.role, turn.text, touched=True))
+    for index in (1, 3, 5):
+        turn = RIDE.turns[index]
+        taken = taken.with_turn(index, DraftTurn(turn.role, turn.text, touched=True))
     assert family.make(taken, Random(1), Pool()) is None
     result = made(family, 1)
-    (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
-    assert result.error.turns[place].touched
+    (index,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
+    assert result.error.turns[index].touched
     assert result.twin is not None
-    assert result.twin.turns[place].touched
+    assert result.twin.turns[index].touched
 
 
 def test_words_are_lower_case_in_a_lower_case_turn() -> None:
@@ -168,10 +168,10 @@ def test_there_are_many_surface_forms(families: list[Family], least: int) -> Non
     for seed in range(160):
         for family in trained:
             result = made(family, seed)
-            (place,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
-            turn = result.error.turns[place]
+            (index,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
+            turn = result.error.turns[index]
             (mark,) = turn.marks
-            told = result.error.turns[place - 1].text
+            told = result.error.turns[index - 1].text
             forms.add(told if family.code == "T2" else turn.text[mark.start : mark.end].lower().rstrip("."))
     assert len(forms) >= least
 
@@ -212,7 +212,7 @@ def every(template: str, slots: Grammar) -> set[str]:
         elif choice := re.search(r"\(([^()]*)\)", text):
             todo += [text[: choice.start()] + word + text[choice.end() :] for word in choice[1].split("|")]
         else:
-            done.add(tidy(text).lower().rstrip(".!?"))
+            done.add(normalize_spaces(text).lower().rstrip(".!?"))
     return done
 
 
