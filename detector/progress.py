@@ -1,7 +1,6 @@
 """Shows the progress of a command on standard error: a bar on a terminal, else a line now and then.
 
-`track` follows an iterator, `progress` counts items and computes their speed, `display` shows any text. Shows
-numbers only.
+`track` follows an iterator; `progress` takes totals and computes speed and time left. Shows numbers only.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ SHOW_EVERY_S = 0.1
 class Progress(Protocol):
     """Receives the totals of a command."""
 
-    def __call__(self, done: int, share: float | None = None, **counts: int) -> None:
+    def __call__(self, done: int, share: float | None = None, note: str = "", **counts: int) -> None:
         """`done` items are done, those of earlier runs included; `share` of all the work is done, 0 to 1, if
-        it is known; `counts` are further totals of this run, by their names."""
+        it is known; `counts` are further totals of this run, by their names; `note` is shown after them."""
         ...
 
 
-class Display(Protocol):
+class _Display(Protocol):
     """Shows a text, and the share of the work that is done, 0 to 1, with the seconds left, if known."""
 
     def __call__(self, text: str, share: float | None = None, left_s: float | None = None) -> None: ...
@@ -40,9 +39,9 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
     began."""
     started: tuple[float, int, float] | None = None
 
-    with display(what, quiet=quiet) as show:
+    with _display(what, quiet) as show:
 
-        def update(done: int, share: float | None = None, **counts: int) -> None:
+        def update(done: int, share: float | None = None, note: str = "", **counts: int) -> None:
             nonlocal started
             if quiet:
                 return
@@ -52,7 +51,8 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
             elapsed = max(now - began, 1e-9)
             rate = (done - done_before) / elapsed
             speed = f"{rate:,.0f} a second" if rate >= 10 or not rate else f"{rate:.2g} a second"
-            text = ", ".join((f"{done:,} {unit}", speed, *(f"{n:,} {name}" for name, n in counts.items())))
+            totals = (f"{n:,} {name}" for name, n in counts.items())
+            text = ", ".join((f"{done:,} {unit}", speed, *totals, *([note] if note else [])))
             known = share is not None and share > share_before
             show(text, share, (1.0 - share) * elapsed / (share - share_before) if share and known else None)
 
@@ -71,24 +71,24 @@ def track(
 
 
 @contextmanager
-def display(what: str, *, every_s: float | None = None, quiet: bool = False) -> Iterator[Display]:
-    """A bar on a terminal, elsewhere a line every `every_s` seconds (`LINE_EVERY_S`), nothing if `quiet`."""
+def _display(what: str, quiet: bool) -> Iterator[_Display]:
+    """A bar on a terminal, elsewhere a line every `LINE_EVERY_S` seconds, nothing if `quiet`."""
     if quiet:
         yield lambda text, share=None, left_s=None: None
     elif sys.stderr.isatty():
         with _bar(what) as bar:
             yield bar
     else:
-        yield _lines(what, every_s)
+        yield _lines(what)
 
 
-def _lines(what: str, every_s: float | None) -> Display:
+def _lines(what: str) -> _Display:
     last = time.monotonic()
 
     def show(text: str, share: float | None = None, left_s: float | None = None) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last < (LINE_EVERY_S if every_s is None else every_s):
+        if now - last < LINE_EVERY_S:
             return
         last = now
         if left_s is not None:
@@ -99,7 +99,7 @@ def _lines(what: str, every_s: float | None) -> Display:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Display]:
+def _bar(what: str) -> Iterator[_Display]:
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from dialint.detector.ingest.html_text import Markup, is_html, may_be_html, read_html
-from dialint.detector.ingest.quoted_text import Heard, Kind, not_the_message
+from dialint.detector.ingest.quoted_text import EarlierMessages, Kind, find_quoted_text
 from dialint.detector.offsets import Edit, Piece, assemble, remove_ranges
 
 COUNTED: dict[Kind, str] = {
@@ -37,7 +37,7 @@ class Clean(NamedTuple):
     counted: tuple[str, ...] = ()
 
 
-def cleaned(texts: Sequence[str], html: Sequence[bool | None], most: int) -> list[Clean]:
+def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) -> list[Clean]:
     """The texts of a dialogue's messages, cleaned. Texts of over `most` characters are only read as HTML.
 
     `html` says of each whether it is HTML, none where that is to be seen from the texts: where one is, the
@@ -51,12 +51,14 @@ def cleaned(texts: Sequence[str], html: Sequence[bool | None], most: int) -> lis
         text if markup is None else assemble(text, markup.pieces)[0]
         for text, markup in zip(texts, pieces, strict=True)
     ]
-    heard = Heard(read)
+    heard = EarlierMessages(read)
     found = []
     for place, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
         marks = () if markup is None else markup.marks
         ranges, kinds = (
-            not_the_message(plain, marks, partial(heard.before, place)) if len(plain) <= most else ([], set())
+            find_quoted_text(plain, marks, partial(heard.before, place))
+            if len(plain) <= most
+            else ([], set())
         )
         if markup is None and not ranges:
             found.append(Clean(text))
@@ -76,7 +78,7 @@ def may_change(text: str) -> bool:
     """Whether cleaning may change a text that has no tags, whatever stands beside it."""
     if "\n" not in text and "##-" not in text:
         return False
-    return bool(not_the_message(text, (), lambda words: True)[0])
+    return bool(find_quoted_text(text, (), lambda words: True)[0])
 
 
 def _are_html(texts: Sequence[str], told: Sequence[bool | None]) -> list[bool]:

@@ -23,7 +23,7 @@ from dialint.detector.ingest.mapping import (
     nearest,
     parse_route,
 )
-from dialint.detector.ingest.phrases import folded
+from dialint.detector.ingest.phrases import fold
 from dialint.detector.records import Role
 
 __all__ = ["FORMATS", "ROLES", "ReadConfig"]
@@ -176,7 +176,7 @@ class ReadConfig:
         for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
             if meaning not in ("internal", "public"):
                 raise ConfigError("E_OPTION", f"--privacy {meaning!r}: expected internal or public")
-            found[folded(word)] = meaning == "internal"
+            found[fold(word)] = meaning == "internal"
         return found
 
     def _roles(self) -> dict[str, Role]:

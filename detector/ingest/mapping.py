@@ -18,7 +18,7 @@ from typing import Any
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.phrases import folded
+from dialint.detector.ingest.phrases import fold
 from dialint.detector.ingest.times import check_time_format
 from dialint.detector.records import Role
 from dialint.detector.yaml_document import Document, read_document
@@ -113,7 +113,7 @@ def load_mapping(path: Path) -> LogMapping:
     mapping = LogMapping(
         fields,
         {word: _role(document, word, role) for word, role in _texts(document, "roles").items()},
-        {folded(word): _privacy(document, word, said) for word, said in _texts(document, "privacy").items()},
+        {fold(word): _privacy(document, word, said) for word, said in _texts(document, "privacy").items()},
         _scalar(document, "encoding", "auto"),
         _scalar(document, "delimiter", "auto"),
         _scalar(document, "time_format", "auto"),
@@ -123,7 +123,7 @@ def load_mapping(path: Path) -> LogMapping:
     )
     try:
         check_reading(mapping.encoding, mapping.delimiter, mapping.time_format, mapping.time_zone)
-        Shape(mapping)
+        MappedRecord(mapping)
     except ConfigError as error:
         raise ConfigError(CODE, f"{path}: {error.message}") from None
     return mapping
@@ -242,7 +242,7 @@ def value_at(item: object, key: str) -> Any:
     return None
 
 
-class Shape:
+class MappedRecord:
     """A mapping as the way through a record. `meanings` are those of each message's cells, in order; ids come
     first. `by_row` says that a message names its dialogue itself, so that rows must be brought together."""
 

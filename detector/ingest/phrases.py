@@ -11,7 +11,7 @@ from dialint.detector.yaml_document import read_document
 PATH = Path(__file__).with_name("phrases.yaml")
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """`text` as phrases are compared: without case, white space as one blank."""
     return " ".join(text.casefold().split())
 
@@ -19,7 +19,7 @@ def folded(text: str) -> str:
 @cache
 def phrases(name: str) -> frozenset[str]:
     """The phrases of one list, folded."""
-    return frozenset(map(folded, _document()[name]))
+    return frozenset(map(fold, _document()[name]))
 
 
 @cache

@@ -25,7 +25,11 @@ from dialint.detector.ingest.privacy import asks_public, is_internal
 from dialint.detector.ingest.read import inspect, read
 from dialint.detector.ingest.readers.csv_logs import DELIMITERS
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
-from dialint.detector.ingest.readers.format_detection import Recognised, one_a_line, recognise
+from dialint.detector.ingest.readers.format_detection import (
+    DetectedFormat,
+    detect_format,
+    is_one_record_a_line,
+)
 from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import Columns, names, plain, speakers
 from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
@@ -99,7 +103,7 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
         InputRefused: it is none of the kinds of files that are read, or damaged.
     """
     try:
-        found = recognise(source, config)
+        found = detect_format(source, config)
     except InputRefused as error:
         if error.code not in GUESSABLE or config.mapped.is_whole:
             raise
@@ -112,7 +116,7 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
     return made
 
 
-def _known(source: Source, found: Recognised, config: ReadConfig) -> Preview | None:
+def _known(source: Source, found: DetectedFormat, config: ReadConfig) -> Preview | None:
     """What needs no guess: a mapping is given, names are known, or the format is."""
     if config.mapped.is_whole:
         unread = _unread(source, found, config)
@@ -158,7 +162,7 @@ def _of_columns(
     return made
 
 
-def _unread(source: Source, found: Recognised, config: ReadConfig) -> list[str]:
+def _unread(source: Source, found: DetectedFormat, config: ReadConfig) -> list[str]:
     used = {part for path in config.columns().values() for part in (path, *path.split("+"))}
     if found.framing == "csv":
         there = _table(source, config)[0]
@@ -172,7 +176,7 @@ def _unread(source: Source, found: Recognised, config: ReadConfig) -> list[str]:
 # samples
 
 
-def _json_sample(source: Source, found: Recognised, config: ReadConfig) -> list[Any]:
+def _json_sample(source: Source, found: DetectedFormat, config: ReadConfig) -> list[Any]:
     records = islice(json_records(source, found, config), N_SAMPLE)
     return [record for _, _, record in records if not isinstance(record, BadRecord)]
 
@@ -223,9 +227,9 @@ def _guessed(source: Source, config: ReadConfig) -> Preview | None:
     else:
         head = _head(source, config)[0].lstrip()
         if head[:1] in (b"{", b"["):
-            lines = one_a_line(head, "")
+            lines = is_one_record_a_line(head, "")
             split = "elements" if head[:1] == b"[" else "whole"
-            found = Recognised("lines") if lines else Recognised("document", split=split)  # type: ignore[arg-type]
+            found = DetectedFormat("lines") if lines else DetectedFormat("document", split=split)  # type: ignore[arg-type]
             records = _json_sample(source, found, config)
             format = "JSON of an unknown shape, " + ("one record a line" if lines else "a document")
         else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialint.detector.errors import excerpt
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.phrases import folded, phrases
+from dialint.detector.ingest.phrases import fold, phrases
 
 BLANK = "blank"
 """How ``--privacy`` names an empty cell."""
@@ -26,7 +26,7 @@ def is_internal(value: object, *, public: bool, given: Mapping[str, bool]) -> bo
     `public` says that the column asks whether the customer saw the message, not whether it is internal.
     `given` are the user's words: of each, whether it means internal.
     """
-    word = BLANK if value is None else folded(str(value)) or BLANK
+    word = BLANK if value is None else fold(str(value)) or BLANK
     if word in given:
         return given[word]
     if word == BLANK:
@@ -40,7 +40,7 @@ def is_internal(value: object, *, public: bool, given: Mapping[str, bool]) -> bo
     return False if word in phrases("public") else None
 
 
-def shown(value: object) -> str:
+def format_word(value: object) -> str:
     """A privacy cell for a message: a short word as it stands, as it must be typed; else masked."""
     text = str(value)
     return text if len(text) <= LONGEST_WORD and text.replace(" ", "").isalpha() else excerpt(text)
@@ -64,9 +64,9 @@ def has_note_prefix(text: str) -> bool:
     closing = _BRACKETS.get(head[:1])
     if closing is not None:
         inner, found, _ = head[1:].partition(closing)
-        return bool(found) and folded(inner.strip("*_: ")) in phrases("note_prefixes")
+        return bool(found) and fold(inner.strip("*_: ")) in phrases("note_prefixes")
     inner, found, _ = head.partition(":")
-    return bool(found) and folded(inner.strip("*_ ")) in phrases("note_prefixes")
+    return bool(found) and fold(inner.strip("*_ ")) in phrases("note_prefixes")
 
 
 def record_flag(item: Mapping[str, Any], key: str, path: str, *, public: bool) -> bool | None:
@@ -85,4 +85,4 @@ def record_flag(item: Mapping[str, Any], key: str, path: str, *, public: bool) -
 
 
 def _spaced(name: str) -> str:
-    return folded(name.replace("_", " ").replace("-", " ").replace(":", " "))
+    return fold(name.replace("_", " ").replace("-", " ").replace(":", " "))

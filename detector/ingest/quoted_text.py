@@ -18,7 +18,7 @@ from itertools import accumulate, islice
 from typing import Literal
 
 from dialint.detector.ingest.html_text import Mark
-from dialint.detector.ingest.phrases import folded, introductions, phrases, starts
+from dialint.detector.ingest.phrases import fold, introductions, phrases, starts
 
 Kind = Literal["quote", "signature", "chrome"]
 
@@ -40,7 +40,7 @@ MIN_OVERLAP = 0.5
 """Share of a quotation's word triples that were heard before, from which on it counts as one."""
 
 
-class Heard:
+class EarlierMessages:
     """The words of a dialogue's messages, to know a quotation of an earlier one by."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ def _triples(text: str) -> list[tuple[str, ...]]:
     return list(zip(words, words[1:], words[2:], strict=False)) or ([tuple(words)] if words else [])
 
 
-def not_the_message(
+def find_quoted_text(
     text: str, marks: Sequence[tuple[int, int, Mark]], heard: Callable[[str], bool]
 ) -> tuple[list[tuple[int, int]], set[Kind]]:
     """The ranges of `text` that are no part of its message, in order and disjoint, and what kinds there are.
@@ -88,7 +88,7 @@ class _Message:
     ) -> None:
         self.text = text
         self.raw = text.split("\n")
-        self.low = [folded(line) for line in self.raw]
+        self.low = [fold(line) for line in self.raw]
         self.kinds: list[Kind | None] = [None] * len(self.raw)
         self._heard = heard
         self.starts = [0, *accumulate(len(line) + 1 for line in self.raw)]

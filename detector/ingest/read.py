@@ -17,17 +17,17 @@ from dataclasses import replace
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.duplicates import Seen, content_hash
-from dialint.detector.ingest.mapping import Shape
+from dialint.detector.ingest.mapping import MappedRecord
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
 from dialint.detector.ingest.readers.csv_logs import check_csv, read_csv
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
-from dialint.detector.ingest.readers.format_detection import Recognised, recognise
+from dialint.detector.ingest.readers.format_detection import DetectedFormat, detect_format
 from dialint.detector.ingest.readers.json_logs import read_document, read_lines
 from dialint.detector.ingest.readers.mapped_logs import check_mapped, mapped_format, read_mapped_rows
 from dialint.detector.ingest.readers.parquet_logs import check_parquet, read_parquet
 from dialint.detector.ingest.readers.streams import BOM
 from dialint.detector.ingest.sources import COMPRESSED, Source, open_logs
-from dialint.detector.ingest.validation import Found
+from dialint.detector.ingest.validation import ParsedRecord
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def inspect(source: Source, config: ReadConfig) -> str:
     """
     source.check_unchanged()
     digest = hashlib.sha256()
-    found = recognise(source, config)
+    found = detect_format(source, config)
     if found.framing == "parquet":
         with open(source.path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256")
@@ -70,7 +70,7 @@ def inspect(source: Source, config: ReadConfig) -> str:
     return digest.hexdigest()
 
 
-def _check_text(source: Source, config: ReadConfig, found: Recognised, digest: hashlib._Hash) -> None:
+def _check_text(source: Source, config: ReadConfig, found: DetectedFormat, digest: hashlib._Hash) -> None:
     """Every block decompressed: integrity, line ends, and the size of what must be held whole."""
     size = feeds = returns = 0
     last_return = False
@@ -129,15 +129,15 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
         counts.check_share(config.max_bad)
 
 
-def _bytes_of(last: Found, source: Source) -> int:
+def _bytes_of(last: ParsedRecord, source: Source) -> int:
     """Bytes of a source up to a record: its offset, or where that counts something else (decompressed bytes,
     rows), how far the file is read."""
     at = last.offset if last.offset and not source.name.endswith(COMPRESSED) else source.position.at
     return min(at, source.size)
 
 
-def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[Found]]:
-    found = recognise(source, config)
+def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[ParsedRecord]]:
+    found = detect_format(source, config)
     if found.bom:
         counts.warnings["W_BOM"] += 1
     facts = counts.facts.setdefault(source.name, [])
@@ -156,9 +156,9 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
 
 
 def _by_mapping(
-    source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str], facts: list[str]
-) -> Iterator[list[Found]]:
-    if Shape(config.mapped).by_row:
+    source: Source, found: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
+) -> Iterator[list[ParsedRecord]]:
+    if MappedRecord(config.mapped).by_row:
         return read_mapped_rows(source, found, config, warnings, facts)
     survey = check_mapped(source, found, config)
     facts += survey.facts()
@@ -168,7 +168,7 @@ def _by_mapping(
     return read_lines(source, shape, config, warnings)
 
 
-def _made(batches: Iterator[list[Found]]) -> Iterator[list[Found]]:
+def _made(batches: Iterator[list[ParsedRecord]]) -> Iterator[list[ParsedRecord]]:
     """The same batches, each made with garbage collection put off."""
     while True:
         with collection_paused():
@@ -179,7 +179,7 @@ def _made(batches: Iterator[list[Found]]) -> Iterator[list[Found]]:
 
 
 def _settled(
-    batch: list[Found], index: int, sources: Sequence[Source], seen: Seen, counts: Counts
+    batch: list[ParsedRecord], index: int, sources: Sequence[Source], seen: Seen, counts: Counts
 ) -> Iterator[Loaded | Reject]:
     """The batch with repeated ids taken out."""
     name = sources[index].name
@@ -201,7 +201,7 @@ def _settled(
             yield Loaded(outcome, name, found.line)
 
 
-def _repeated(batch: list[Found], index: int, seen: Seen) -> dict[int, tuple[bool, int]]:
+def _repeated(batch: list[ParsedRecord], index: int, seen: Seen) -> dict[int, tuple[bool, int]]:
     """Of each position whose id came before: whether the content is the same, and where it stood."""
     good = [at for at, found in enumerate(batch) if not isinstance(found.outcome, BadRecord)]
     dialogues = [outcome for _, _, outcome in batch if not isinstance(outcome, BadRecord)]

@@ -1,7 +1,7 @@
 """Times as logs write them: ISO 8601, epoch numbers, e-mail dates, and local forms such as 24.11.2025 15:17.
 
-Whether 03/04/2026 is in March or April no single value says: `DateOrder` looks at a whole column, and where
-that leaves it open the user is asked. Dates with points have the day first.
+No single value says whether 03/04/2026 is in March or April: `DateOrderDetector` reads a whole column, and
+where that leaves it open the user is asked. Dates with points have the day first.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _local(text: str, order: Order) -> datetime | None:
 
 
 @dataclass
-class DateOrder:
+class DateOrderDetector:
     """What the dates of a column say of the order of day and month; `shown` is the first that says nothing,
     masked."""
 

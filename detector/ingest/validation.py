@@ -1,6 +1,6 @@
 """The checks that the dialogues of every format pass, and the record that comes out of them.
 
-A format reader fills a `Draft` with whatever it read; `finish` validates it. Texts are cleaned first
+A format reader fills a `Draft` with whatever it read; `validate_draft` validates it. Texts are cleaned first
 (`cleaning`); then they change in one way only, and keep their length: control characters become spaces.
 Invisible and bidirectional characters are counted here and neutralised where text is rendered.
 """
@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from dialint.detector.errors import excerpt
-from dialint.detector.ingest.cleaning import Clean, cleaned, is_plain
+from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
 from dialint.detector.ingest.config import ROLES, ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE
 from dialint.detector.ingest.outcomes import BadRecord
@@ -71,7 +71,7 @@ class Draft:
     path: str = "turns"
 
 
-def finish(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
+def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
     """The checked dialogue; adds to `warnings` only if it is whole.
 
     Raises:
@@ -162,7 +162,7 @@ def _cleaned(draft: Draft, config: ReadConfig) -> list[Clean] | None:
     html = [turn.html for turn in draft.turns]
     if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
         return None
-    return cleaned(texts, html, config.max_turn_bytes)
+    return clean_texts(texts, html, config.max_turn_bytes)
 
 
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:
@@ -261,7 +261,7 @@ def _sorted(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [turn for _, turn in sorted(zip(keys, turns, strict=True), key=lambda pair: pair[0])]
 
 
-class Found(NamedTuple):
+class ParsedRecord(NamedTuple):
     """A record at a line (or record number) from 1 and a byte offset: a dialogue or its fault."""
 
     line: int
@@ -269,9 +269,9 @@ class Found(NamedTuple):
     outcome: Dialogue | BadRecord
 
 
-def finished(
+def validate_drafts(
     drafts: Iterable[Draft], line: int, offset: int, config: ReadConfig, warnings: Counter[str]
-) -> Iterator[Found]:
+) -> Iterator[ParsedRecord]:
     """Each draft checked. A fault raised by the format reader itself ends its record."""
     iterator = iter(drafts)
     while True:
@@ -279,6 +279,6 @@ def finished(
             draft = next(iterator, None)
             if draft is None:
                 return
-            yield Found(line, offset, finish(draft, config, warnings))
+            yield ParsedRecord(line, offset, validate_draft(draft, config, warnings))
         except BadRecord as bad:
-            yield Found(line, offset, bad)
+            yield ParsedRecord(line, offset, bad)

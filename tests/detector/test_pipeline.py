@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
-from dialint.detector.ingest.cleaning import cleaned
+from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
 from dialint.detector.records import Dialogue
@@ -93,7 +93,7 @@ def test_what_is_stripped_changes_no_finding_and_offsets_point_into_the_log(
     ]
     read = []
     for each, texts in zip(plain, mails, strict=True):
-        clean = cleaned(texts, [None] * len(texts), 10_000)
+        clean = clean_texts(texts, [None] * len(texts), 10_000)
         turns = [
             turn.model_copy(update={"text": one.text.replace("\n", " "), "edits": one.edits})
             for turn, one in zip(each.turns, clean, strict=True)
@@ -109,7 +109,7 @@ def test_what_is_stripped_changes_no_finding_and_offsets_point_into_the_log(
             n_findings += 1
             source = texts[other.turn][other.start : other.end]
             assert (
-                cleaned([source], [True], 10_000)[0].text.replace("\n", " ")
+                clean_texts([source], [True], 10_000)[0].text.replace("\n", " ")
                 == given.turns[one.turn].text[one.start : one.end].strip()
             )
             assert "blockquote" not in source

@@ -46,7 +46,7 @@ def first(record: Any, key: str) -> dict[str, Any]:
     return item if isinstance(item, dict) else {}
 
 
-def known(value: object, roles: Mapping[str, str]) -> object:
+def map_role(value: object, roles: Mapping[str, str]) -> object:
     """The role that a tool's word stands for, or what was there instead."""
     return roles.get(value, value) if isinstance(value, str) else value
 

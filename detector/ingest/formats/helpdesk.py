@@ -53,7 +53,7 @@ def _zendesk_role(comment: dict[str, Any], user: dict[str, Any] | None, requeste
     if generated or fields.mapping(comment, "via").get("channel") == "rule":
         return "bot"
     if user is not None:
-        return fields.known(user.get("role"), ZENDESK_ROLES)
+        return fields.map_role(user.get("role"), ZENDESK_ROLES)
     if requester is not None:
         return "customer" if comment.get("author_id") == requester else "agent"
     return "author without a role: no user list"
@@ -103,7 +103,7 @@ def drafts_intercom(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
 
 def _intercom_turn(item: dict[str, Any], path: str, at: object, name: str) -> DraftTurn:
     author = fields.mapping(item, "author")
-    role = fields.known(author.get("type"), INTERCOM_ROLES)
+    role = fields.map_role(author.get("type"), INTERCOM_ROLES)
     if author.get("from_ai_agent") is True:
         role = "bot"
     elif role == "team":

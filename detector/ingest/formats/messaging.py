@@ -55,7 +55,7 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         if not text and message.get("type") not in (None, "Comment", "Messaging::ConversationMessage"):
             warnings["W_EVENT_SKIPPED"] += 1
             continue
-        role = fields.known(author.get("type"), ZENDESK_ROLES)
+        role = fields.map_role(author.get("type"), ZENDESK_ROLES)
         subtypes = author.get("subtypes")
         if isinstance(subtypes, list) and "AI" in subtypes:
             role = "bot"
@@ -160,7 +160,7 @@ def drafts_connect(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         who = fields.name(item.get("ParticipantId"))
         role = item.get("ParticipantRole") or roles.get(who) or who
         text = fields.text(item, "Content", f"Transcript[{index}]", name)
-        turns.append(DraftTurn(fields.known(role, CONNECT_ROLES), text, item.get("AbsoluteTime"), who))
+        turns.append(DraftTurn(fields.map_role(role, CONNECT_ROLES), text, item.get("AbsoluteTime"), who))
     language, channel = record.get("LanguageCode"), record.get("Channel")
     extra = {
         "language": language if isinstance(language, str) else None,

@@ -71,7 +71,7 @@ def drafts_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
         speaker = message.get("from", message.get("role"))
         value = message["value"] if "value" in message else message.get("content")
         text = content_text(value, f"{key}[{index}].value", name)
-        turns.append(DraftTurn(fields.known(speaker, SHAREGPT_ROLES), text))
+        turns.append(DraftTurn(fields.map_role(speaker, SHAREGPT_ROLES), text))
     yield Draft(name, turns, path=key)
 
 
@@ -93,7 +93,7 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
     if role == "assistant" and calls and not text.strip():
         return DraftTurn("system", text)
     author = message.get("name")
-    return DraftTurn(fields.known(role, ROLES), text, author=author if isinstance(author, str) else None)
+    return DraftTurn(fields.map_role(role, ROLES), text, author=author if isinstance(author, str) else None)
 
 
 def content_text(content: object, path: str, name: str | None) -> str:

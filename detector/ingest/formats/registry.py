@@ -1,6 +1,6 @@
 """The JSON formats of logs in the order in which they are tried, and the canonical one itself.
 
-A `Shape` reads one record; whether records stand one a line or inside a document is decided in
+A `LogFormat` reads one record; whether records stand one a line or inside a document is decided in
 `format_detection`. The canonical record is
 `{"dialogue_id" | "id", "turns": [{"role", "text", "at", "author"}], ...}`: the fields of `Dialogue` and those
 of the project's corpora (`source`, `split`); others are counted and left out.
@@ -24,7 +24,7 @@ KNOWN_FIELDS.update(TEXT_FIELDS, METADATA_FIELDS)
 TURN_FIELDS = {"role", "text", "at", "author", "index", "turn_id", "action"}
 
 
-def draft(record: dict[str, Any]) -> Draft:
+def canonical_draft(record: dict[str, Any]) -> Draft:
     """The draft of one canonical record.
 
     Raises:
@@ -90,7 +90,7 @@ def _kind(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Shape:
+class LogFormat:
     """One format. `drafts(record, fallback_id)` reads a record. `array` says what a JSON array at the
     top of a file holds; `members` names members of a top object that hold a list of records, and
     ``*`` says that every member is a record with its key as id."""
@@ -118,29 +118,31 @@ def _canonical_matches(record: Any) -> bool:
     return isinstance(turns, list) and bool(turns) and isinstance(turns[0], dict) and "role" in turns[0]
 
 
-CANONICAL = Shape("canonical", _canonical_matches, lambda record, _: [draft(record)], array="refused")
-
-
-SHAPES: tuple[Shape, ...] = (
-    CANONICAL,
-    Shape("tau", research.matches_tau, research.drafts_tau),
-    Shape("tau2", research.matches_tau2, research.drafts_tau2, members=("simulations",)),
-    Shape("sgd", research.matches_sgd, research.drafts_sgd),
-    Shape("abcd", research.matches_abcd, research.drafts_abcd, members=("train", "dev", "test")),
-    Shape("zendesk", helpdesk.matches_zendesk, helpdesk.drafts_zendesk),
-    Shape("zendesk-messaging", messaging.matches_zendesk, messaging.drafts_zendesk),
-    Shape("intercom", helpdesk.matches_intercom, helpdesk.drafts_intercom, members=("conversations",)),
-    Shape("freshdesk", helpdesk.matches_freshdesk, helpdesk.drafts_freshdesk, array="whole"),
-    Shape("hubspot", messaging.matches_hubspot, messaging.drafts_hubspot),
-    Shape("twilio", messaging.matches_twilio, messaging.drafts_twilio),
-    Shape("connect", messaging.matches_connect, messaging.drafts_connect),
-    Shape("multiwoz", research.matches_multiwoz, research.drafts_multiwoz, members=("*",)),
-    Shape("openai", openai.matches, openai.drafts, array="refused"),
-    Shape("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
+CANONICAL = LogFormat(
+    "canonical", _canonical_matches, lambda record, _: [canonical_draft(record)], array="refused"
 )
 
 
-def unread(record: Any) -> str | None:
+LOG_FORMATS: tuple[LogFormat, ...] = (
+    CANONICAL,
+    LogFormat("tau", research.matches_tau, research.drafts_tau),
+    LogFormat("tau2", research.matches_tau2, research.drafts_tau2, members=("simulations",)),
+    LogFormat("sgd", research.matches_sgd, research.drafts_sgd),
+    LogFormat("abcd", research.matches_abcd, research.drafts_abcd, members=("train", "dev", "test")),
+    LogFormat("zendesk", helpdesk.matches_zendesk, helpdesk.drafts_zendesk),
+    LogFormat("zendesk-messaging", messaging.matches_zendesk, messaging.drafts_zendesk),
+    LogFormat("intercom", helpdesk.matches_intercom, helpdesk.drafts_intercom, members=("conversations",)),
+    LogFormat("freshdesk", helpdesk.matches_freshdesk, helpdesk.drafts_freshdesk, array="whole"),
+    LogFormat("hubspot", messaging.matches_hubspot, messaging.drafts_hubspot),
+    LogFormat("twilio", messaging.matches_twilio, messaging.drafts_twilio),
+    LogFormat("connect", messaging.matches_connect, messaging.drafts_connect),
+    LogFormat("multiwoz", research.matches_multiwoz, research.drafts_multiwoz, members=("*",)),
+    LogFormat("openai", openai.matches, openai.drafts, array="refused"),
+    LogFormat("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
+)
+
+
+def unsupported_hint(record: Any) -> str | None:
     """What `record` seems to be, if it is of a tool whose shape is known only second-hand."""
     if not isinstance(record, dict):
         return None

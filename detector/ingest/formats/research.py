@@ -31,7 +31,9 @@ def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     name = fields.name(record.get("convo_id")) or fallback_id
     if "original" not in record:
         items = fields.items(record, "delexed", name)
-        turns = [DraftTurn(fields.known(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items]
+        turns = [
+            DraftTurn(fields.map_role(item.get("speaker"), ABCD_ROLES), item.get("text")) for item in items
+        ]
         yield Draft(name, turns, path="delexed")
         return
     pairs = record["original"]
@@ -41,7 +43,7 @@ def drafts_abcd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     for index, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) != 2:
             raise BadRecord("E_TYPE", f"original[{index}]", fields.kind(pair), "[speaker, text]", name)
-        turns.append(DraftTurn(fields.known(pair[0], ABCD_ROLES), pair[1]))
+        turns.append(DraftTurn(fields.map_role(pair[0], ABCD_ROLES), pair[1]))
     yield Draft(name, turns, path="original")
 
 
@@ -69,7 +71,7 @@ def drafts_sgd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     """One dialogue."""
     name = fields.name(record.get("dialogue_id")) or fallback_id
     turns = [
-        DraftTurn(fields.known(item.get("speaker"), SGD_ROLES), item.get("utterance"))
+        DraftTurn(fields.map_role(item.get("speaker"), SGD_ROLES), item.get("utterance"))
         for item in fields.items(record, "turns", name)
     ]
     yield Draft(name, turns)
@@ -108,7 +110,7 @@ def _episode(record: dict[str, Any], key: str, fallback_id: str) -> Draft:
     messages = list(_flat(fields.items(record, key, name)))
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
-        seen_by_customer(turns)
+        replace_by_visible(turns)
     return Draft(name, turns, path=key)
 
 
@@ -128,10 +130,10 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
         return DraftTurn("system", text, message.get("timestamp"))
     if role == "user" and text.startswith(TOOL_OUTPUT):
         return DraftTurn("system", text, message.get("timestamp"))
-    return DraftTurn(fields.known(role, ROLES), text, message.get("timestamp"))
+    return DraftTurn(fields.map_role(role, ROLES), text, message.get("timestamp"))
 
 
-def seen_by_customer(turns: list[DraftTurn]) -> None:
+def replace_by_visible(turns: list[DraftTurn]) -> None:
     """Replace, in place, what agents that think aloud wrote by what the customer saw of it."""
     agents = [turn for turn in turns if turn.role in ("agent", "bot") and isinstance(turn.text, str)]
     if not any(MARK in str(turn.text) for turn in agents):

@@ -1,7 +1,7 @@
 """CSV logs, one message a row. Quoting is strict, rows must be as wide as the header.
 
 Cells are data: one that starts with ``=`` is a text like any other. Dialogues need not stand together:
-where they do not, rows are brought together on disk (`regrouped`).
+where they do not, rows are brought together on disk (`group_on_disk`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dialint.detector.ingest.readers.message_rows import (
     Row,
     Survey,
     check_privacy,
-    gather,
-    regrouped,
+    gather_dialogues,
+    group_on_disk,
 )
 from dialint.detector.ingest.readers.tables import CsvReader, first_line
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.validation import Found
+from dialint.detector.ingest.validation import ParsedRecord
 
 GROUP = 256
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
@@ -32,7 +32,7 @@ DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
 
 def read_csv(
     source: Source, config: ReadConfig, warnings: Counter[str], facts: list[str]
-) -> Iterator[list[Found]]:
+) -> Iterator[list[ParsedRecord]]:
     """Batches of dialogues, each at the line of its first row; `facts` gets what was found out of the file.
 
     Raises:
@@ -40,12 +40,12 @@ def read_csv(
     """
     survey = check_csv(source, config)
     table = _Table(source, config)
-    rows = table.rows() if survey.is_together else regrouped(table.rows(), table.columns)
+    rows = table.rows() if survey.is_together else group_on_disk(table.rows(), table.columns)
     if table.delimiter != ",":
         facts.append(f"delimiter {DELIMITERS.get(table.delimiter, table.delimiter)}")
     facts += survey.facts()
-    batch: list[Found] = []
-    for found in gather(rows, table.columns, config, warnings, survey.times(source.name)):
+    batch: list[ParsedRecord] = []
+    for found in gather_dialogues(rows, table.columns, config, warnings, survey.times(source.name)):
         batch.append(found)
         if len(batch) >= GROUP:
             yield batch

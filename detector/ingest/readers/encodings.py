@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import refuse
-from dialint.detector.ingest.readers.streams import BOM, decompressed
+from dialint.detector.ingest.readers.streams import BOM, decompress
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
@@ -107,10 +107,10 @@ def blocks(
     sees every raw block.
 
     Raises:
-        InputRefused: what `decompressed` and `encoding_of` refuse.
+        InputRefused: what `decompress` and `encoding_of` refuse.
     """
     encoding = encoding_of(source, config).name
-    stream = decompressed(source, config, on_raw)
+    stream = decompress(source, config, on_raw)
     return stream if encoding == "utf-8" else _as_utf8(stream, encoding, source)
 
 
@@ -133,7 +133,7 @@ def encoding_of(source: Source, config: ReadConfig) -> Encoding:
     """The encoding of `source`: the one that was named, that of its byte order mark, UTF-8, or a guess.
 
     Raises:
-        InputRefused: E_ENCODING, it is none of these or more than one; or what `decompressed` refuses.
+        InputRefused: E_ENCODING, it is none of these or more than one; or what `decompress` refuses.
     """
     if config.mapped.encoding != "auto":
         return Encoding(codecs.lookup(config.mapped.encoding).name)
@@ -146,7 +146,7 @@ def encoding_of(source: Source, config: ReadConfig) -> Encoding:
 @lru_cache(maxsize=256)
 def _found(source: Source, config: ReadConfig) -> Encoding:
     prefix = b""
-    for block in decompressed(source, config):
+    for block in decompress(source, config):
         prefix += block
         if len(prefix) >= PREFIX_BYTES:
             break

@@ -40,7 +40,7 @@ _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
 _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
-def trusted_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]:
+def build_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]:
     """Turns that say who and what, no more; indices count from 0."""
     turns = []
     for index, (role, text) in enumerate(zip(roles, texts, strict=True)):
@@ -56,7 +56,7 @@ def trusted_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ..
     return tuple(turns)
 
 
-def with_time_and_author(turn: Turn, at: datetime | None, author: str | None) -> None:
+def set_time_and_author(turn: Turn, at: datetime | None, author: str | None) -> None:
     """Complete a turn that nobody has seen yet; none is as if it had not been given."""
     if at is not None:
         turn.__dict__["at"] = at
@@ -66,7 +66,7 @@ def with_time_and_author(turn: Turn, at: datetime | None, author: str | None) ->
         turn.__pydantic_fields_set__.add("author")
 
 
-def trusted_dialogue(name: str, turns: tuple[Turn, ...], fields: dict[str, Any] | None) -> Dialogue:
+def build_dialogue(name: str, turns: tuple[Turn, ...], fields: dict[str, Any] | None) -> Dialogue:
     """A dialogue. `fields` are its further fields, those that were given."""
     dialogue = _new(Dialogue)
     values: dict[str, Any] = {
@@ -186,7 +186,7 @@ class FastLines:
         if not _plain_id(name):
             return None
         turns = self._turns(record.turns, short, bare, warnings)
-        return None if turns is None else trusted_dialogue(name, turns, None if bare else _fields(record))
+        return None if turns is None else build_dialogue(name, turns, None if bare else _fields(record))
 
     def _turns(
         self, found: list[_Turn], short: bool, bare: bool, warnings: Counter[str]
@@ -204,7 +204,7 @@ class FastLines:
         blank = 0 if all(map(str.strip, texts)) else sum(not text.strip() for text in texts)
         if blank == len(texts):
             return None
-        turns = trusted_turns(roles, texts)
+        turns = build_turns(roles, texts)
         if not (bare or _complete(turns, found)):
             return None
         if blank:
@@ -225,7 +225,7 @@ def _complete(turns: tuple[Turn, ...], found: list[_Turn]) -> bool:
             at = last = _later(given.at, last)
             if at is None:
                 return False
-        with_time_and_author(turn, at, given.author or None)
+        set_time_and_author(turn, at, given.author or None)
     return True
 
 

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import CANONICAL, SHAPES, Shape, unread
-from dialint.detector.ingest.mapping import Shape as MappedShape
+from dialint.detector.ingest.formats.registry import CANONICAL, LOG_FORMATS, LogFormat, unsupported_hint
+from dialint.detector.ingest.mapping import MappedRecord as MappedShape
 from dialint.detector.ingest.outcomes import refuse, try_preview
 from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of
 from dialint.detector.ingest.readers.encodings import blocks
@@ -29,19 +29,19 @@ _CHAT_EXPORT = re.compile(rb"\A\s*+(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{
 
 
 @dataclass(frozen=True)
-class Recognised:
+class DetectedFormat:
     """Framing of the file, and the shape of its records where they are JSON. `split` is how a
     document falls into records: as a whole, its elements, its members, or lists in members. `by_mapping`
     says that JSON is read as a mapping says."""
 
     framing: Literal["lines", "document", "csv", "parquet"]
-    shape: Shape = CANONICAL
+    shape: LogFormat = CANONICAL
     split: Literal["whole", "elements", "members", "lists"] = "whole"
     bom: bool = False
     by_mapping: bool = False
 
 
-def recognise(source: Source, config: ReadConfig) -> Recognised:
+def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
     """The format of `source`.
 
     Raises:
@@ -51,12 +51,12 @@ def recognise(source: Source, config: ReadConfig) -> Recognised:
     if magic(source).startswith(PARQUET):
         if config.format not in ("auto", "parquet"):
             raise refuse("E_FORMAT", source.name, f"is Parquet and not {config.format}")
-        return Recognised("parquet")
+        return DetectedFormat("parquet")
     prefix = _prefix(source, config)
-    return replace(_recognise(prefix, source, config, ending), bom=prefix.startswith(BOM))
+    return replace(_detect_text(prefix, source, config, ending), bom=prefix.startswith(BOM))
 
 
-def _recognise(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     text = prefix.removeprefix(BOM).lstrip()
     if not text:
         raise refuse(
@@ -65,7 +65,7 @@ def _recognise(prefix: bytes, source: Source, config: ReadConfig, ending: str) -
     if config.format in ("csv", "parquet"):
         if config.format == "parquet" or text[:1] in b"{[":
             raise refuse("E_FORMAT", source.name, f"is not {config.format}")
-        return Recognised("csv")
+        return DetectedFormat("csv")
     if text[:1] in b"{[" and ending not in (".csv", ".tsv", ".parquet"):
         return _json(text, source, config, ending)
     return _text(text, source, config, ending)
@@ -83,68 +83,68 @@ def _prefix(source: Source, config: ReadConfig) -> bytes:
     return found[:PREFIX_BYTES]
 
 
-def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
     names = cells_of(header, delimiter_of(header, config))
     if text[:1] in b"{[" or (ending == ".json" and not text[:1].isalpha()):
         raise refuse("E_FORMAT", source.name, f"holds JSON, against its ending {ending}")
     if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), str):
-        return Recognised("csv")
+        return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
-        return Recognised("lines", _named(config) or CANONICAL)
+        return DetectedFormat("lines", _named(config) or CANONICAL)
     if _CHAT_EXPORT.match(text):
         raise refuse("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
     hint = f"name it with --input-format, or {try_preview(source.name)}"
     raise refuse("E_FORMAT", source.name, f"is none of the formats that are read; {hint}")
 
 
-def _named(config: ReadConfig) -> Shape | None:
-    return next((shape for shape in SHAPES if shape.name == config.format), None)
+def _named(config: ReadConfig) -> LogFormat | None:
+    return next((shape for shape in LOG_FORMATS if shape.name == config.format), None)
 
 
-def _mapped(text: bytes, config: ReadConfig, ending: str) -> Recognised:
+def _mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
     """How records that a mapping describes stand in a file; whose shape it is made later."""
-    if one_a_line(text, ending):
-        return Recognised("lines", by_mapping=True)
+    if is_one_record_a_line(text, ending):
+        return DetectedFormat("lines", by_mapping=True)
     shape = MappedShape(config.mapped)
     if text[:1] == b"[":
-        return Recognised(
+        return DetectedFormat(
             "document", split="whole" if shape.lists[:1] == ("",) else "elements", by_mapping=True
         )
     if not shape.is_streamed():
-        return Recognised("document", split="whole", by_mapping=True)
-    members = Shape("mapped", lambda _: True, lambda *_: (), members=shape.lists[:1])
-    return Recognised("document", members, "lists", by_mapping=True)
+        return DetectedFormat("document", split="whole", by_mapping=True)
+    members = LogFormat("mapped", lambda _: True, lambda *_: (), members=shape.lists[:1])
+    return DetectedFormat("document", members, "lists", by_mapping=True)
 
 
-def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Recognised:
+def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     if config.mapped.is_whole and config.format == "auto":
         return _mapped(text, config, ending)
     whole = preview(text)
-    if one_a_line(text, ending):
-        return Recognised("lines", _named(config) or _of_lines(text, source))
-    shapes = [_named(config)] if _named(config) else list(SHAPES)
+    if is_one_record_a_line(text, ending):
+        return DetectedFormat("lines", _named(config) or _of_lines(text, source))
+    shapes = [_named(config)] if _named(config) else list(LOG_FORMATS)
     found = _document(whole, [shape for shape in shapes if shape])
     if found is None:
-        hint = unread(whole)
+        hint = unsupported_hint(whole)
         if hint:
             raise refuse("E_FORMAT", source.name, hint)
-        found = Recognised(
+        found = DetectedFormat(
             "document", _named(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
         )
     if found.split == "elements" and found.shape.array == "refused":
         raise _array_refused(source, found.shape)
     if found.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
-        return Recognised("lines", found.shape)  # one long line: passed over if it is too long
+        return DetectedFormat("lines", found.shape)  # one long line: passed over if it is too long
     return found
 
 
-def _array_refused(source: Source, shape: Shape) -> InputRefused:
+def _array_refused(source: Source, shape: LogFormat) -> InputRefused:
     hint = "one JSON array; write one object a line (jq -c '.[]')"
     return refuse("E_FORMAT", source.name, f"{shape.name} records in {hint}")
 
 
-def one_a_line(text: bytes, ending: str) -> bool:
+def is_one_record_a_line(text: bytes, ending: str) -> bool:
     """Whether records stand one a line, rather than in one document over several lines."""
     first, newline, rest = text.partition(b"\n")
     if _is_object(first) is not None:
@@ -167,13 +167,13 @@ def _is_object(line: bytes) -> bool | None:
         return None
 
 
-def _of_lines(text: bytes, source: Source) -> Shape:
+def _of_lines(text: bytes, source: Source) -> LogFormat:
     hint = None
     for record in islice(_records(text), 50):
-        for shape in SHAPES:
+        for shape in LOG_FORMATS:
             if shape.matches(record):
                 return shape
-        hint = hint or unread(record)
+        hint = hint or unsupported_hint(record)
     if hint:
         raise refuse("E_FORMAT", source.name, hint)
     return CANONICAL
@@ -187,20 +187,20 @@ def _records(text: bytes) -> Iterator[Any]:
             continue
 
 
-def _document(whole: Any, shapes: list[Shape]) -> Recognised | None:
+def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
     for shape in shapes:
         if shape.matches(whole):
-            return Recognised("document", shape, "whole")
+            return DetectedFormat("document", shape, "whole")
     for shape in shapes:
         if isinstance(whole, list) and whole and shape.matches(whole[0]):
-            return Recognised("document", shape, "elements")
+            return DetectedFormat("document", shape, "elements")
         if isinstance(whole, dict) and shape.members == ("*",):
             if whole and all(shape.matches(value) for value in whole.values()):
-                return Recognised("document", shape, "members")
+                return DetectedFormat("document", shape, "members")
         elif isinstance(whole, dict):
             lists = [whole.get(name) for name in shape.members]
             if any(isinstance(value, list) and value and shape.matches(value[0]) for value in lists):
-                return Recognised("document", shape, "lists")
+                return DetectedFormat("document", shape, "lists")
     return None
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import Shape
+from dialint.detector.ingest.formats.registry import LogFormat
 from dialint.detector.ingest.outcomes import BadRecord, line_too_long
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.fast_lines import FastLines
-from dialint.detector.ingest.readers.format_detection import Recognised
+from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.streams import Chunk, chunks
 from dialint.detector.ingest.readers.strict_json import decode
 from dialint.detector.ingest.readers.tables import (
@@ -27,20 +27,24 @@ from dialint.detector.ingest.readers.tables import (
     without_bom,
 )
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.validation import Found, finished
+from dialint.detector.ingest.validation import ParsedRecord, validate_drafts
 from dialint.detector.records import Dialogue
 
 BATCH = 256
 
 
 def read_lines(
-    source: Source, shape: Shape, config: ReadConfig, warnings: Counter[str], *, fast: bool = True
-) -> Iterator[list[Found]]:
+    source: Source, shape: LogFormat, config: ReadConfig, warnings: Counter[str], *, fast: bool = True
+) -> Iterator[list[ParsedRecord]]:
     """Batches of records in order. `fast=False` takes the strict way for every line."""
     quick = FastLines(config) if fast and shape.name == "canonical" else None
     for chunk in chunks(blocks(source, config), config.max_record_bytes):
         if chunk.overlong:
-            yield [Found(chunk.first, chunk.offset, line_too_long(chunk.overlong, config.max_record_bytes))]
+            yield [
+                ParsedRecord(
+                    chunk.first, chunk.offset, line_too_long(chunk.overlong, config.max_record_bytes)
+                )
+            ]
         else:
             yield _chunk(chunk, source, shape, config, warnings, quick)
 
@@ -48,11 +52,11 @@ def read_lines(
 def _chunk(
     chunk: Chunk,
     source: Source,
-    shape: Shape,
+    shape: LogFormat,
     config: ReadConfig,
     warnings: Counter[str],
     quick: FastLines | None,
-) -> list[Found]:
+) -> list[ParsedRecord]:
     lines = whole = chunk.lines
     if b"\r" in chunk.data and (n_returns := sum(line.endswith(b"\r") for line in lines)):
         warnings["W_CRLF"] += n_returns
@@ -61,13 +65,13 @@ def _chunk(
     quickly: list[Dialogue | None] = [None] * len(lines)
     if quick and max(map(len, lines)) <= limit:
         quickly = quick.dialogues(lines, warnings)
-    found: list[Found] = []
+    found: list[ParsedRecord] = []
     offset = chunk.offset
     for number, (line, dialogue, raw) in enumerate(zip(lines, quickly, whole, strict=True), chunk.first):
         if dialogue is not None:
-            found.append(Found(number, offset, dialogue))
+            found.append(ParsedRecord(number, offset, dialogue))
         elif len(line) > limit:
-            found.append(Found(number, offset, line_too_long(len(line), limit)))
+            found.append(ParsedRecord(number, offset, line_too_long(len(line), limit)))
         elif line and not line.isspace():
             found.extend(strict_record(line, number, offset, source, shape, config, warnings))
         offset += len(raw) + 1
@@ -79,25 +83,25 @@ def strict_record(
     number: int,
     offset: int,
     source: Source,
-    shape: Shape,
+    shape: LogFormat,
     config: ReadConfig,
     warnings: Counter[str],
     name: str | None = None,
-) -> Iterator[Found]:
+) -> Iterator[ParsedRecord]:
     """The dialogues of one record's bytes. `name` is its id where the file's structure gives it one;
     else a record without an id is called by file and number."""
     try:
         record = decode(raw)
     except BadRecord as bad:
-        yield Found(number, offset, bad)
+        yield ParsedRecord(number, offset, bad)
         return
     fallback = f"{source.label}:{number}" if name is None else name
-    yield from finished(shape.drafts(record, fallback), number, offset, config, warnings)
+    yield from validate_drafts(shape.drafts(record, fallback), number, offset, config, warnings)
 
 
 def read_document(
-    source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str]
-) -> Iterator[list[Found]]:
+    source: Source, found: DetectedFormat, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[list[ParsedRecord]]:
     """Batches of the records of one JSON document, numbered from 1."""
     stream = without_bom(blocks(source, config))
     if found.split == "whole":
@@ -105,7 +109,7 @@ def read_document(
         yield list(strict_record(raw, 1, 0, source, found.shape, config, warnings))
         return
     lists = found.shape.members if found.split == "lists" else ()
-    batch: list[Found] = []
+    batch: list[ParsedRecord] = []
     for number, segment in enumerate(segments(stream, lists, config.max_record_bytes), 1):
         batch.extend(_record(segment, number, source, found, config, warnings))
         if len(batch) >= BATCH:
@@ -114,7 +118,7 @@ def read_document(
     yield batch
 
 
-def json_records(source: Source, found: Recognised, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+def json_records(source: Source, found: DetectedFormat, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
     """Line or number, byte offset and value of every record, or its `BadRecord`; not for members."""
     if found.framing == "lines":
         yield from json_lines(source, config)
@@ -131,21 +135,23 @@ def _record(
     segment: Segment,
     number: int,
     source: Source,
-    found: Recognised,
+    found: DetectedFormat,
     config: ReadConfig,
     warnings: Counter[str],
-) -> Iterator[Found]:
+) -> Iterator[ParsedRecord]:
     if segment.lost:
-        yield Found(number, segment.offset, line_too_long(segment.lost, config.max_record_bytes))
+        yield ParsedRecord(number, segment.offset, line_too_long(segment.lost, config.max_record_bytes))
     elif segment.fault is not None:
-        yield Found(number, segment.offset, segment.fault)
+        yield ParsedRecord(number, segment.offset, segment.fault)
     elif found.split != "members":
         yield from strict_record(segment.raw, number, segment.offset, source, found.shape, config, warnings)
     else:
         try:
             members = decode(b"{" + segment.raw + b"}")
         except BadRecord as bad:
-            yield Found(number, segment.offset, bad)
+            yield ParsedRecord(number, segment.offset, bad)
             return
         for key, value in members.items():
-            yield from finished(found.shape.drafts(value, key), number, segment.offset, config, warnings)
+            yield from validate_drafts(
+                found.shape.drafts(value, key), number, segment.offset, config, warnings
+            )

@@ -8,23 +8,23 @@ from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import Shape as Format
-from dialint.detector.ingest.mapping import CODE, Shape, nearest, paths_of
+from dialint.detector.ingest.formats.registry import LogFormat as Format
+from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.readers.format_detection import Recognised
+from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import (
     Columns,
     Row,
     Survey,
     check_privacy,
-    gather,
+    gather_dialogues,
+    group_on_disk,
     mapped_draft,
-    regrouped,
 )
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
-from dialint.detector.ingest.validation import Draft, Found
+from dialint.detector.ingest.validation import Draft, ParsedRecord
 
 GROUP = 256
 FIRST_RECORDS = 1000
@@ -35,7 +35,7 @@ N_PATHS = 15
 
 def mapped_format(config: ReadConfig, times: TimeFormat, *, streamed: bool) -> Format:
     """A format for records of which each holds whole dialogues."""
-    shape = Shape(config.mapped)
+    shape = MappedRecord(config.mapped)
     columns = Columns.of_shape(shape, config)
 
     def read(record: Any, fallback_id: str) -> Iterator[Draft]:
@@ -47,16 +47,18 @@ def mapped_format(config: ReadConfig, times: TimeFormat, *, streamed: bool) -> F
     return Format("mapped", lambda _: True, read, array, shape.lists[:1] if streamed else ())
 
 
-def check_mapped(source: Source, found: Recognised, config: ReadConfig) -> Survey:
+def check_mapped(source: Source, found: DetectedFormat, config: ReadConfig) -> Survey:
     """Read every record once.
 
     Raises:
-        InputRefused: as `survey_of`.
+        InputRefused: as `survey_records`.
     """
-    return survey_of(json_records(source, found, config), source, config, streamed=found.split == "lists")
+    return survey_records(
+        json_records(source, found, config), source, config, streamed=found.split == "lists"
+    )
 
 
-def survey_of(
+def survey_records(
     records: Iterable[tuple[int, int, Any]], source: Source, config: ReadConfig, *, streamed: bool = False
 ) -> Survey:
     """What one pass over all records says.
@@ -64,7 +66,7 @@ def survey_of(
     Raises:
         InputRefused: E_MAPPING, a path finds nothing in the first records; E_PRIVACY; E_TIME.
     """
-    shape = Shape(config.mapped)
+    shape = MappedRecord(config.mapped)
     columns = Columns.of_shape(shape, config)
     survey = Survey(columns, config)
     missing = set(range(len(shape.meanings)))
@@ -94,7 +96,12 @@ def survey_of(
 
 
 def _lost(
-    source: Source, shape: Shape, missing: set[int], first: list[object], n_records: int, config: ReadConfig
+    source: Source,
+    shape: MappedRecord,
+    missing: set[int],
+    first: list[object],
+    n_records: int,
+    config: ReadConfig,
 ) -> InputRefused:
     """What to say of a path that finds nothing: which there are, the nearest first."""
     at = min(missing)
@@ -112,8 +119,8 @@ def _lost(
 
 
 def read_mapped_rows(
-    source: Source, found: Recognised, config: ReadConfig, warnings: Counter[str], facts: list[str]
-) -> Iterator[list[Found]]:
+    source: Source, found: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
+) -> Iterator[list[ParsedRecord]]:
     """Batches of dialogues of a log whose messages name their dialogue.
 
     Raises:
@@ -121,13 +128,13 @@ def read_mapped_rows(
     """
     survey = check_mapped(source, found, config)
     facts += survey.facts()
-    shape = Shape(config.mapped)
+    shape = MappedRecord(config.mapped)
     columns = Columns.of_shape(shape, config)
-    rows = rows_of(json_records(source, found, config), shape, streamed=found.split == "lists")
+    rows = iterate_rows(json_records(source, found, config), shape, streamed=found.split == "lists")
     if not survey.is_together:
-        rows = regrouped(rows, columns)
-    batch: list[Found] = []
-    for one in gather(rows, columns, config, warnings, survey.times(source.name)):
+        rows = group_on_disk(rows, columns)
+    batch: list[ParsedRecord] = []
+    for one in gather_dialogues(rows, columns, config, warnings, survey.times(source.name)):
         batch.append(one)
         if len(batch) >= GROUP:
             yield batch
@@ -135,8 +142,8 @@ def read_mapped_rows(
     yield batch
 
 
-def rows_of(
-    records: Iterable[tuple[int, int, Any]], shape: Shape, *, streamed: bool = False
+def iterate_rows(
+    records: Iterable[tuple[int, int, Any]], shape: MappedRecord, *, streamed: bool = False
 ) -> Iterator[Row]:
     """The messages of some records, one after the other."""
     empty = [None] * len(shape.meanings)

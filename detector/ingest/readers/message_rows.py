@@ -1,7 +1,7 @@
 """Tables with one message a row: the meaning of columns, and rows grouped into dialogues.
 
-CSV, Parquet and mapped JSON pass their rows to `gather`. Where a table is sorted by time, so that dialogues
-are interleaved, `regrouped` sorts its rows by dialogue on disk first; the common case is streamed.
+CSV, Parquet and mapped JSON pass their rows to `gather_dialogues`. Where a table is sorted by time, so that
+dialogues are interleaved, `group_on_disk` sorts its rows by dialogue first; the common case is streamed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.mapping import Shape, nearest
+from dialint.detector.ingest.mapping import MappedRecord, nearest
 from dialint.detector.ingest.outcomes import BadRecord, record_too_large, refuse
-from dialint.detector.ingest.privacy import BLANK, asks_public, is_internal, is_note_type, shown
-from dialint.detector.ingest.times import DateOrder, TimeFormat
-from dialint.detector.ingest.validation import Draft, DraftTurn, Found, finished
+from dialint.detector.ingest.privacy import BLANK, asks_public, format_word, is_internal, is_note_type
+from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
+from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, validate_drafts
 from dialint.detector.records import Role
 from dialint.detector.yaml_document import read_document
 
@@ -109,7 +109,7 @@ class Columns:
         return cls(ids, positions, html, asks_public(private), private, inbound, config.mapped.is_whole)
 
     @classmethod
-    def of_shape(cls, shape: Shape, config: ReadConfig) -> Columns:
+    def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
         """The cells that a mapping takes out of each message."""
         paths = config.columns()
         positions = {meaning: at for at, meaning in enumerate(shape.meanings) if meaning != "id"}
@@ -171,9 +171,9 @@ def identity(cells: Sequence[object], columns: Columns) -> object:
     return "/".join(str(part) for part in parts) if all(isinstance(p, str) and p for p in parts) else None
 
 
-def gather(
+def gather_dialogues(
     rows: Iterable[Row], columns: Columns, config: ReadConfig, warnings: Counter[str], times: TimeFormat
-) -> Iterator[Found]:
+) -> Iterator[ParsedRecord]:
     """Consecutive rows of one id become a dialogue. A bad row spoils its whole dialogue, which is
     then rejected at that row's line: a message must not go missing unseen."""
     group: Group | None = None
@@ -209,7 +209,7 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig, times: Ti
 def mapped_draft(
     rows: Sequence[Sequence[object]],
     fallback_id: str,
-    shape: Shape,
+    shape: MappedRecord,
     columns: Columns,
     config: ReadConfig,
     times: TimeFormat,
@@ -239,12 +239,12 @@ def _n_bytes(cell: object) -> int:
     return 0 if not isinstance(cell, str) else len(cell) if cell.isascii() else len(cell.encode())
 
 
-def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:
+def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator[ParsedRecord]:
     if group.bad is not None:
-        yield Found(group.bad_line, group.offset, group.bad)
+        yield ParsedRecord(group.bad_line, group.offset, group.bad)
     else:
         draft = Draft(group.name, group.ordered(), group.fields)
-        yield from finished([draft], group.line, group.offset, config, warnings)
+        yield from validate_drafts([draft], group.line, group.offset, config, warnings)
 
 
 def _turn(cells: Sequence[object], columns: Columns, config: ReadConfig, times: TimeFormat) -> DraftTurn:
@@ -286,7 +286,7 @@ def check_privacy(row: Row, columns: Columns, config: ReadConfig, file: str) -> 
         return
     if _internal(row.cells, columns, config) is None:
         value = _cell(row.cells, columns, "private")
-        word = BLANK if value in (None, "") else shown(value)
+        word = BLANK if value in (None, "") else format_word(value)
         message = (
             f"line {row.line}: column {columns.private_name!r} holds {word!r}, which says neither that a "
             f"message is internal nor that it is public; say what it means with --privacy '{word}=internal' "
@@ -330,7 +330,7 @@ class Survey:
         self._time = columns.positions.get("time") if config.mapped.time_format == "auto" else None
         self._last: object = self
         self._starts = array("q")
-        self._dates = DateOrder()
+        self._dates = DateOrderDetector()
 
     def add(self, row: Row) -> None:
         """Look at the next row."""
@@ -366,7 +366,7 @@ class Survey:
         )
 
 
-def regrouped(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
+def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
     """The same rows, each dialogue's together in their own order."""
     with tempfile.TemporaryDirectory(prefix="dialint-rows-") as folder:
         connection = sqlite3.connect(Path(folder) / "rows.sqlite")

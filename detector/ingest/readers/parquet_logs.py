@@ -15,17 +15,17 @@ from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
-from dialint.detector.ingest.formats.research import seen_by_customer
-from dialint.detector.ingest.mapping import Shape as MappedShape
+from dialint.detector.ingest.formats.research import replace_by_visible
+from dialint.detector.ingest.mapping import MappedRecord as MappedShape
 from dialint.detector.ingest.outcomes import BadRecord, record_too_large, refuse, try_preview
-from dialint.detector.ingest.readers.mapped_logs import mapped_format, rows_of, survey_of
+from dialint.detector.ingest.readers.mapped_logs import iterate_rows, mapped_format, survey_records
 from dialint.detector.ingest.readers.message_rows import (
     Columns,
     Row,
     Survey,
     check_privacy,
-    gather,
-    regrouped,
+    gather_dialogues,
+    group_on_disk,
 )
 from dialint.detector.ingest.readers.parquet_rows import (
     BATCH_ROWS,
@@ -36,7 +36,7 @@ from dialint.detector.ingest.readers.parquet_rows import (
 )
 from dialint.detector.ingest.readers.strict_json import check_characters
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.validation import Draft, DraftTurn, Found, finished
+from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, validate_drafts
 
 GROUP = 256
 _LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
@@ -55,14 +55,14 @@ class Layout:
     mapped: MappedShape | None = None
 
 
-def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> Iterator[list[Found]]:
+def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> Iterator[list[ParsedRecord]]:
     """Batches of dialogues, numbered by row from 1.
 
     Raises:
         InputRefused: E_PARQUET or E_EXPANSION.
     """
     layout = check_parquet(source, config)
-    batch: list[Found] = []
+    batch: list[ParsedRecord] = []
     ways = _by_mapping if layout.mapped else _table if layout.table else _nested
     for found in ways(source, layout, config, warnings):
         batch.append(found)
@@ -72,36 +72,38 @@ def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> 
     yield batch
 
 
-def _table(source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:
+def _table(
+    source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[ParsedRecord]:
     assert layout.table is not None
     survey = Survey(layout.table, config)
     for row in _rows(source, layout, config):
         survey.add(row)
     rows = _rows(source, layout, config)
     if not survey.is_together:
-        rows = regrouped(rows, layout.table)
-    return gather(rows, layout.table, config, warnings, survey.times(source.name))
+        rows = group_on_disk(rows, layout.table)
+    return gather_dialogues(rows, layout.table, config, warnings, survey.times(source.name))
 
 
 def _by_mapping(
     source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
-) -> Iterator[Found]:
+) -> Iterator[ParsedRecord]:
     assert layout.mapped is not None
-    survey = survey_of(_objects_of(source, layout, config), source, config)
+    survey = survey_records(_objects_of(source, layout, config), source, config)
     if layout.mapped.by_row:
         columns = Columns.of_shape(layout.mapped, config)
-        rows = rows_of(_objects_of(source, layout, config), layout.mapped)
+        rows = iterate_rows(_objects_of(source, layout, config), layout.mapped)
         if not survey.is_together:
-            rows = regrouped(rows, columns)
-        yield from gather(rows, columns, config, warnings, survey.times(source.name))
+            rows = group_on_disk(rows, columns)
+        yield from gather_dialogues(rows, columns, config, warnings, survey.times(source.name))
         return
     made = mapped_format(config, survey.times(source.name), streamed=False)
     for number, _, row in _objects_of(source, layout, config):
         if isinstance(row, BadRecord):
-            yield Found(number, 0, row)
+            yield ParsedRecord(number, 0, row)
         else:
             drafts = made.drafts(row, f"{source.label}:{number}")
-            yield from finished(drafts, number, 0, config, warnings)
+            yield from validate_drafts(drafts, number, 0, config, warnings)
 
 
 def _objects_of(source: Source, layout: Layout, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
@@ -123,9 +125,11 @@ def _text_fault(value: object) -> BadRecord | None:
     return next((bad for item in below if (bad := _text_fault(item))), None)
 
 
-def _nested(source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]) -> Iterator[Found]:
+def _nested(
+    source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[ParsedRecord]:
     for number, size, row in sized_rows(source, layout.paths, layout.batch_rows, config):
-        yield from finished(_drafts(row, size, config), number, 0, config, warnings)
+        yield from validate_drafts(_drafts(row, size, config), number, 0, config, warnings)
 
 
 def check_parquet(source: Source, config: ReadConfig) -> Layout:
@@ -264,7 +268,7 @@ def _drafts(row: dict[str, Any], size: int, config: ReadConfig) -> Iterator[Draf
     if (row.get("source") or "").startswith("tau_bench") and not any(
         turn.get("action") for turn in row["turns"] or [] if turn["role"] == "agent"
     ):
-        seen_by_customer(turns)
+        replace_by_visible(turns)
     for turn, raw in zip(turns, row["turns"] or [], strict=True):
         if turn.role in ("agent", "bot") and raw.get("action") and not str(turn.text or "").strip():
             turn.role = "system"

@@ -68,7 +68,7 @@ def check_ending(source: Source) -> str:
     return kind
 
 
-def decompressed(
+def decompress(
     source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
 ) -> Iterator[bytes]:
     """The decompressed content in blocks of at most 64 KiB (zstd: more). `on_raw` sees every raw block.

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.ingest.cleaning import Clean, cleaned
+from dialint.detector.ingest.cleaning import Clean, clean_texts
 from dialint.detector.ingest.html_text import is_html, read_html
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
 from dialint.detector.offsets import assemble, from_original, remove_ranges, to_original
@@ -26,7 +26,7 @@ ANSWER = "Your refund is on its way.\n\nBest regards,\nTom"
 
 def clean(text: str, *before: str, html: bool | None = None) -> Clean:
     """A text cleaned, which comes after others in its dialogue."""
-    return cleaned([*before, text], [None] * len(before) + [html], MOST)[-1]
+    return clean_texts([*before, text], [None] * len(before) + [html], MOST)[-1]
 
 
 # --- HTML -----------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
     """Each character kept is that of the log; nothing is invented, and cleaning leaves something of what said
     something."""
     text = "\n".join(lines)
-    found = cleaned([text], [False], MOST)[0]
+    found = clean_texts([text], [False], MOST)[0]
     for place, char in enumerate(found.text):
         start, end = to_original(found.edits, place, place + 1)
         assert text[start:end] == char

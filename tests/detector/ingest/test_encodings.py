@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.ingest.readers.encodings import encoding_of
-from dialint.detector.ingest.times import DateOrder, TimeFormat
+from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 
 GERMAN = ["Guten Tag, wo bleibt mein Paket?", "Das tut mir leid, ich prüfe das für Sie.", "Schöne Grüße aus Köln!",
           "Natürlich, die Straße heißt Müllerweg.", "Es sollte längst hier sein."]  # fmt: skip
@@ -261,7 +261,7 @@ def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_fir
     at = at.replace(microsecond=0)
     day_first = day_first or sign == "."
     written = at.strftime(f"{'%d' + sign + '%m' if day_first else '%m' + sign + '%d'}{sign}%Y %H:%M:%S")
-    dates = DateOrder()
+    dates = DateOrderDetector()
     dates.add(written)
     order = "day-first" if day_first else "month-first"
     assert dates.is_open == (sign != "." and at.day <= 12 and at.day != at.month)
@@ -273,7 +273,7 @@ def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_fir
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reading_of_times(text: str) -> None:
     TimeFormat.of("auto", "Asia/Tokyo").parse(text)
-    dates = DateOrder()
+    dates = DateOrderDetector()
     dates.add(text)
 
 

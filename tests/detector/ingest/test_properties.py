@@ -24,16 +24,16 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.read import Counts, Loaded, Reject, collection_paused, inspect, open_logs, read
 from dialint.detector.ingest.readers.fast_lines import (
     FastLines,
-    trusted_dialogue,
-    trusted_turns,
-    with_time_and_author,
+    build_dialogue,
+    build_turns,
+    set_time_and_author,
 )
 from dialint.detector.ingest.readers.format_detection import preview
 from dialint.detector.ingest.readers.json_logs import strict_record
 from dialint.detector.ingest.readers.streams import chunks
 from dialint.detector.ingest.readers.tables import segments
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.validation import Draft, DraftTurn, finish
+from dialint.detector.ingest.validation import Draft, DraftTurn, validate_draft
 from dialint.detector.records import Dialogue, Role
 
 CONFIG = ReadConfig(max_bad=1.0)
@@ -130,14 +130,14 @@ def test_quick_way_takes_plain_lines(line: str) -> None:
 def test_trusted_records_are_those_of_pydantic(
     said: list[tuple[Role, str]], at: datetime | None, author: str | None, fields: dict[str, Any]
 ) -> None:
-    built = trusted_turns([role for role, _ in said], [text for _, text in said])
-    with_time_and_author(built[-1], at, author)
+    built = build_turns([role for role, _ in said], [text for _, text in said])
+    set_time_and_author(built[-1], at, author)
     given_turns: list[dict[str, Any]] = [
         {"index": index, "role": role, "text": text} for index, (role, text) in enumerate(said)
     ]
     given_turns[-1].update({"at": at} if at else {}, **({"author": author} if author else {}))
     asked = Dialogue.model_validate({"id": "d1", "turns": tuple(given_turns), **fields})
-    trusted = trusted_dialogue("d1", built, fields)
+    trusted = build_dialogue("d1", built, fields)
     assert trusted == asked
     assert repr(trusted) == repr(asked)
     assert content_hash(trusted) == content_hash(asked)
@@ -197,7 +197,7 @@ def test_quick_way_takes_no_line_with_a_key_twice() -> None:
 def test_finished_text_keeps_its_length_but_for_what_was_stripped(text: str) -> None:
     for strip in (True, False):
         draft = Draft("d1", [DraftTurn("customer", "hello"), DraftTurn("agent", text)])
-        turn = finish(draft, replace(CONFIG, strip=strip), Counter()).turns[1]
+        turn = validate_draft(draft, replace(CONFIG, strip=strip), Counter()).turns[1]
         assert strip or not turn.edits
         stripped = sum(e.original_end - e.original_start - (e.end - e.start) for e in turn.edits)
         assert len(turn.text) + stripped == len(text)

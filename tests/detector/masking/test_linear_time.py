@@ -16,7 +16,7 @@ import pytest
 from dialint.detector.checks import CHECKS
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.readers.format_detection import recognise
+from dialint.detector.ingest.readers.format_detection import detect_format
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Turn
@@ -115,7 +115,7 @@ def test_the_format_of_a_long_line_is_recognised_in_linear_time(name: str, tmp_p
             path.write_text(wrap(TEXTS[name] * (n // len(TEXTS[name]))), encoding="utf-8")
             try:
                 for source in open_logs([str(path)]):
-                    recognise(source, ReadConfig())
+                    detect_format(source, ReadConfig())
             except InputRefused:
                 continue
 
