@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from cyclopts import App, Parameter
 
@@ -31,9 +31,9 @@ MAIN: Commands = {
     "doctor": ("dialint.app.commands.doctor:doctor", "Show what works on this machine and what does not."),
     "verify": ("dialint.app.commands.verify:verify", "Check outputs and releases against their manifests."),
     "convert": ("dialint.app.commands.ingest:convert", "Write logs in another format."),
-    "import": ("dialint.app.commands.transfer:bring", "Import logs, verdicts and labels into the store."),
+    "import": ("dialint.app.commands.transfer:import_", "Import logs, verdicts and labels into the store."),
     "export": (
-        "dialint.app.commands.transfer:give",
+        "dialint.app.commands.transfer:export",
         "Export labels, annotations and datasets for other tools.",
     ),
 }
@@ -132,19 +132,28 @@ where they are."""
 def group(name: str, help: str, commands: Commands) -> App:
     """A group of commands."""
     made = App(name=name, help=help)
-    for command, (target, line) in commands.items():
-        made.command(target, name=command, help=line)
+    for number, (command, (target, line)) in enumerate(commands.items()):
+        made.command(target, name=command, help=line, sort_key=number)
     return made
+
+
+def format_default(value: Any) -> Any:
+    """A default as the help shows it; None, which shows nothing, for flags that are off and empty lists."""
+    if value is True:
+        return "True, =false turns it off"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or None
+    return None if value is None or value is False else str(value)
 
 
 app = App(
     name="dialint",
     help="Finds the errors that support agents make: a dialogue log goes in, verdicts come out.",
     version=lambda: version("dialint"),
-    default_parameter=Parameter(negative=()),
+    default_parameter=Parameter(negative=(), show_default=format_default),
 )
-for command, (target, line) in MAIN.items():
-    app.command(target, name=command, help=line)
+for number, (command, (target, line)) in enumerate(MAIN.items()):
+    app.command(target, name=command, help=line, sort_key=number)
 app.command(ingest)
 app.command(group("label", "Make labels from the answers of many people.", LABEL))
 app.command(group("data", "Make training data.", DATA))

@@ -11,7 +11,7 @@ from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.labeling.store import accounts
 from dialint.labeling.store.records import AccountRole, Status
 
-account = App(name="account", help="Make accounts, list them, and let them in or out.")
+account = App(name="account", help="Create, list, suspend and ban accounts.")
 
 
 @account.command(name="create")
@@ -24,21 +24,21 @@ def create_account(
     training: bool = False,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Make an account and print its one-time password. The first account of a store is an admin, and
-    nobody needs to act.
+    """Create an account and print its one-time password. The first account of a store is an admin, and needs
+    no --as.
 
     Parameters
     ----------
     name
-        What the person signs in with.
+        Name to sign in with.
     role
         labeler, reviewer, expert, lead or admin; each may do all that the ones before it may.
     skill
-        What the person can do; projects may ask for it.
+        A skill of the person; projects may require it.
     agent
-        The person's id in dialogues, if they are an agent: they may appeal, and never judge themselves.
+        The person's id in dialogues, if they are an agent: they may appeal, and never review themselves.
     training
-        Begin in training: training pool and exam only.
+        Start in training: training and qualification tasks only.
     """
     from dialint.app.store_session import one_time_password
     from dialint.labeling.store import accounts
@@ -75,7 +75,7 @@ def list_accounts(*, session: Session = DEFAULT_SESSION) -> int:
 def set_account_status(
     name: str, status: Literal["active", "training", "suspended"], *, session: Session = DEFAULT_SESSION
 ) -> int:
-    """Suspend an account, send it to training, or take it back in.
+    """Suspend an account, send it to training, or reactivate it.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def set_account_skills(name: str, *skills: str, session: Session = DEFAULT_SESSI
 
 @account.command(name="ban")
 def ban_account(name: str, *, reason: str, session: Session = DEFAULT_SESSION) -> int:
-    """Ban an account: what it answered in open projects counts no more and is asked of others.
+    """Ban an account: its answers in open projects no longer count, and their tasks are open again.
 
     Parameters
     ----------
     name
         The account.
     reason
-        Why; the audit log keeps it.
+        The reason; it is written to the audit log.
     """
     from dialint.labeling.store import accounts
 

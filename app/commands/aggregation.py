@@ -1,4 +1,4 @@
-"""``dialint label aggregate|ask|adjudicate|accept``: from many answers to one truth."""
+"""``dialint label aggregate|ask|adjudicate|accept``: from many answers to one label."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def aggregate(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Make one label a task, with its probability, from the answers of many people.
+    """Aggregate the answers of many people to one label a task, with its probability.
 
-    From a crowd table into a file with --annotations and --out; from the store into its labels with
-    --project or --everything, where the model's probabilities count as one more opinion.
+    From a crowd table into a file with --annotations and --out; from the store into its labels with --project
+    or --everything, where the model counts as one more annotator.
 
     Parameters
     ----------
     everything
-        All answers in the store count.
+        Use all answers in the store.
     """
     if uses_files(settling.project, config.annotations, config.out):
         from dialint.labeling.aggregation.aggregate import aggregate as aggregate_files
@@ -79,7 +79,7 @@ def adjudicate(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Give experts what is not settled: questions below a confidence, or on which people disagree."""
+    """Send unsettled questions to experts: those below a confidence, or on which people disagree."""
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.cases import adjudicate as open_cases
 
@@ -98,7 +98,7 @@ def accept(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Accept in bulk what all who were asked agree on. Counts; --apply makes it labels."""
+    """Accept in bulk the questions on which all annotators agree. Only counts; --apply writes the labels."""
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.bulk_accept import accept_agreed
 
@@ -118,7 +118,7 @@ def ask(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """End tasks that are sure enough, and ask for one answer more where they are not."""
+    """Close tasks that are sure enough, and ask for one more answer where they are not."""
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.aggregation.adaptive_overlap import ask as ask_again
 

@@ -1,5 +1,5 @@
-"""``dialint label calibration start|report`` and ``dialint label appeals``: people who agree on what an
-error is, and people who object."""
+"""``dialint label calibration start|report``, calibration sessions of a group, and ``dialint label
+appeals``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
     from dialint.labeling.adjudication.calibration_session import Agreement, Leaning
 
-calibration = App(name="calibration", help="Give a group the same dialogues, and see who leans which way.")
+calibration = App(name="calibration", help="Give a group the same dialogues, and compare their answers.")
 
 
 @calibration.command(name="start")
@@ -45,7 +45,7 @@ def report_round(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Say how far the group agrees, now and before, and who is strict and who lenient.
+    """Report the group's agreement, now and before, and who is strict and who lenient.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _interval(one: Estimate) -> str:
 
 
 def appeals(into: str, *, session: Session = DEFAULT_SESSION) -> int:
-    """Give every open appeal to a blind second review; experts decide after it, in the console.
+    """Send every open appeal to a blind second review; experts decide afterwards.
 
     Parameters
     ----------

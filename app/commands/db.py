@@ -1,7 +1,5 @@
-"""``dialint db upgrade|verify|backup|restore|rekey``: care for the label store.
-
-What is in the store is nobody's business here; these commands are for whoever owns the database.
-"""
+"""``dialint db upgrade|verify|backup|restore|rekey``: maintenance of the label store, for the database
+owner."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from dialint.app.store_session import DEFAULT_STORE, StoreOption
 
 
 def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = None) -> int:
-    """Make the label store, or bring it to this version; what is there is backed up first.
+    """Create the label store, or migrate it to this version; an existing store is backed up first.
 
     Parameters
     ----------
@@ -35,7 +33,7 @@ def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = Non
 
 
 def verify(*, config: StoreOption = DEFAULT_STORE, expect_head: str | None = None) -> int:
-    """Check that nothing in the store was changed behind its back, and print the head of the audit log.
+    """Check that nothing in the store was tampered with, and print the head of the audit log.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""``dialint label project create|close|open``, ``plan``, ``route`` and ``status``: what is asked of whom,
-and how far it is."""
+"""``dialint label project create|close|open``, ``plan``, ``route`` and ``status``: projects, their tasks and
+their progress."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ project = App(name="project", help="Make, close and open projects.")
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectConfig:
-    """What is asked of whom."""
+    """The questions of a project and who may answer them."""
 
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
-    """Codes or categories to ask."""
+    """Codes or categories to label."""
     purpose: Purpose = "label"
-    """label: people answer. review: reviewers confirm. adjudication: experts decide. calibration: all of
-    a group answer the same items."""
+    """label: people annotate. review: reviewers confirm. adjudication: experts decide. calibration: a whole
+    group answers the same items."""
     prelabelled: bool = False
-    """Show the model's verdict; without it people are blind."""
+    """Show the model's verdict; without it annotation is blind."""
     masked: Annotated[bool, Parameter(negative="--no-masked")] = True
     """Show personal data as placeholders to who may not review."""
     instructions: Path | None = None
-    """File with what labelers are told."""
+    """File with the instructions for labelers."""
     overlap: int = 1
-    """Answers that are wanted of each task."""
+    """Answers required of each task."""
     most: int | None = None
-    """Most answers a task may come to ask for; 5, or --overlap if that is more."""
+    """Maximum of answers a task may ask for; 5, or --overlap if that is more."""
     newcomer_until: int = 0
     """Each answer by somebody with fewer answers than this asks for one more."""
     skill: tuple[str, ...] = ()
     """Skills that an account needs."""
     fair_share: float | None = None
-    """Largest part of the answers that one account may give."""
+    """Largest share of the answers that one account may give."""
     control_share: float = 0.0
-    """Part of the tasks people get that are control tasks."""
+    """Share of control tasks among the tasks people get."""
     lease_s: int = 900
-    """Seconds that a task stays in one's hands."""
+    """Seconds for which a task is leased to one person."""
     deadline: datetime | None = None
     """When work ends (UTC, if no time zone is named)."""
     taxonomy: Path | None = None
@@ -103,7 +103,7 @@ class ProjectConfig:
 def create_project(
     name: str, *, config: Annotated[ProjectConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION
 ) -> int:
-    """Make a project, open for work; the same one again changes nothing.
+    """Create a project, open for work; the same one again changes nothing.
 
     Parameters
     ----------
@@ -128,13 +128,13 @@ def create_project(
 
 @project.command(name="close")
 def close_project(name: str, *, session: Session = DEFAULT_SESSION) -> int:
-    """Give out no more tasks of a project; answers under way still count."""
+    """Assign no more tasks of a project; answers in progress still count."""
     return _set_state(name, "closed", session)
 
 
 @project.command(name="open")
 def open_project(name: str, *, session: Session = DEFAULT_SESSION) -> int:
-    """Give out tasks of a closed project again."""
+    """Assign tasks of a closed project again."""
     return _set_state(name, "open", session)
 
 
@@ -148,7 +148,7 @@ def _set_state(name: str, state: str, session: Session) -> int:
 
 
 def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
-    """Draw tasks for a project by a stated design, each with its inclusion probability."""
+    """Sample tasks for a project by a stated design, each with its inclusion probability."""
     from dialint.labeling.queue.sampling import draw
     from dialint.labeling.store.gold import mix_in_gold
 
@@ -161,7 +161,7 @@ def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], session: Session
 
 
 def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
-    """Turn the day's verdicts into work: review, crowd or audit, within the day's budget.
+    """Turn the day's verdicts into tasks: review, crowd or audit, within the day's budget.
 
     By default no finding is accepted unseen. A policy may accept findings of S3 and S4 by probability
     (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
@@ -199,7 +199,7 @@ def _routing(summary: Dispatched) -> Iterator[tuple[str, ...]]:
 
 
 def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> int:
-    """Show how far the projects are, or one of them by pool.
+    """Show the progress of projects, or of one of them by pool.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""``dialint label agreement|watch|quality``: what answers tell of the people who gave them.
+"""``dialint label agreement|watch|quality``: figures of the people who gave the answers.
 
-From files, or of the answers in a store, so that nobody has to export them first.
+From files, or from the answers in a store.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def agreement(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Say how far people agree: alpha, kappas, agreement on each label and the human ceiling.
+    """Measure inter-annotator agreement: alpha, kappas, agreement on each label and the human ceiling.
 
-    Of a crowd table with --annotations, else of the store, where the marked evidence is compared as well.
+    Of a crowd table with --annotations, else of the store, where evidence spans are compared as well.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def watch(
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
-    """Find workers who answer blindly, too fast, or from one another's sheet.
+    """Detect workers who guess, answer too fast, or copy from one another.
 
     In a crowd table with --annotations, else in the store.
 

@@ -41,11 +41,11 @@ class ReportConfig:
     """The log that was scored: examples are shown with the turns before them, personal data as
     placeholders."""
     examples: Annotated[int, Field(ge=0)] = 3
-    """Examples of each code, drawn at random."""
+    """Examples of each code, sampled at random."""
     no_text: bool = False
-    """Leave all words of dialogues out."""
+    """Omit all text of dialogues."""
     taxonomy: Path | None = None
-    """The taxonomy of your own by which was scored."""
+    """A taxonomy of your own, the one that the log was scored with."""
     read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
     """How the log is read: as it was when it was scored."""
 
@@ -53,7 +53,7 @@ class ReportConfig:
         check_ranges(self)
         if self.html is None and self.xlsx is None:
             raise ConfigError(
-                "E_OPTION", "say what to write: --html report.html, --xlsx report.xlsx, or both"
+                "E_OPTION", "name what to write: --html report.html, --xlsx report.xlsx, or both"
             )
         if self.html == self.xlsx:
             raise ConfigError("E_OPTION", "--html and --xlsx must be two files")
@@ -62,9 +62,9 @@ class ReportConfig:
 
 
 def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
-    """Report what was found, for people who look after agents.
+    """Report findings for team leads.
 
-    Counts and rates by code, severity, team, agent, channel and week, each beside the number of dialogues and
+    Counts and rates by code, severity, team, agent, channel and week, each with the number of dialogues and
     turns that were judged, with examples and with what is not covered. Nobody is ranked.
 
     Parameters

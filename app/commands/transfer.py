@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from dialint.labeling.exchange.store_import import Rejects
 
 READ = ReadConfig()
+Masked = Annotated[bool, Parameter(negative="--no-masked")]
 Quiet = Annotated[bool, Parameter(help="Show no progress.")]
 
-bring = App(name="import", help="Bring logs, verdicts and labels into the store.")
-give = App(name="export", help="Give labels, annotations and datasets to other tools.")
-give.command(
+import_ = App(name="import", help="Import logs, verdicts and labels into the store.")
+export = App(name="export", help="Export labels, annotations and datasets for other tools.")
+export.command(
     "dialint.labeling.exchange.export_labels:export_labels",
     name="labels",
     help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
@@ -37,9 +38,9 @@ give.command(
 
 
 @contextmanager
-def rejecting(path: Path | None) -> Iterator[Rejects]:
-    """Rejects into a file, if one is named; at the end the first are told, also where too many made an end
-    of the job."""
+def collect_rejects(path: Path | None) -> Iterator[Rejects]:
+    """Collect rejects in a file, if one is named. At the end the first ones are printed, also if too many of
+    them stopped the job."""
     from dialint.labeling.exchange.store_import import rejects_into
 
     with rejects_into(path) as rejects:
@@ -49,41 +50,41 @@ def rejecting(path: Path | None) -> Iterator[Rejects]:
             for code, n in rejects.codes.most_common():
                 print_line(f"rejected, {code}: {n}")
             for bad in rejects.first:
-                place = ", ".join(filter(None, (bad.file, f"line {bad.line}", bad.path)))
-                print_line(f"{place}: {bad.code}, {bad.found}; expected {bad.expected}")
+                where = ", ".join(filter(None, (bad.file, f"line {bad.line}", bad.path)))
+                print_line(f"{where}: {bad.code}, {bad.found}; expected {bad.expected}")
             if path is None and (more := rejects.codes.total() - len(rejects.first)):
                 print_line(f"and {more} more; --rejects FILE keeps them all")
 
 
-@bring.command(name="logs")
-def logs_in(
+@import_.command(name="logs")
+def import_logs(
     *files: str,
     session: Session = DEFAULT_SESSION,
     rejects: Path | None = None,
     read: Annotated[ReadConfig, Parameter(name="*")] = READ,
     quiet: Quiet = False,
 ) -> int:
-    """Put the dialogues of logs into the store; the same logs again add nothing.
+    """Import the dialogues of logs into the store; the same logs again add nothing.
 
     Parameters
     ----------
     files
         Logs, or patterns.
     rejects
-        File (.jsonl) for the records that are bad: where each stands, and why; must not exist.
+        File (.jsonl) for rejected records, with their location and the reason; must not exist.
     """
     from dialint.labeling.exchange.store_import import bring_logs
 
-    with session.open() as (store, actor), rejecting(rejects) as bad:
-        with progress("importing", quiet=quiet) as told:
-            brought = bring_logs(store, actor, files, read, told, bad)
+    with session.open() as (store, actor), collect_rejects(rejects) as bad:
+        with progress("importing", quiet=quiet) as report:
+            brought = bring_logs(store, actor, files, read, report, bad)
         print_line(f"{brought.new} dialogues new, {brought.known} known, {bad.codes.total()} rejected")
     return 0
 
 
-@bring.command(name="verdicts")
-def verdicts_in(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Quiet = False) -> int:
-    """Put the verdicts of `dialint score` into the store; their dialogues must be there.
+@import_.command(name="verdicts")
+def import_verdicts(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Quiet = False) -> int:
+    """Import the verdicts of `dialint score` into the store; their dialogues must be there.
 
     Parameters
     ----------
@@ -92,14 +93,14 @@ def verdicts_in(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Quiet 
     """
     from dialint.labeling.exchange.store_import import bring_verdicts
 
-    with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as told:
-        brought = bring_verdicts(store, actor, file, told)
+    with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as report:
+        brought = bring_verdicts(store, actor, file, report)
     print_line(f"{brought.new} verdicts new, {brought.known} known")
     return 0
 
 
-@bring.command(name="labels")
-def labels_in(
+@import_.command(name="labels")
+def import_labels_command(
     *,
     config: ImportConfig,
     session: Session = DEFAULT_SESSION,
@@ -108,19 +109,20 @@ def labels_in(
     rejects: Path | None = None,
     quiet: Quiet = False,
 ) -> int:
-    """Read labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own.
+    """Import labels of Label Studio, Toloka, Prodigy, doccano, Argilla, a crowd table or our own format.
 
-    With --out they go into a file, with its rejects beside it; else into the store, where they are checked
-    against its dialogues, its accounts and the answers it has; in the name of others only an admin imports.
+    With --out they are written to a file, with its rejects beside it; otherwise they are imported into the
+    store and checked against its dialogues, accounts and answers. Only an admin imports in the name of
+    others.
 
     Parameters
     ----------
     source
         Where labels for the store are from; makes their ids unique.
     project
-        Project in the store whose answers they are; its codes are what was asked.
+        Project in the store that the answers belong to; its codes are the questions.
     rejects
-        File (.jsonl) for what the store does not take: where each stands, and why; must not exist.
+        File (.jsonl) for rejected labels, with their location and the reason; must not exist.
     """
     if uses_files(project, config.out):
         from dialint.labeling.exchange.import_labels import import_labels
@@ -131,9 +133,9 @@ def labels_in(
         return 0
     from dialint.labeling.exchange.store_import import bring_labels
 
-    with session.open() as (store, actor), rejecting(rejects) as bad:
-        with progress("importing", "annotations", quiet=quiet) as told:
-            brought = bring_labels(store, actor, config, source, told, project=project, rejects=bad)
+    with session.open() as (store, actor), collect_rejects(rejects) as bad:
+        with progress("importing", "annotations", quiet=quiet) as report:
+            brought = bring_labels(store, actor, config, source, report, project=project, rejects=bad)
         known, n_bad = brought.taken - brought.new, bad.codes.total()
         print_line(f"{brought.new} annotations new, {known} known, {n_bad} rejected")
         for reason, n in brought.left_out.items():
@@ -141,14 +143,14 @@ def labels_in(
     return 0
 
 
-@give.command(name="annotations")
-def annotations_out(
-    out: Path, *, project: str | None = None, masked: bool = True, session: Session = DEFAULT_SESSION
+@export.command(name="annotations")
+def export_annotations_command(
+    out: Path, *, project: str | None = None, masked: Masked = True, session: Session = DEFAULT_SESSION
 ) -> int:
-    """Write the annotations in the store as our JSON lines: the newest of each, of people who count.
+    """Write the annotations in the store as JSON lines: the newest version of each, without banned accounts.
 
-    Personal data in what they quote and say are masked, and places are those in the masked text;
-    --no-masked, as for another store with the same dialogues, takes a lead.
+    Personal data in quotes and reasons are masked, and offsets refer to the masked text; --no-masked, as for
+    another store with the same dialogues, requires a lead.
 
     Parameters
     ----------
@@ -167,14 +169,14 @@ def annotations_out(
     return 0
 
 
-@give.command(name="dataset")
-def dataset_out(
+@export.command(name="dataset")
+def export_dataset_command(
     *, config: DatasetConfig, project: str | None = None, session: Session = DEFAULT_SESSION
 ) -> int:
-    """Make examples with soft labels, preference pairs, splits and lineage of what people said.
+    """Make a dataset of annotations: examples with soft labels, preference pairs, splits and lineage.
 
     From files, if --dialogues and --annotations are named, else from the store. Personal data are masked;
-    --no-masked takes a lead. All files are for you only (mode 0600).
+    --no-masked requires a lead. All files are for you only (mode 0600).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``dialint verify PATH...``: is every byte of an output or a release still the one that was written?
+"""``dialint verify PATH...``: checks that every byte of an output or a release is as it was written.
 
 Compares files with their manifest, and the manifest with its own seal. Repairs nothing.
 """
@@ -34,7 +34,7 @@ def verify(*paths: Path) -> int:
 
 
 def verified(path: Path) -> int:
-    """How many files `path` stands for, all of them as written.
+    """Verify the files that `path` stands for, and return their number.
 
     Raises:
         OutputRefused: a file is missing, was changed, or has no manifest.

@@ -84,6 +84,11 @@ class EditConflict:
     seconds: float
     key: str
 
+    @property
+    def answered(self) -> datetime | None:
+        """When the newest of theirs was given."""
+        return self.theirs[-1].at
+
 
 def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
     """Claim the next item of a project. Returns it with its draft, and whether the draft was there before;

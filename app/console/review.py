@@ -147,7 +147,7 @@ def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
     st.warning("This was answered elsewhere before your answer came. Yours is not saved yet. Compare:")
     left, right = st.columns(2)
     only_theirs, only_ours = items.diff_findings(theirs.findings, conflict.ours)
-    when = "time unknown" if theirs.session is None else f"{theirs.session:%Y-%m-%d %H:%M} UTC"
+    when = "time unknown" if conflict.answered is None else f"{conflict.answered:%Y-%m-%d %H:%M} UTC"
     with left:
         _show_side(f"{theirs.labeler} ({when})", theirs.findings, only_theirs, taxonomy)
     with right:

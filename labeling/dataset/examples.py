@@ -53,7 +53,7 @@ class DatasetConfig:
     DIALINT_SPLIT_KEY."""
     key: Annotated[str, Parameter(parse=False)] = field(default="", repr=False)
     """The secret itself, for Python: every process of a machine sees every command line."""
-    masked: bool = True
+    masked: Annotated[bool, Parameter(negative="--no-masked")] = True
     """Personal data as placeholders, as when dialogues are scored; --no-masked leaves the originals, from the
     store for leads only."""
     labels: Path | None = None

@@ -237,7 +237,7 @@ def test_damaged_verdicts_and_outputs_that_are_there_are_refused(tmp_path: Path)
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="say what to write"):
+    with pytest.raises(ConfigError, match="name what to write"):
         ReportConfig()
     with pytest.raises(ConfigError, match="no-text"):
         ReportConfig(html=tmp_path / "a", log=("x",), no_text=True)
