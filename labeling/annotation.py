@@ -63,7 +63,9 @@ def judged_turns(dialogue: Dialogue) -> tuple[int, ...]:
     return tuple(turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip())
 
 
-def questions(annotation: Annotation, dialogue: Dialogue, of_dialogue: Collection[str]) -> Iterator[Question]:
+def iterate_questions(
+    annotation: Annotation, dialogue: Dialogue, of_dialogue: Collection[str]
+) -> Iterator[Question]:
     """What was asked, one turn and code at a time, in order of turns, then codes.
 
     A code in `of_dialogue` (dialogue scope) is asked once: where it was found, else of the turn asked,
@@ -75,7 +77,7 @@ def questions(annotation: Annotation, dialogue: Dialogue, of_dialogue: Collectio
 def questions_in(
     annotation: Annotation, judged: tuple[int, ...], of_dialogue: Collection[str]
 ) -> Iterator[Question]:
-    """As `questions`, of a dialogue with these `judged` turns."""
+    """As `iterate_questions`, of a dialogue with these `judged` turns."""
     asked = judged if annotation.turn is None else (annotation.turn,)
     found: dict[tuple[int, str], list[Finding]] = {}
     for finding in annotation.findings:

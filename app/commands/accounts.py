@@ -64,7 +64,7 @@ def list_accounts(*, session: Session = DEFAULT_SESSION) -> int:
     from dialint.labeling.store import accounts
 
     with session.open() as (store, actor):
-        for one in accounts.listed(store, actor):
+        for one in accounts.list_accounts(store, actor):
             skills = f", {', '.join(one.skills)}" if one.skills else ""
             agent = f", agent {one.agent}" if one.agent else ""
             print_line(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
@@ -142,7 +142,9 @@ def show_standing(*, apply: bool = False, session: Session = DEFAULT_SESSION) ->
     from dialint.labeling.store import rater_status
 
     with session.open() as (store, actor):
-        measures = rater_status.apply(store, actor) if apply else rater_status.review(store, actor)
+        measures = (
+            rater_status.apply_rules(store, actor) if apply else rater_status.evaluate_status(store, actor)
+        )
     for one in measures:
         print_line(f"{one.account} ({one.status}): {one.does}; {one.why}")
     if apply or not measures:

@@ -38,7 +38,7 @@ def open_appeal(
     from dialint.labeling.store import appeals
 
     with session.open() as (store, actor):
-        opened = appeals.appeal(store, actor, dialogue, turn, code, statement)
+        opened = appeals.open_appeal(store, actor, dialogue, turn, code, statement)
     print_line(f"appeal {opened.id}: {opened.state}")
     return 0
 
@@ -55,7 +55,7 @@ def list_appeals(*, own: bool = False, session: Session = DEFAULT_SESSION) -> in
     from dialint.labeling.store import appeals
 
     with session.open() as (store, actor):
-        listed = appeals.own(store, actor) if own else appeals.waiting(store, actor, 1000)
+        listed = appeals.list_own(store, actor) if own else appeals.list_open(store, actor, 1000)
     print_table(("appeal", "by", "dialogue", "turn", "code", "state", "reason"), map(_appeal_row, listed))
     return 0
 
@@ -73,10 +73,10 @@ def show_appeal(number: int, *, session: Session = DEFAULT_SESSION) -> int:
     number
         The appeal, as dialint label appeal list numbers it.
     """
-    from dialint.labeling.store.appeals import dispute
+    from dialint.labeling.store.appeals import load_dispute
 
     with session.open() as (store, actor):
-        shown = dispute(store, actor, number)
+        shown = load_dispute(store, actor, number)
     one = shown.appeal
     print_line(f"appeal {one.id} by {one.account}, {one.state}: {one.code} in turn {one.turn}")
     print_line(f"statement: {one.statement}")
@@ -116,7 +116,8 @@ def decide_appeal(
     from dialint.detector.errors import ConfigError
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.annotation import quoted_finding
-    from dialint.labeling.store.appeals import dispute, settle_appeal
+    from dialint.labeling.store.appeals import decide_appeal as settle_appeal
+    from dialint.labeling.store.appeals import load_dispute
 
     codes = load_taxonomy(taxonomy).codes
     if (code is not None) != (outcome == "amended") or (quote is not None and code is None):
@@ -126,7 +127,7 @@ def decide_appeal(
     with session.open() as (store, actor):
         finding = None
         if code is not None:
-            shown = dispute(store, actor, number)
+            shown = load_dispute(store, actor, number)
             severity = codes[code].severity
             finding = quoted_finding(shown.dialogue, shown.appeal.turn, code, severity, reason, quote)
         decided = settle_appeal(store, actor, number, outcome, reason, finding)

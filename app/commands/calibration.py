@@ -10,11 +10,11 @@ from cyclopts import App, Parameter
 
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption
-from dialint.labeling.adjudication.calibration_session import RoundConfig
+from dialint.labeling.adjudication.calibration_session import CalibrationConfig
 
 if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
-    from dialint.labeling.adjudication.calibration_session import Agreement, Leaning
+    from dialint.labeling.adjudication.calibration_session import Agreement, RaterBias
 
 calibration = App(name="calibration", help="Give a group the same dialogues, and compare their answers.")
 
@@ -22,16 +22,16 @@ calibration = App(name="calibration", help="Give a group the same dialogues, and
 @calibration.command(name="start")
 def start_round(
     *,
-    config: Annotated[RoundConfig, Parameter(name="*")],
+    config: Annotated[CalibrationConfig, Parameter(name="*")],
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
     """Give the same dialogues, blind, to everybody with a skill."""
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.adjudication.calibration_session import start
+    from dialint.labeling.adjudication.calibration_session import start_session
 
     with session.open() as (store, actor):
-        summary = start(store, actor, config, load_taxonomy(taxonomy))
+        summary = start_session(store, actor, config, load_taxonomy(taxonomy))
     print_line(f"{config.name}: {summary.tasks} dialogues to {', '.join(summary.people)}")
     return 0
 
@@ -57,12 +57,12 @@ def report_round(
         File for all figures; must not exist.
     """
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.adjudication.calibration_session import report
+    from dialint.labeling.adjudication.calibration_session import report_session
     from dialint.labeling.raters.reports import refuse_existing, write_report
 
     refuse_existing(json)
     with session.open() as (store, actor):
-        summary = report(store, actor, name, before, load_taxonomy(taxonomy))
+        summary = report_session(store, actor, name, before, load_taxonomy(taxonomy))
     write_report(summary.as_json(), json)
     print_table(("code", "alpha", "95 %", "tasks", "alpha before"), map(_agreement, summary.agreement))
     print_line("")
@@ -78,7 +78,7 @@ def _agreement(one: Agreement) -> tuple[str, ...]:
     return one.code, _figure(one.now), _interval(one.now), str(one.now.n), before
 
 
-def _leaning(one: Leaning) -> tuple[str, ...]:
+def _leaning(one: RaterBias) -> tuple[str, ...]:
     shares = (f"{one.yes:.0%}", f"{one.others:.0%}", f"{one.difference.value:+.3f}")
     return one.worker, one.code, *shares, _interval(one.difference), str(one.difference.n), one.leans
 
@@ -99,12 +99,12 @@ def appeals(into: str, *, session: Session = DEFAULT_SESSION) -> int:
     into
         Review project that is not pre-labelled.
     """
-    from dialint.labeling.store.appeals import open_reviews, stuck, waiting
+    from dialint.labeling.store.appeals import list_open, list_stuck, open_second_reviews
 
     with session.open() as (store, actor):
-        new = open_reviews(store, actor, into)
-        n = len(waiting(store, actor, 1000))
-        nobody = stuck(store, actor, into)
+        new = open_second_reviews(store, actor, into)
+        n = len(list_open(store, actor, 1000))
+        nobody = list_stuck(store, actor, into)
     print_line(f"{n} open appeals, {new} new tasks in {into}")
     for one in nobody:
         print_line(

@@ -46,12 +46,12 @@ def next_case(project: str, *, session: Session = DEFAULT_SESSION) -> int:
     project
         Adjudication project.
     """
-    from dialint.labeling.store.expert_cases import case
+    from dialint.labeling.store.expert_cases import load_case
     from dialint.labeling.store.leases import claim
 
     with session.open() as (store, actor):
         lease = claim(store, actor, project)
-        shown = None if lease is None else case(store, actor, lease.task)
+        shown = None if lease is None else load_case(store, actor, lease.task)
     if shown is None:
         print_line(f"{project}: no case is waiting")
         return 0
@@ -94,9 +94,8 @@ def record_decision(
     from dialint.detector.errors import ConfigError
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.annotation import quoted_finding
-    from dialint.labeling.store.expert_cases import case
-    from dialint.labeling.store.expert_cases import decide as decide_case
-    from dialint.labeling.store.leases import held
+    from dialint.labeling.store.expert_cases import decide_case, load_case
+    from dialint.labeling.store.leases import find_held
 
     codes = load_taxonomy(taxonomy).codes
     if quote and len(quote) != len(present):
@@ -104,13 +103,13 @@ def record_decision(
     if strangers := set(present) - codes.keys():
         raise ConfigError("E_CODE", f"--present {min(strangers)[:40]!r}: not in the taxonomy")
     with session.open() as (store, actor):
-        lease = held(store, actor, project)
+        lease = find_held(store, actor, project)
         if lease is None or lease.task != task or lease.turn is None:
             raise ConfigError(
                 "E_LEASE",
                 f"task {task}: not held by {actor}; `dialint label decide next {project}` takes one",
             )
-        dialogue = case(store, actor, task).task.dialogue
+        dialogue = load_case(store, actor, task).task.dialogue
         findings = [
             quoted_finding(dialogue, lease.turn, code, codes[code].severity, reason, words)
             for code, words in zip(present, quote or (None,) * len(present), strict=True)

@@ -57,7 +57,7 @@ def import_synthetic(file: Path, *, project: str | None = None, session: Session
         Make them control tasks of this project.
     """
     from dialint.detector.example_files import read_examples
-    from dialint.labeling.store.gold import bring_in
+    from dialint.labeling.store.gold import import_synthetic as bring_in
 
     with session.open() as (store, actor):
         names = bring_in(store, actor, read_examples(file), project)
@@ -77,7 +77,7 @@ def list_gold(*, retired: bool = False, out: Path | None = None, session: Sessio
         Write it to this file (.jsonl) as `dialint label gold import` reads it; must not exist.
     """
     from dialint.labeling.raters.reports import refuse_existing
-    from dialint.labeling.store.gold import all_gold
+    from dialint.labeling.store.gold import list_gold as all_gold
     from dialint.labeling.store.gold_files import write_gold_file
 
     refuse_existing(out)
@@ -121,10 +121,10 @@ def retire(*dialogues: str, session: Session = DEFAULT_SESSION) -> int:
 @gold.command(name="review")
 def review(*, session: Session = DEFAULT_SESSION) -> int:
     """List gold in doubt: good labelers contradict it, so it grades nobody until an expert decides."""
-    from dialint.labeling.store.gold_review import waiting
+    from dialint.labeling.store.gold_review import list_doubted
 
     with session.open() as (store, actor):
-        doubtful = waiting(store, actor)
+        doubtful = list_doubted(store, actor)
     print_table(
         ("dialogue", "turn", "code", "present", "source", "doubt"),
         (
@@ -169,7 +169,7 @@ def decide(
     reason
         Why; kept with the gold.
     """
-    from dialint.labeling.store.gold_review import decide as decide_gold
+    from dialint.labeling.store.gold_review import decide_gold
 
     with session.open() as (store, actor):
         known = decide_gold(store, actor, dialogue, turn, code, present=answer == "yes", reason=reason)

@@ -14,8 +14,8 @@ from cyclopts import App, Parameter
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session
 from dialint.detector.errors import ConfigError
-from dialint.labeling.queue.dispatch import Dispatched, RouteConfig
-from dialint.labeling.queue.sampling import DrawConfig
+from dialint.labeling.queue.dispatch import DispatchResult, RouteConfig
+from dialint.labeling.queue.sampling import SamplingConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
 
 if TYPE_CHECKING:
@@ -147,14 +147,16 @@ def _set_state(name: str, state: str, session: Session) -> int:
     return 0
 
 
-def plan(*, config: Annotated[DrawConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION) -> int:
+def plan(
+    *, config: Annotated[SamplingConfig, Parameter(name="*")], session: Session = DEFAULT_SESSION
+) -> int:
     """Sample tasks for a project by a stated design, each with its inclusion probability."""
-    from dialint.labeling.queue.sampling import draw
+    from dialint.labeling.queue.sampling import sample_tasks
     from dialint.labeling.store.gold import mix_in_gold
 
     with session.open() as (store, actor):
         n_control = 0 if config.pool != "main" else mix_in_gold(store, actor, config.project)
-        n = draw(store, actor, config)
+        n = sample_tasks(store, actor, config)
     control = f"; {n_control} control tasks" if n_control else ""
     print_line(f"{config.project}: {n} tasks, {config.design}{control}")
     return 0
@@ -191,7 +193,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
     return 0
 
 
-def _routing(summary: Dispatched) -> Iterator[tuple[str, ...]]:
+def _routing(summary: DispatchResult) -> Iterator[tuple[str, ...]]:
     for fate, n in sorted(summary.fates.items()):
         some = [one for one in summary.routed if one.fate == fate]
         minutes, value = sum(one.minutes for one in some), sum(one.value for one in some)
@@ -209,9 +211,9 @@ def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> in
     from dialint.labeling.store import projects
 
     with session.open() as (store, actor):
-        listed = [pair for pair in projects.listed(store, actor) if name in (None, pair[0].id)]
+        listed = [pair for pair in projects.list_projects(store, actor) if name in (None, pair[0].id)]
         if name is not None and not listed:
-            store.read(lambda transaction: projects.existing(transaction, name))
+            store.read(lambda transaction: projects.get_project(transaction, name))
         rows = [row for one, state in listed for row in _progress(store, actor, one, state)]
     headings = ("project", "purpose", "state", "pool", *COUNTS, "progress", "answers", "deadline")
     print_table(headings, rows)
@@ -220,10 +222,10 @@ def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> in
 
 def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
     """A row for each pool that has tasks; all answers, with those from elsewhere, stand at the main one."""
-    from dialint.labeling.store.projects import annotation_count
+    from dialint.labeling.store.projects import count_annotations
     from dialint.labeling.store.tasks import queue_counts
 
-    n_answers = annotation_count(store, actor, one.id)
+    n_answers = count_annotations(store, actor, one.id)
     deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
     for pool, counts in queue_counts(store, actor, one.id).items():
         total = sum(n for key, n in counts.items() if key != "withdrawn")

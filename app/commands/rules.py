@@ -13,10 +13,10 @@ rules = App(name="rules", help="Show and set the rules for the status of labeler
 @rules.command(name="show")
 def show_rules(*, session: Session = DEFAULT_SESSION) -> int:
     """Show the rules in force, with what each means. `dialint label account standing` applies them."""
-    from dialint.labeling.store.rater_status import current
+    from dialint.labeling.store.rater_status import get_rules
 
     with session.open() as (store, actor):
-        in_force = current(store, actor)
+        in_force = get_rules(store, actor)
     print_table(
         ("rule", "value", "default", "meaning"),
         (
@@ -43,7 +43,8 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
     from pydantic import ValidationError
 
     from dialint.detector.errors import ConfigError
-    from dialint.labeling.store.rater_status import Rules, current, replace
+    from dialint.labeling.store.rater_status import Rules, get_rules
+    from dialint.labeling.store.rater_status import set_rules as replace
 
     if not settings:
         raise ConfigError("E_OPTION", "expected RULE=VALUE; `dialint label rules show` lists all rules")
@@ -57,7 +58,7 @@ def set_rules(*settings: str, session: Session = DEFAULT_SESSION) -> int:
         if value == "none":
             changes[name] = None
     with session.open() as (store, actor):
-        before = current(store, actor)
+        before = get_rules(store, actor)
         try:
             after = Rules.model_validate({**before.model_dump(), **changes}, strict=False)
         except ValidationError as error:

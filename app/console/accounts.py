@@ -24,7 +24,7 @@ def accounts_page(store: Store, account: Account) -> None:
         st.code(safe_text(f"{made[0]}  {made[1]}"), language=None)
     if (message := st.session_state.pop("accounts error", None)) is not None:
         st.error(safe_markdown(message))
-    listed = accounts.listed(store, account.id)
+    listed = accounts.list_accounts(store, account.id)
     columns = ("id", "role", "status")
     st.table({name: [safe_markdown(getattr(each, name)) for each in listed] for name in columns})
     with st.form("new account", clear_on_submit=True):

@@ -21,11 +21,11 @@ from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.queue.policy import SeverityWeights
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
-from dialint.labeling.store.database.engine import home
+from dialint.labeling.store.database.engine import home_folder
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Project
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
@@ -85,7 +85,7 @@ def score_sample() -> list[Verdict]:
     key = fingerprint(
         [Release(EMBEDDED).fingerprint, load_taxonomy().model_dump(mode="json"), sha256_file(SAMPLE)]
     )
-    out = home() / "demo" / f"verdicts-{key[:16]}.jsonl"
+    out = home_folder() / "demo" / f"verdicts-{key[:16]}.jsonl"
     try:
         return list(read_verdicts(out))
     except OutputRefused:
@@ -141,6 +141,6 @@ def _create_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
 
 def _put_gold(transaction: Transaction, gold: Sequence[Gold]) -> None:
     """Put all gold labels in one transaction, as the expert of the demo."""
-    authorised(transaction, "expert", "decide")
+    require_permission(transaction, "expert", "decide")
     for each in gold:
         put_gold(transaction, "expert", each)

@@ -23,7 +23,7 @@ from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, drafts, leases, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease
-from dialint.labeling.store.masked_view import prepare, view_of
+from dialint.labeling.store.masked_view import load_view, prepare_view
 from dialint.labeling.store.tasks import dialogue_of
 
 AWAY_S = 120.0
@@ -102,7 +102,7 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
     if lease is None:
         return None
     if blind:
-        prepare(store, lease.dialogue)
+        prepare_view(store, lease.dialogue)
     view = tasks.view(store, actor, lease.task)
     item = Item(
         view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
@@ -115,7 +115,7 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
     """Reopen the actor's last answer, to be corrected; None if there is none. If `blind`, the last one in
     this project and of this sitting, as it was shown then; else the last one with a visible verdict."""
     if blind:
-        last_view = answers.last_in(store, actor, project)
+        last_view = answers.find_last_answer(store, actor, project)
         if last_view is None:
             return None
         view, last = last_view
@@ -126,7 +126,7 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
             supersedes=int(last.id), blind=True, stored=dialogue_of(store, view.task),
         )  # fmt: skip
     else:
-        own = answers.own(store, actor, LOOKED_BACK)
+        own = answers.list_own(store, actor, LOOKED_BACK)
         review = next((each for each in own if each.seen_verdict), None)
         if review is None:
             return None
@@ -138,7 +138,7 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
 
 def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[Answer, bool]:
     """The draft in the store, or `fresh`, which is stored at once: its key must outlive this process."""
-    draft = drafts.of_item(store, actor, item.name)
+    draft = drafts.load_draft(store, actor, item.name)
     if draft is not None:
         try:
             return Answer.model_validate_json(draft.content), True
@@ -150,7 +150,7 @@ def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[An
 
 def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
     """Store the draft."""
-    drafts.keep(store, actor, item.name, answer.model_dump_json())
+    drafts.save_draft(store, actor, item.name, answer.model_dump_json())
 
 
 def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
@@ -159,8 +159,8 @@ def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
     if item.stored is None:
         return None
     name, text = item.stored, {each.index: each.text for each in item.dialogue.turns}[turn]
-    prepare(store, name)
-    view = store.read(lambda transaction: view_of(transaction, name))
+    prepare_view(store, name)
+    view = store.read(lambda transaction: load_view(transaction, name))
     if text == view.texts[turn].text:  # the person sees placeholders already
         spans = find_placeholders(text)
         return replace_spans(text, spans, [span.key for span in spans])
@@ -208,7 +208,7 @@ def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation |
         if not theirs:
             raise
         return EditConflict(item, theirs, findings, seconds, answer.key)
-    drafts.drop(store, actor, item.name)
+    drafts.delete_draft(store, actor, item.name)
     return saved
 
 
@@ -230,7 +230,7 @@ def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Annotatio
             )  # fmt: skip
     except Conflict as newer:
         return replace(conflict, theirs=newer.theirs)
-    drafts.drop(store, actor, item.name)
+    drafts.delete_draft(store, actor, item.name)
     return saved
 
 
@@ -244,7 +244,7 @@ def skip(store: Store, actor: str, item: Item, reason: str) -> None:
     assert item.task is not None, "a correction is discarded, not skipped"
     assert item.token is not None, "a task is held by a lease"
     leases.skip(store, actor, item.task, item.token, reason)
-    drafts.drop(store, actor, item.name)
+    drafts.delete_draft(store, actor, item.name)
 
 
 def diff_findings(theirs: Sequence[Finding], ours: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:

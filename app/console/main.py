@@ -20,13 +20,13 @@ from dialint.app.console.sign_in import current_account, password_page, sign_in_
 from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.permissions import Right, may
+from dialint.labeling.store.permissions import Permission, has_permission
 from dialint.labeling.store.records import Account
 
 STYLE = Path(__file__).with_name("page.css")
 # Title: the right that shows it in the navigation, and the page's function; the first one is the start page.
 # (A comment, as Streamlit's magic would print a docstring.)
-PAGES: dict[str, tuple[Right, Callable[[Store, Account], None]]] = {
+PAGES: dict[str, tuple[Permission, Callable[[Store, Account], None]]] = {
     "Review": ("review", review_page),
     "Label": ("label", label_page),
     "Accounts": ("administer", accounts_page),
@@ -52,7 +52,7 @@ def main() -> None:
             pages = [_page(partial(sign_in_page, store), title) for title in titles]
             st.navigation(pages, position="hidden").run()
             return
-        visible = [(title, show) for title, (right, show) in PAGES.items() if may(account, right)]
+        visible = [(title, show) for title, (right, show) in PAGES.items() if has_permission(account, right)]
         pages = [_page(partial(show, store, account), title) for title, show in visible]
         page = st.navigation(pages, position="top")
         st.html(STYLE)

@@ -29,7 +29,7 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import drafts, projects
-from dialint.labeling.store.appeals import withheld
+from dialint.labeling.store.appeals import count_withheld
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.records import Account, Project, Purpose
@@ -116,7 +116,7 @@ def open_session(
     session.account = account
     by_id = {
         project.id: project
-        for project, state in projects.listed(store, account.id)
+        for project, state in projects.list_projects(store, account.id)
         if project.purpose in purposes and state == "open"
     }
     _choose_project(session, list(by_id.values()))
@@ -126,7 +126,11 @@ def open_session(
         with session.report_refusals():
             hidden = blind or second_review
             session.open_item(items.claim_next(store, account.id, project.id, blind=hidden))
-            if session.item is None and second_review and (n := withheld(store, account.id, project.id)):
+            if (
+                session.item is None
+                and second_review
+                and (n := count_withheld(store, account.id, project.id))
+            ):
                 session.notify(
                     "info",
                     f"Waiting here for a second review, but not for you: {n}. You have a part in the "
@@ -202,7 +206,7 @@ def discard(session: PageSession, item: Item) -> None:
     """Discard the draft of a correction or of a conflict; the stored answer stays as it is."""
     if session.item is item:
         with session.report_refusals():
-            drafts.drop(session.store, session.account.id, item.name)
+            drafts.delete_draft(session.store, session.account.id, item.name)
             session.notify("info", "Nothing was changed.")
             session.open_item(None)
 

@@ -16,7 +16,7 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import MustChoose, NotAllowed
+from dialint.labeling.store.errors import MustChangePassword, NotAllowed
 from dialint.labeling.store.records import Account
 
 TOKEN, CHOOSING = "token", "choosing"
@@ -32,7 +32,7 @@ def current_account(store: Store) -> Account | None:
     """The account of this page's session, as it is in the store; None if the session expired or belongs to
     another browser, or the account was closed."""
     name = SESSIONS.account(st.session_state.get(TOKEN), current_client().browser)
-    account = None if name is None else passwords.signed_in(store, name)
+    account = None if name is None else passwords.find_signed_in(store, name)
     if account is None and TOKEN in st.session_state:
         sign_out()
         st.session_state["ended"] = True
@@ -76,7 +76,7 @@ def _sign_in(store: Store, name: str, password: str) -> None:
         account = passwords.sign_in(store, name, password)
         RATE_LIMITER.record_success(name, client)
         st.session_state[TOKEN] = SESSIONS.create(account.id, client.browser)
-    except MustChoose:
+    except MustChangePassword:
         RATE_LIMITER.record_success(name, client)
         st.session_state[CHOOSING] = name
     except NotAllowed:

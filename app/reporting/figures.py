@@ -17,7 +17,7 @@ from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.queue.routing import lucky
+from dialint.labeling.queue.routing import permanent_random_number
 from dialint.labeling.raters.estimates import Figure, proportion
 
 LEAST = 20
@@ -131,7 +131,9 @@ class Figures:
             self.codes[code].flagged += 1
 
     def _draw(self, verdict: Verdict, finding: Finding) -> None:
-        rank = lucky(0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}")
+        rank = permanent_random_number(
+            0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}"
+        )
         sampled = self.sampled.setdefault(finding.code, [])
         entry = SampledFinding(-rank, verdict, finding)
         if len(sampled) < self.n_examples:

@@ -15,7 +15,7 @@ from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_labels import to_label, write_labels
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.permissions import require_permission
 
 METHOD = "agreed"
 
@@ -39,7 +39,7 @@ class AcceptConfig:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptCounts:
     """Of `questions` that are not decided, on how many all agree that the error is there (`yes`) or is
     not (`no`), and how many `labels` were written for it: a no is written where a label stood."""
 
@@ -49,7 +49,7 @@ class Accepted:
     labels: int
 
 
-def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> Accepted:
+def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptCounts:
     """Count what all agree on and, if `config.apply`, make it labels of probability 1 or 0.
 
     Raises:
@@ -58,7 +58,7 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
     """
     store.read(lambda transaction: _may(transaction, actor))
     found = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
-    chosen = agreed(found, config)
+    chosen = find_agreed(found, config)
     yes = sum(one.n_yes > 0 for one in chosen)
     written = 0
     if config.apply:
@@ -67,14 +67,14 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
         written += write_labels(
             store, actor, [one for one in labels if not one.probability], only_existing=True
         )
-    return Accepted(len(found), yes, len(chosen) - yes, written)
+    return AcceptCounts(len(found), yes, len(chosen) - yes, written)
 
 
 def _may(transaction: Transaction, actor: str) -> None:
-    authorised(transaction, actor, "plan")
+    require_permission(transaction, actor, "plan")
 
 
-def agreed(found: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
+def find_agreed(found: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
     """Those on which enough people agree, all of them, and the posterior with them."""
     return [
         one

@@ -24,11 +24,11 @@ from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers
 from dialint.labeling.aggregation.store_reader import load_answers
-from dialint.labeling.queue.sampling import DrawConfig, draw
+from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.raters.agreement import krippendorff_alpha
 from dialint.labeling.store import accounts, projects
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.permissions import may
+from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Project
 from dialint.labeling.store.tasks import Design, queue_counts
 
@@ -40,7 +40,7 @@ Leans = Literal["strict", "lenient", "even", "too few"]
 
 
 @dataclass(frozen=True)
-class Leaning:
+class RaterBias:
     """One person on one code: `yes` of `n` questions, where the others' mean share is `others`;
     `difference` of the two with its interval, its `n` counting dialogues."""
 
@@ -61,7 +61,7 @@ class Leaning:
         return "lenient" if self.difference.high < 0 else "even"
 
 
-def leanings(found: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[Leaning]:
+def rater_biases(found: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[RaterBias]:
     """Everybody's leaning, on all codes together first and then code by code, people by name."""
     told: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
     for code in sorted(found.codes):
@@ -81,7 +81,9 @@ def _compared(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
                 yield worker, item.dialogue, float(own), (yes - own) / (len(votes) - 1)
 
 
-def _leaning(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int) -> Leaning:
+def _leaning(
+    worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int
+) -> RaterBias:
     dialogues, place = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
     own = np.array([row[1] for row in rows])
     others = np.array([row[2] for row in rows])
@@ -92,11 +94,11 @@ def _leaning(worker: str, code: str, rows: list[tuple[str, float, float]], round
         ]
     )
     difference = bootstrap_estimate(sums, lambda drawn: ratio(drawn[:, 0], drawn[:, 1]), rounds, seed)
-    return Leaning(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)
+    return RaterBias(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)
 
 
 @dataclass(frozen=True)
-class RoundConfig:
+class CalibrationConfig:
     """Who answers what in a round."""
 
     name: str
@@ -116,7 +118,7 @@ class RoundConfig:
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedSession:
     """A round that is open: the `people` of the group and how many `tasks` each gets."""
 
     people: tuple[str, ...]
@@ -139,7 +141,7 @@ class Report:
     project: str
     before: str | None
     agreement: tuple[Agreement, ...]
-    leanings: tuple[Leaning, ...]
+    leanings: tuple[RaterBias, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values; none for what cannot be said."""
@@ -149,7 +151,7 @@ class Report:
         return {"kind": "calibration-round", **told}
 
 
-def start(store: Store, actor: str, config: RoundConfig, taxonomy: Taxonomy) -> Started:
+def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy: Taxonomy) -> StartedSession:
     """Make the project and its tasks; the same round again changes nothing.
 
     Raises:
@@ -158,8 +160,8 @@ def start(store: Store, actor: str, config: RoundConfig, taxonomy: Taxonomy) -> 
         ConfigError: an unknown code, a group of fewer than two, or too few dialogues.
     """
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
-    listed = accounts.listed(store, actor)
-    people = tuple(one.id for one in listed if config.skill in one.skills and may(one, "label"))
+    listed = accounts.list_accounts(store, actor)
+    people = tuple(one.id for one in listed if config.skill in one.skills and has_permission(one, "label"))
     if len(people) < 2:
         raise ConfigError(
             "E_OPTION", f"--skill {config.skill}: a group needs at least two people who may work"
@@ -176,11 +178,11 @@ def start(store: Store, actor: str, config: RoundConfig, taxonomy: Taxonomy) -> 
     projects.create(store, actor, made)
     there = sum(queue_counts(store, actor, made.id)["main"].values())
     if not there:
-        there = draw(store, actor, DrawConfig(made.id, config.design, config.n, seed=config.seed))
-    return Started(people, there)
+        there = sample_tasks(store, actor, SamplingConfig(made.id, config.design, config.n, seed=config.seed))
+    return StartedSession(people, there)
 
 
-def report(store: Store, actor: str, project: str, before: str | None, taxonomy: Taxonomy) -> Report:
+def report_session(store: Store, actor: str, project: str, before: str | None, taxonomy: Taxonomy) -> Report:
     """Agreement by code, beside the round `before`, and everybody's leaning.
 
     Raises:
@@ -192,7 +194,7 @@ def report(store: Store, actor: str, project: str, before: str | None, taxonomy:
     agreement = tuple(
         Agreement(code, _alpha(now, code), _alpha_of(earlier, code)) for code in sorted(now.codes)
     )
-    return Report(project, before, agreement, tuple(leanings(now)))
+    return Report(project, before, agreement, tuple(rater_biases(now)))
 
 
 def _alpha(found: CollectedAnswers, code: str) -> Estimate:

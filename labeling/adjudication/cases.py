@@ -15,9 +15,9 @@ from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.queue.policy import SeverityWeights
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MOST_PER_CALL
-from dialint.labeling.store.permissions import authorised
-from dialint.labeling.store.projects import existing, names_of
+from dialint.labeling.store.dialogues import MAX_PER_CALL
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.projects import get_project, list_names
 from dialint.labeling.store.records import NewTask
 from dialint.labeling.store.tasks import add
 
@@ -46,8 +46,8 @@ class AdjudicateConfig:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """How many questions are `unsure`, on how many people `disagree`, how many `cases` (turns) these
+class CaseCounts:
+    """How many questions are `unsure`, on how many people `disagree`, how many `make_cases` (turns) these
     make for experts, and how many of them are new (`added`)."""
 
     questions: int
@@ -57,7 +57,7 @@ class Opened:
     added: int
 
 
-def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Taxonomy) -> Opened:
+def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Taxonomy) -> CaseCounts:
     """Make a task of every turn with an open question; the same again adds nothing.
 
     Raises:
@@ -72,27 +72,27 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
         )
     found = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
     chosen = [one for one in found if one.code in codes and is_open(one, config)]
-    new = cases(chosen, taxonomy, SeverityWeights())
+    new = make_cases(chosen, taxonomy, SeverityWeights())
     added = 0
     if not config.dry_run:
-        for start in range(0, len(new), MOST_PER_CALL):
-            added += add(store, actor, config.into, new[start : start + MOST_PER_CALL])
+        for start in range(0, len(new), MAX_PER_CALL):
+            added += add(store, actor, config.into, new[start : start + MAX_PER_CALL])
     unsure = sum(one.confidence < config.sure for one in found)
-    return Opened(len(found), unsure, sum(not one.unanimous for one in found), len(new), added)
+    return CaseCounts(len(found), unsure, sum(not one.unanimous for one in found), len(new), added)
 
 
 def _asked(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:
-    authorised(transaction, actor, "plan")
-    wanted = names_of(transaction, "adjudication")
+    require_permission(transaction, actor, "plan")
+    wanted = list_names(transaction, "adjudication")
     if project not in wanted:
         there = f"there are {', '.join(wanted)}" if wanted else "there is none yet"
-        free = "NAME" if project in names_of(transaction) else project
+        free = "NAME" if project in list_names(transaction) else project
         raise ConfigError(
             "E_PROJECT",
             f"--into {project}: no project for adjudication; {there}; `dialint label project create "
             f"{free} --purpose adjudication --codes CODES` makes one",
         )
-    return existing(transaction, project).codes
+    return get_project(transaction, project).codes
 
 
 def is_open(one: QuestionPosterior, config: AdjudicateConfig) -> bool:
@@ -100,7 +100,9 @@ def is_open(one: QuestionPosterior, config: AdjudicateConfig) -> bool:
     return one.confidence < config.sure or (config.disagreements and not one.unanimous)
 
 
-def cases(chosen: Iterable[QuestionPosterior], taxonomy: Taxonomy, weights: SeverityWeights) -> list[NewTask]:
+def make_cases(
+    chosen: Iterable[QuestionPosterior], taxonomy: Taxonomy, weights: SeverityWeights
+) -> list[NewTask]:
     """A task for every turn with something chosen; its priority is the expected cost of leaving it as it
     is: the sum of the probability of being wrong x the weight of the code's usual severity."""
     turns: dict[tuple[str, int], list[QuestionPosterior]] = {}

@@ -29,13 +29,13 @@ from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, RunningPosteriors
 from dialint.labeling.aggregation.store_reader import context_loader, load_gold, load_posteriors
 from dialint.labeling.store import change_feed
-from dialint.labeling.store.counted_annotations import counted
+from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MOST_PER_CALL
-from dialint.labeling.store.permissions import authorised
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.dialogues import MAX_PER_CALL
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.tasks import TaskProgress, tasks_with_answers, want_if_unchanged
+from dialint.labeling.store.tasks import TaskProgress, set_wanted_if_unchanged, tasks_with_answers
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def load_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
     """
 
     def load(transaction: Transaction) -> Project:
-        authorised(transaction, actor, "plan")
-        return existing(transaction, config.project)
+        require_permission(transaction, actor, "plan")
+        return get_project(transaction, config.project)
 
     project = store.read(load)
     if project.purpose != "label":
@@ -139,7 +139,7 @@ def decide(
         decisions[decision] += 1
         wanted = task.answered + (decision is Decision.ASK)
         if wanted != task.wanted and not (decision is Decision.ASK and task.leased):
-            want_if_unchanged(store, actor, task, wanted)
+            set_wanted_if_unchanged(store, actor, task, wanted)
     return decisions
 
 
@@ -215,11 +215,11 @@ class Follower:
 
     def begin(self) -> FollowStep:
         """Read and fit all answers; decide on all tasks."""
-        self._upto = change_feed.now(self._store, self._actor)
+        self._upto = change_feed.last_entry(self._store, self._actor)
         self._gold = load_gold(self._store, self._actor, self._taxonomy)
         answers, codes = CollectedAnswers(), dialogue_codes(self._taxonomy)
         load_context = context_loader(self._store)
-        for annotation in counted(self._store, self._actor, self._project):
+        for annotation in iterate_counted(self._store, self._actor, self._project):
             self._on_step()
             answers.add(annotation, load_context, codes)
         self._running = RunningPosteriors(answers, codes, self._on_step, self._gold)
@@ -227,7 +227,7 @@ class Follower:
 
     def step(self) -> FollowStep:
         """Read what changed; decide on the tasks of the dialogues that it concerns."""
-        changes = change_feed.since(self._store, self._actor, self._project, self._upto)
+        changes = change_feed.changes_since(self._store, self._actor, self._project, self._upto)
         self.behind = changes.more
         if changes.people or (changes.verdicts and self._has_new_verdict()):
             return self.begin()
@@ -239,7 +239,7 @@ class Follower:
 
     def _has_new_verdict(self) -> bool:
         """Whether there is a newer verdict on a dialogue that somebody answered."""
-        newest = change_feed.releases(self._store, self._actor, self._project)
+        newest = change_feed.newest_releases(self._store, self._actor, self._project)
         contexts = self._running.answers.contexts
         return any(newest.get(name) != context.release for name, context in contexts.items())
 
@@ -254,7 +254,7 @@ class Follower:
             dialogues = dialogues & self._running.answers.contexts.keys()
             if not dialogues:
                 return Counter()
-            if len(dialogues) > MOST_PER_CALL:
+            if len(dialogues) > MAX_PER_CALL:
                 dialogues = None
         posteriors = tuple(map(self._gold.override, self._running.posteriors(dialogues)))
         if dialogues is None:

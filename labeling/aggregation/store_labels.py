@@ -20,7 +20,8 @@ from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.labels import labelled_codes, put
+from dialint.labeling.store.labels import labelled_codes
+from dialint.labeling.store.labels import write_labels as put
 
 METHODS_BY_TRUST = ("expert", "agreed", "joint")
 """The most trusted first."""

@@ -22,10 +22,10 @@ from dialint.labeling.aggregation.question_posteriors import (
     QuestionPosterior,
     question_posteriors,
 )
-from dialint.labeling.store.counted_annotations import counted
+from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import content_of, verdict_on
-from dialint.labeling.store.gold import all_gold
+from dialint.labeling.store.dialogues import load_dialogue, load_verdict
+from dialint.labeling.store.gold import list_gold
 
 
 def load_posteriors(
@@ -52,7 +52,7 @@ def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxono
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    annotations, codes = counted(store, actor, project), dialogue_codes(taxonomy)
+    annotations, codes = iterate_counted(store, actor, project), dialogue_codes(taxonomy)
     answers = collect_answers(annotations, context_loader(store), codes)
     if not answers.codes:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
@@ -66,7 +66,7 @@ def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
         NotAllowed: the actor does not decide.
     """
     codes, present = dialogue_codes(taxonomy), dict[tuple[str, int, str], bool]()
-    for gold in all_gold(store, actor, retired=True):
+    for gold in list_gold(store, actor, retired=True):
         key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in codes else gold.turn, gold.code)
         present[key] = gold.present or present.get(key, False)
     return GoldAnswers(present, codes)
@@ -76,8 +76,8 @@ def context_loader(store: Store) -> Callable[[str], DialogueContext]:
     """A function that loads the context of a dialogue by name."""
 
     def load(transaction: Transaction, name: str) -> DialogueContext:
-        dialogue = content_of(transaction, name)
+        dialogue = load_dialogue(transaction, name)
         assert dialogue is not None, "a foreign key"
-        return DialogueContext.of(dialogue, verdict_on(transaction, name))
+        return DialogueContext.of(dialogue, load_verdict(transaction, name))
 
     return lambda name: store.read(partial(load, name=name))

@@ -24,7 +24,7 @@ from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.annotation import Annotation, Kind, Question, judged_turns, questions
+from dialint.labeling.annotation import Annotation, Kind, Question, iterate_questions, judged_turns
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
 
 
@@ -253,7 +253,7 @@ class ExportItem:
 
     def answers(self, annotation: Annotation) -> Iterator[Question]:
         """The questions one annotation answers."""
-        return questions(annotation, self.view.dialogue, self.dialogue_codes)
+        return iterate_questions(annotation, self.view.dialogue, self.dialogue_codes)
 
     def turns(self, annotation: Annotation) -> dict[int, list[Question]]:
         """The same by turn."""

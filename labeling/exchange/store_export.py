@@ -31,13 +31,13 @@ from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
-from dialint.labeling.store.counted_annotations import counted
-from dialint.labeling.store.database.transactions import Store, Transaction, writing
-from dialint.labeling.store.dialogues import content_of, verdict_on
-from dialint.labeling.store.exposure import shown_all
-from dialint.labeling.store.labels import labels_on
-from dialint.labeling.store.masked_view import view_of
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.counted_annotations import iterate_counted
+from dialint.labeling.store.database.transactions import Store, Transaction, write_operation
+from dialint.labeling.store.dialogues import load_dialogue, load_verdict
+from dialint.labeling.store.exposure import record_bulk_read
+from dialint.labeling.store.labels import load_labels
+from dialint.labeling.store.masked_view import load_view
+from dialint.labeling.store.permissions import require_permission
 
 VIEWS = 256
 """Masked dialogues held while annotations, which come in the order of their time, are written."""
@@ -74,7 +74,7 @@ def export_annotations(
     exported(store, actor, project, masked=masked, what="annotations")
     with disk_errors(out):
         make_output_folder(out.parent)
-    given = counted(store, actor, project)
+    given = iterate_counted(store, actor, project)
     rows = _write(out, track(_shown(store, given) if masked else given, None, "exporting", "annotations"))
     manifest = {
         "kind": "annotations",
@@ -122,7 +122,7 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
     ids: dict[str, None] = {}
 
     def noted() -> Iterator[Record]:
-        for one in counted(store, actor, project):
+        for one in iterate_counted(store, actor, project):
             ids.setdefault(one.dialogue_id)
             yield one
 
@@ -137,7 +137,7 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
     return files
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def exported(
     transaction: Transaction, actor: str, project: str | None, *, masked: bool, what: str = "dataset"
 ) -> None:
@@ -147,20 +147,20 @@ def exported(
     Raises:
         NotAllowed: the actor does not review; or does not plan, and takes it unmasked.
     """
-    account = authorised(transaction, actor, "review" if masked else "plan")
-    shown_all(transaction, account, project, "export")
+    account = require_permission(transaction, actor, "review" if masked else "plan")
+    record_bulk_read(transaction, account, project, "export")
     transaction.log(actor, f"export.{what}", project or "store", masked=masked)
 
 
 def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
     for name in ids:
-        dialogue = store.read(partial(content_of, name=name))
+        dialogue = store.read(partial(load_dialogue, name=name))
         assert dialogue is not None, "a foreign key"
         yield dialogue
 
 
 def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
-    view = lru_cache(VIEWS)(lambda name: store.read(partial(view_of, name=name)))
+    view = lru_cache(VIEWS)(lambda name: store.read(partial(load_view, name=name)))
     for one in given:
         shown = view(one.dialogue_id).shown(one.findings) if one.findings else ()
         yield one.model_copy(update={"findings": shown})
@@ -168,12 +168,12 @@ def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
 
 def _labels(store: Store, ids: Iterable[str]) -> Iterator[Label]:
     for name in ids:
-        yield from select_surest(store.read(partial(labels_on, dialogue=name)))
+        yield from select_surest(store.read(partial(load_labels, dialogue=name)))
 
 
 def _verdicts(store: Store, ids: Iterable[str]) -> Iterator[Verdict]:
     for name in ids:
-        verdict = store.read(partial(verdict_on, name=name))
+        verdict = store.read(partial(load_verdict, name=name))
         if verdict is not None:
             yield verdict
 

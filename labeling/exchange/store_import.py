@@ -30,14 +30,20 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, LocatedAnnotation
 from dialint.labeling.raters.reports import refuse_existing
 from dialint.labeling.store import accounts, dialogues
-from dialint.labeling.store.database.transactions import Store, Transaction, writing
-from dialint.labeling.store.dialogues import MOST_PER_CALL, StoredDialogues
+from dialint.labeling.store.database.transactions import Store, Transaction, write_operation
+from dialint.labeling.store.dialogues import MAX_PER_CALL, StoredDialogues
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import is_own
-from dialint.labeling.store.masked_view import LONG_CHARS, prepare, renew_long
-from dialint.labeling.store.permissions import account_of, authorised, may
-from dialint.labeling.store.projects import existing, still_open
-from dialint.labeling.store.stored_annotations import answered, lock_dialogues, save, says, with_key
+from dialint.labeling.store.masked_view import LONG_CHARS, prepare_view, refresh_long_views
+from dialint.labeling.store.permissions import find_account, has_permission, require_permission
+from dialint.labeling.store.projects import get_project, require_open
+from dialint.labeling.store.stored_annotations import (
+    find_by_key,
+    has_answered,
+    has_values,
+    lock_dialogues,
+    save,
+)
 
 SHOWN = 10
 
@@ -98,7 +104,7 @@ MOST_NAMED = 100
 """Names of others in the entry of the audit log, at most."""
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def bring_in(
     transaction: Transaction,
     actor: str,
@@ -119,17 +125,17 @@ def bring_in(
         NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.
         StoreRefused: an unknown dialogue, or a project that is unknown or closed.
     """
-    acting = authorised(transaction, actor, "plan")
-    people = {name: account_of(transaction, name) for name in sorted({one.labeler for one in found})}
+    acting = require_permission(transaction, actor, "plan")
+    people = {name: find_account(transaction, name) for name in sorted({one.labeler for one in found})}
     named = {one.labeler for one in found if one.kind != "model" or people[one.labeler]}
     others = sorted(named - {actor})
-    if others and not may(acting, "administer"):
+    if others and not has_permission(acting, "administer"):
         raise NotAllowed("E_RIGHT", f"{len(others)} labelers are not {actor}: an admin imports in their name")
     if project is not None:
-        still_open(transaction, project)
-    if len(found) > MOST_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MOST_PER_CALL}")
-    asked = None if project is None else frozenset(existing(transaction, project).codes)
+        require_open(transaction, project)
+    if len(found) > MAX_PER_CALL:
+        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MAX_PER_CALL}")
+    asked = None if project is None else frozenset(get_project(transaction, project).codes)
     lock_dialogues(transaction, {one.dialogue_id for one in found})
     fates: list[Fate] = []
     for one in found:
@@ -152,15 +158,15 @@ def bring_in(
 
 
 def _fate(transaction: Transaction, values: dict[str, Any], asked: frozenset[str] | None, once: bool) -> Fate:
-    row = with_key(transaction, values["key"])
+    row = find_by_key(transaction, values["key"])
     if row is not None:
-        if says(row, values):
+        if has_values(row, values):
             return "known"
-        elsewhere = says(row, {**values, "project": row.project})
+        elsewhere = has_values(row, {**values, "project": row.project})
         return "an answer of another project" if elsewhere else "an id again"
     if asked is not None and not asked.issuperset(values["codes"]):
         return "a code that is not asked"
-    return "a second answer" if once and answered(transaction, values) else "new"
+    return "a second answer" if once and has_answered(transaction, values) else "new"
 
 
 T = TypeVar("T")
@@ -203,11 +209,11 @@ def bring_logs(
             else:
                 yield item
 
-    for piece in pieces(good(), MOST_PER_CALL):
+    for piece in pieces(good(), MAX_PER_CALL):
         new = dialogues.add(store, actor, [item.dialogue for item in piece])
         for item in piece:
             if sum(len(turn.text) for turn in item.dialogue.turns) >= LONG_CHARS:
-                prepare(store, item.dialogue.id)
+                prepare_view(store, item.dialogue.id)
         _count_batch(brought, new, len(piece))
         told(brought.new + brought.known, counts.bytes_read / total if total else None)
     return brought
@@ -222,9 +228,9 @@ def bring_verdicts(store: Store, actor: str, path: Path, told: Progress) -> Brou
         StoreRefused: a dialogue is not in the store, or the release said something else of it before.
     """
     brought = BroughtIn()
-    for piece in pieces(read_verdicts(path), MOST_PER_CALL):
+    for piece in pieces(read_verdicts(path), MAX_PER_CALL):
         new = dialogues.add_verdicts(store, actor, piece)
-        renew_long(store, [verdict.dialogue_id for verdict in piece])
+        refresh_long_views(store, [verdict.dialogue_id for verdict in piece])
         _count_batch(brought, new, len(piece))
         told(brought.new + brought.known)
     return brought
@@ -285,16 +291,16 @@ def bring_labels(
         InputRefused: a file is refused whole.
         TooManyBad: over `max_bad` of the answers are bad; the good ones are in the store.
     """
-    people = frozenset(one.id for one in accounts.listed(store, actor))
+    people = frozenset(one.id for one in accounts.list_accounts(store, actor))
     if project is not None:
-        asked = store.read(partial(existing, name=project)).codes
+        asked = store.read(partial(get_project, name=project)).codes
         config = replace(config, codes=config.codes or asked)
     known = StoredDialogues(store)
     intake = config.intake(load_taxonomy(config.taxonomy), known, frozenset(config.labelers) or people)
     brought = LabelsIn(Rejects() if rejects is None else rejects)
     bring = partial(bring_in, store, actor, source=source, project=project)
     for file in open_logs(config.labels):
-        for piece in pieces(intake.placed(file, config.format), MOST_PER_CALL):
+        for piece in pieces(intake.placed(file, config.format), MAX_PER_CALL):
             for item, fate in _fates(piece, bring):
                 _count_answer(brought, intake, item, fate)
             told(brought.taken)

@@ -19,11 +19,11 @@ from dialint.detector.records import Severity
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.policy import Policy
 from dialint.labeling.queue.policy import load as load_policy
-from dialint.labeling.queue.routing import WORK, Candidate, Fate, Routed, allotted, candidate
+from dialint.labeling.queue.routing import WORK, Candidate, Fate, Routed, allocate_day, make_candidate
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MOST_PER_CALL, iterate_verdicts, verdict_of
-from dialint.labeling.store.permissions import authorised
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.dialogues import MAX_PER_CALL, iterate_verdicts, parse_verdict
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import NewTask
 from dialint.labeling.store.tasks import add, iterate_reasons
 
@@ -56,7 +56,7 @@ class RouteConfig:
 
 
 @dataclass(frozen=True)
-class Dispatched:
+class DispatchResult:
     """A plan and what came of it: `added` counts the tasks that are new."""
 
     day: date
@@ -85,7 +85,7 @@ class Dispatched:
         return sum(one.minutes for one in self.routed)
 
 
-def dispatch(store: Store, actor: str, config: RouteConfig) -> Dispatched:
+def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
     """Plan the day and put its tasks into the two projects.
 
     Raises:
@@ -103,15 +103,15 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> Dispatched:
     day = config.day or store.read(_today)
     given, busy = _given(store, config, day)
     fresh, late = _candidates(store, day, policy, severities, config.seed, busy)
-    routed = allotted(fresh, late, policy, given)
+    routed = allocate_day(fresh, late, policy, given)
     added = 0 if config.dry_run else _add(store, actor, config, day, routed)
-    return Dispatched(day, tuple(routed), added, policy.budget_minutes)
+    return DispatchResult(day, tuple(routed), added, policy.budget_minutes)
 
 
 def _asked(transaction: Transaction, actor: str, config: RouteConfig) -> set[str]:
     """Codes that both projects ask of."""
-    authorised(transaction, actor, "plan")
-    review, label = existing(transaction, config.review), existing(transaction, config.label)
+    require_permission(transaction, actor, "plan")
+    review, label = get_project(transaction, config.review), get_project(transaction, config.label)
     if review.purpose != "review" or not review.prelabelled:
         raise ConfigError("E_OPTION", f"{review.id}: expected a pre-labelled project for review")
     if label.purpose != "label" or label.prelabelled:
@@ -159,7 +159,7 @@ def _candidates(
         newest[row.dialogue] = when
         into, other = (fresh, late) if row.created_ms >= start_ms else (late, fresh)
         other.pop(row.dialogue, None)
-        into[row.dialogue] = candidate(verdict_of(row.content), policy, severities, seed)
+        into[row.dialogue] = make_candidate(parse_verdict(row.content), policy, severities, seed)
     return list(fresh.values()), list(late.values())
 
 
@@ -176,6 +176,6 @@ def _add(store: Store, actor: str, config: RouteConfig, day: date, routed: list[
             for one in routed
             if one.fate in fates
         ]
-        for start in range(0, len(new), MOST_PER_CALL):
-            added += add(store, actor, project, new[start : start + MOST_PER_CALL])
+        for start in range(0, len(new), MAX_PER_CALL):
+            added += add(store, actor, project, new[start : start + MAX_PER_CALL])
     return added

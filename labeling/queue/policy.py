@@ -17,16 +17,16 @@ from dialint.detector.yaml_document import read_document
 SERIOUS: tuple[Severity, ...] = ("S1", "S2")
 """Severities of which nothing is accepted unseen, unless a permission names the code."""
 Minutes = Annotated[float, Field(gt=0.0)]
-Worth = Annotated[float, Field(ge=0.0)]
+Value = Annotated[float, Field(ge=0.0)]
 
 
 class SeverityWeights(Record):
     """What finding an error of each severity is worth; the unit is a minor error."""
 
-    S1: Worth = 10.0
-    S2: Worth = 3.0
-    S3: Worth = 1.0
-    S4: Worth = 0.2
+    S1: Value = 10.0
+    S2: Value = 3.0
+    S3: Value = 1.0
+    S4: Value = 0.2
 
     def of(self, severity: Severity) -> float:
         """The weight of one severity."""
@@ -69,8 +69,8 @@ class Policy(Record):
     budget_minutes: Annotated[float, Field(ge=0.0)] = 480.0
     audit_share: Annotated[float, Field(ge=0.0, le=1.0)] = 0.1
     backlog_days: Annotated[int, Field(ge=0)] = 7
-    failed_value: Worth = 0.5
-    not_judged_value: Worth = 0.1
+    failed_value: Value = 0.5
+    not_judged_value: Value = 0.1
     weights: SeverityWeights = SeverityWeights()
     minutes: MinutesPerItem = MinutesPerItem()
 

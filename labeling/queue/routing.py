@@ -50,7 +50,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class Uncertainty:
     """One turn and code that somebody should look at, and what that is worth."""
 
     code: str
@@ -59,10 +59,12 @@ class Doubt:
     value: float
 
 
-def candidate(verdict: Verdict, policy: Policy, severities: Mapping[str, Severity], seed: int) -> Candidate:
+def make_candidate(
+    verdict: Verdict, policy: Policy, severities: Mapping[str, Severity], seed: int
+) -> Candidate:
     """What a verdict asks for. `severities` has the codes that people can be asked about and how severe
     each usually is; what the verdict finds of other codes is worth nothing here, and named in `unasked`."""
-    luck = lucky(seed, verdict.dialogue_id)
+    luck = permanent_random_number(seed, verdict.dialogue_id)
     minutes = policy.minutes
     if verdict.status == "failed":
         reason = f"not judged: {verdict.failure}"
@@ -103,7 +105,7 @@ def _unread_share(verdict: Verdict) -> float:
     return 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
 
 
-def lucky(seed: int, dialogue: str) -> float:
+def permanent_random_number(seed: int, dialogue: str) -> float:
     """A number in [0, 1) that a dialogue keeps for a seed, as if drawn at random.
 
     Source: permanent random numbers, Ohlsson 1995: drawing whatever lies below a rate includes each unit
@@ -124,9 +126,9 @@ def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict
     return best
 
 
-def _doubt(finding: Finding, policy: Policy) -> Doubt:
+def _doubt(finding: Finding, policy: Policy) -> Uncertainty:
     value = finding.probability * policy.weights.of(finding.severity)
-    return Doubt(finding.code, finding.turn, finding.probability, value)
+    return Uncertainty(finding.code, finding.turn, finding.probability, value)
 
 
 def _unflagged(
@@ -134,17 +136,17 @@ def _unflagged(
     flagged: Mapping[tuple[int, str], Finding],
     policy: Policy,
     severities: Mapping[str, Severity],
-) -> list[Doubt]:
+) -> list[Uncertainty]:
     """What was not flagged and is not improbable enough, where the verdict tells every probability."""
     return [
-        Doubt(code, turn, probability, probability * policy.weights.of(severities[code]))
+        Uncertainty(code, turn, probability, probability * policy.weights.of(severities[code]))
         for turn, codes in (verdict.probabilities or {}).items()
         for code, probability in codes.items()
         if code in severities and probability >= policy.crowd_at and (turn, code) not in flagged
     ]
 
 
-def _told(doubts: list[Doubt]) -> str:
+def _told(doubts: list[Uncertainty]) -> str:
     """The doubts that count most, such as ``C1 0.91 turn 5``."""
     dearest = sorted(doubts, key=lambda doubt: (-doubt.value, doubt.turn, doubt.code))
     parts = [
@@ -181,7 +183,7 @@ class Routed:
     unasked: tuple[str, ...] = ()
 
 
-def plan(
+def plan_day(
     verdicts: Iterable[Verdict],
     policy: Policy,
     seed: int,
@@ -198,15 +200,15 @@ def plan(
     Raises:
         ValueError: a dialogue has two verdicts.
     """
-    fresh = [candidate(verdict, policy, severities, seed) for verdict in verdicts]
-    late = [candidate(verdict, policy, severities, seed) for verdict in backlog]
-    return allotted(fresh, late, policy, given or {})
+    fresh = [make_candidate(verdict, policy, severities, seed) for verdict in verdicts]
+    late = [make_candidate(verdict, policy, severities, seed) for verdict in backlog]
+    return allocate_day(fresh, late, policy, given or {})
 
 
-def allotted(
+def allocate_day(
     fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, given: Mapping[str, Fate]
 ) -> list[Routed]:
-    """As `plan`, of candidates."""
+    """As `plan_day`, of candidates."""
     everything = [*fresh, *late]
     if len({one.dialogue for one in everything}) < len(everything):
         raise ValueError("a dialogue has two verdicts")

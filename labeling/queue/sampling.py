@@ -3,7 +3,7 @@
 The frame is every dialogue that the design covers and that has no task in the project yet. Each task stores
 its inclusion probability in that frame and the reason, so that estimates can weight it later. The samplers
 are pure functions over arrays of shape (units,): they return the indices sampled, rising, and their inclusion
-probabilities, in (0, 1]. `draw` samples once, from a seed; adding the tasks can be repeated.
+probabilities, in (0, 1]. `sample_tasks` samples once, from a seed; adding the tasks can be repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.records import NewTask, Pool
 from dialint.labeling.store.tasks import Design, SamplingUnit, add, sampling_frame
@@ -29,14 +29,14 @@ LEAST_WEIGHT = 1e-3
 """Of the mean weight: no unit is left without a chance to be drawn, or no estimate would be unbiased."""
 
 
-class Drawn(NamedTuple):
+class Sample(NamedTuple):
     """Places of the units drawn, and the inclusion probability of each; both of shape (drawn,)."""
 
     places: NDArray[np.int64]
     probabilities: Reals
 
 
-def inclusion(weights: Reals, n: int) -> Reals:
+def inclusion_probabilities(weights: Reals, n: int) -> Reals:
     """Inclusion probabilities proportional to the weights that sum to `n`, none above 1.
 
     Source: Särndal, Swensson, Wretman, Model Assisted Survey Sampling (1992), section 3.6.2: units whose
@@ -64,22 +64,22 @@ def inclusion(weights: Reals, n: int) -> Reals:
         chances[certain] = 1.0
 
 
-def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Drawn:
+def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Sample:
     """`n` units with probability proportional to weight: systematic sampling of a shuffled list.
 
     Source: Madow, On the theory of systematic sampling II (1949). Exactly `n` units, and inclusion
-    probabilities exactly as `inclusion` gives them; the shuffle gives most pairs a chance, too.
+    probabilities exactly as `inclusion_probabilities` gives them; the shuffle gives most pairs a chance, too.
     """
-    chances = inclusion(weights, n)
+    chances = inclusion_probabilities(weights, n)
     order = generator.permutation(len(weights))
     ends = np.cumsum(chances[order])
     ends *= n / ends[-1]
     ticks = generator.uniform() + np.arange(n)
     places = np.sort(order[np.minimum(np.searchsorted(ends, ticks, side="right"), len(order) - 1)])
-    return Drawn(places, chances[places])
+    return Sample(places, chances[places])
 
 
-def uniform(size: int, n: int, generator: np.random.Generator) -> Drawn:
+def uniform(size: int, n: int, generator: np.random.Generator) -> Sample:
     """`n` of `size` units, every set of `n` as likely as any other.
 
     Raises:
@@ -88,10 +88,10 @@ def uniform(size: int, n: int, generator: np.random.Generator) -> Drawn:
     if not 0 < n <= size:
         raise ConfigError("E_SAMPLE", f"{n} wanted of {size}")
     places = np.sort(generator.choice(size, n, replace=False, shuffle=False))
-    return Drawn(places, np.full(n, n / size))
+    return Sample(places, np.full(n, n / size))
 
 
-def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Drawn:
+def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Sample:
     """`n` units spread over the strata in proportion to their sizes, each stratum at least one while
     there are enough, drawn uniformly within. The allocation is fixed before anything is drawn."""
     sizes = Counter(strata)
@@ -106,7 +106,7 @@ def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generato
             places.append(np.asarray(members[stratum])[drawn.places])
             chances.append(drawn.probabilities)
     order = np.argsort(np.concatenate(places))
-    return Drawn(np.concatenate(places)[order], np.concatenate(chances)[order])
+    return Sample(np.concatenate(places)[order], np.concatenate(chances)[order])
 
 
 def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
@@ -145,7 +145,7 @@ Stratum = Literal["agent", "team", "channel"]
 
 
 @dataclass(frozen=True)
-class DrawConfig:
+class SamplingConfig:
     """How tasks are drawn."""
 
     project: str
@@ -174,7 +174,7 @@ class DrawConfig:
             raise ConfigError("E_OPTION", "--by: expected agent, team or channel")
 
 
-def draw(store: Store, actor: str, config: DrawConfig) -> int:
+def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
     """Draw dialogues as `config` says and make them tasks; how many.
 
     Raises:
@@ -197,11 +197,11 @@ def draw(store: Store, actor: str, config: DrawConfig) -> int:
         )
         for place, probability in zip(drawn.places, drawn.probabilities, strict=True)
     ]
-    pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
+    pieces = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
     return sum(add(store, actor, config.project, piece) for piece in pieces)
 
 
-def _drawn(frame: list[SamplingUnit], config: DrawConfig) -> Drawn:
+def _drawn(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
     generator = np.random.default_rng(config.seed)
     if config.design in ("random", "audit"):
         return uniform(len(frame), config.n, generator)

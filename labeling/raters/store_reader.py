@@ -15,10 +15,10 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement import ReadText
 from dialint.labeling.raters.gold import Gold
 from dialint.labeling.raters.workload import Workload, dated_tables, measure_workload
-from dialint.labeling.store.counted_annotations import counted
+from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import StoredDialogues
-from dialint.labeling.store.gold import all_gold
+from dialint.labeling.store.gold import list_gold
 
 
 def load_annotations(
@@ -32,10 +32,10 @@ def load_annotations(
     """
     gold = {
         (one.dialogue, one.turn, one.code): one.present
-        for one in all_gold(store, actor, retired=True)
+        for one in list_gold(store, actor, retired=True)
         if one.doubt is None
     }
-    return counted(store, actor, project, controls=True), StoredDialogues(store), gold
+    return iterate_counted(store, actor, project, controls=True), StoredDialogues(store), gold
 
 
 def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Workload:
@@ -45,7 +45,7 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    found = counted(store, actor, project, controls=True)
+    found = iterate_counted(store, actor, project, controls=True)
     work = measure_workload(found, StoredDialogues(store), dialogue_codes(taxonomy))
     if not work.answers.codes:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
@@ -63,7 +63,7 @@ def load_tables(
         ConfigError: nobody has answered anything.
     """
     tables, reads = dated_tables(
-        counted(store, actor, project), StoredDialogues(store), dialogue_codes(taxonomy)
+        iterate_counted(store, actor, project), StoredDialogues(store), dialogue_codes(taxonomy)
     )
     if not tables:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")

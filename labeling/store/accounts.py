@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, bindparam, func, insert, select, update
 
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, projects, tasks
-from dialint.labeling.store.database.transactions import Store, Transaction, reading, writing
+from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.passwords import CLOSED, hash_temporary
-from dialint.labeling.store.permissions import ROLES, account_of, authorised
+from dialint.labeling.store.permissions import ROLES, find_account, require_permission
 from dialint.labeling.store.records import Account, Status
-from dialint.labeling.store.task_queue import end_lease, settle
+from dialint.labeling.store.task_queue import end_lease, update_task
 
 if TYPE_CHECKING:
     pass
 
 
-@writing()
+@write_operation()
 def create_first(transaction: Transaction, name: str, password: str) -> Account:
     """Make the first account, an admin, with a password for one time. No account acts: there is none.
 
@@ -41,7 +41,7 @@ def create_first(transaction: Transaction, name: str, password: str) -> Account:
     return account
 
 
-@writing()
+@write_operation()
 def create(transaction: Transaction, actor: str, account: Account, password: str | None = None) -> Account:
     """Make an account, with a password for one time; without one nobody can sign in to it.
 
@@ -49,8 +49,8 @@ def create(transaction: Transaction, actor: str, account: Account, password: str
         NotAllowed: the actor is no admin.
         StoreRefused: the name is taken, or the password too short.
     """
-    authorised(transaction, actor, "administer")
-    if account_of(transaction, account.id) is not None:
+    require_permission(transaction, actor, "administer")
+    if find_account(transaction, account.id) is not None:
         raise StoreRefused("E_ACCOUNT", f"{account.id}: the name is taken")
     _insert(transaction, actor, account, password)
     return account
@@ -59,7 +59,7 @@ def create(transaction: Transaction, actor: str, account: Account, password: str
 def _insert(transaction: Transaction, actor: str, account: Account, password: str | None) -> None:
     row = {
         **account.model_dump(),
-        "skills": canonical(sorted(account.skills)),
+        "skills": canonical_json(sorted(account.skills)),
         "password_hash": None if password is None else hash_temporary(password),
         "created_ms": transaction.now_ms,
     }
@@ -67,7 +67,7 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
     transaction.log(actor, "account.create", account.id, **account.model_dump(mode="json"))
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def set_status(transaction: Transaction, actor: str, name: str, status: Status) -> None:
     """Suspend, ban, send to training or take back in; tasks in the account's hands go back to the queue.
     What it answered from now on is what its standing goes by. A ban alone leaves tasks answered by it
@@ -76,11 +76,11 @@ def set_status(transaction: Transaction, actor: str, name: str, status: Status) 
     Raises:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
     """
-    changeable(transaction, actor, name, own=False)
-    put_status(transaction, actor, name, status)
+    require_changeable(transaction, actor, name, own=False)
+    write_status(transaction, actor, name, status)
 
 
-def put_status(transaction: Transaction, actor: str, name: str, status: Status, **why: Any) -> None:
+def write_status(transaction: Transaction, actor: str, name: str, status: Status, **why: Any) -> None:
     """As `set_status`, inside another operation, with what the audit log shall know; rights are the
     caller's care."""
     last = select(func.coalesce(func.max(annotation_rows.c.id), 0)).scalar_subquery()
@@ -96,20 +96,20 @@ def put_status(transaction: Transaction, actor: str, name: str, status: Status, 
     transaction.log(actor, "account.status", name, status=status, **why)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[str, ...]) -> None:
     """Say what an account can do; projects may ask for it.
 
     Raises:
         NotAllowed: as for `set_status`.
     """
-    account = changeable(transaction, actor, name, own=False)
+    account = require_changeable(transaction, actor, name, own=False)
     kept = Account(**{**account.model_dump(), "skills": skills}).skills
-    transaction.run(update(accounts).where(accounts.c.id == name).values(skills=canonical(sorted(kept))))
+    transaction.run(update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted(kept))))
     transaction.log(actor, "account.skills", name, skills=sorted(kept))
 
 
-def changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:
+def require_changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:
     """The account `name`, if the actor may change it: `own` says that one may change oneself.
 
     Raises:
@@ -117,9 +117,9 @@ def changeable(transaction: Transaction, actor: str, name: str, *, own: bool) ->
         StoreRefused: there is no such account.
     """
     if own and actor == name:
-        return authorised(transaction, actor, "label")
-    acting = authorised(transaction, actor, "discipline")
-    account = account_of(transaction, name)
+        return require_permission(transaction, actor, "label")
+    acting = require_permission(transaction, actor, "discipline")
+    account = find_account(transaction, name)
     if account is None:
         raise StoreRefused("E_ACCOUNT", "there is no such account")
     if actor == name or (acting.role != "admin" and account.role != ROLES[0]):
@@ -129,12 +129,12 @@ def changeable(transaction: Transaction, actor: str, name: str, *, own: bool) ->
     return account
 
 
-@reading
-def listed(transaction: Transaction, actor: str) -> list[Account]:
+@read_operation
+def list_accounts(transaction: Transaction, actor: str) -> list[Account]:
     """All accounts by name; for leads."""
-    authorised(transaction, actor, "discipline")
+    require_permission(transaction, actor, "discipline")
     names = transaction.run(select(accounts.c.id).order_by(accounts.c.id)).scalars().all()
-    return [account for name in names if (account := account_of(transaction, name)) is not None]
+    return [account for name in names if (account := find_account(transaction, name)) is not None]
 
 
 PIECE = 500
@@ -175,26 +175,26 @@ def ban(store: Store, actor: str, name: str, reason: str) -> int:
     return total
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def _ban(transaction: Transaction, actor: str, name: str, reason: str) -> None:
-    account = changeable(transaction, actor, name, own=False)
+    account = require_changeable(transaction, actor, name, own=False)
     if not reason.strip():
         raise StoreRefused("E_BAN", "a ban needs a reason")
     if account.status != "banned":
-        put_status(transaction, actor, name, "banned", reason=reason)
+        write_status(transaction, actor, name, "banned", reason=reason)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tuple[int, int] | None:
     """Take the answers of one piece out of the books: the last annotation of it and how many, or none."""
-    if changeable(transaction, actor, name, own=False).status != "banned":
+    if require_changeable(transaction, actor, name, own=False).status != "banned":
         raise StoreRefused("E_BAN", f"{name} is not banned any more")
     rows = transaction.run(_ANSWERED, {"account": name, "after": after, "piece": PIECE}).all()
     if not rows:
         return None
     for row in sorted(rows, key=_task):
         transaction.run(_DISCARDED, {"its_task": row.id, "its_account": name})
-        settle(transaction, row, answered=row.answered - 1)
+        update_task(transaction, row, answered=row.answered - 1)
     transaction.log(actor, "account.exclude", name, n=len(rows))
     return rows[-1].number, len(rows)
 
@@ -203,7 +203,7 @@ def _task(row: Row[Any]) -> int:
     return int(row.id)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def set_password(transaction: Transaction, actor: str, name: str, password: str) -> None:
     """Give oneself, or as an admin anybody, a new password for one time.
 
@@ -211,13 +211,13 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
         NotAllowed: somebody else's.
         StoreRefused: too short.
     """
-    changeable(transaction, actor, name, own=True)
+    require_changeable(transaction, actor, name, own=True)
     hashed = hash_temporary(password)
     transaction.run(update(accounts).where(accounts.c.id == name).values(password_hash=hashed))
     transaction.log(actor, "account.password", name)
 
 
-@reading
+@read_operation
 def has_accounts(transaction: Transaction) -> bool:
     """Whether there is any account; no account asks, as there may be none."""
     return transaction.run(select(accounts.c.id).limit(1)).first() is not None

@@ -16,19 +16,25 @@ from sqlalchemy import Row, bindparam, func, select, update
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation, Kind
 from dialint.labeling.store.database.schema import annotation_rows, leases, shares, verdicts
-from dialint.labeling.store.database.transactions import Transaction, adding, inside, reading, writing
+from dialint.labeling.store.database.transactions import (
+    Transaction,
+    in_transaction,
+    read_operation,
+    upsert_adding,
+    write_operation,
+)
 from dialint.labeling.store.errors import Conflict, NotAllowed
-from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, refuse_own, shown
-from dialint.labeling.store.leases import holding
-from dialint.labeling.store.masked_view import originals, told, view_for
-from dialint.labeling.store.permissions import authorised, may
-from dialint.labeling.store.projects import existing, still_open, working
+from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, refuse_own_dialogues
+from dialint.labeling.store.leases import lock_held_task
+from dialint.labeling.store.masked_view import mask_annotation, unmask_findings, view_for_account
+from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.projects import get_open_project, get_project, require_open
 from dialint.labeling.store.records import Account, Project, TaskView
-from dialint.labeling.store.stored_annotations import annotation_of, known, lock_dialogue, save
-from dialint.labeling.store.task_queue import locked, settle
+from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
+from dialint.labeling.store.task_queue import lock_task, update_task
 from dialint.labeling.store.tasks import view as task_view
 
-REVIEWING: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
+REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
 _ANSWERED = (
     update(leases)
@@ -37,7 +43,7 @@ _ANSWERED = (
 )
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def submit(
     transaction: Transaction,
     actor: str,
@@ -55,20 +61,20 @@ def submit(
         StoreRefused: the project was closed, the key was used for another answer, a finding lies outside of
             what was asked, or a labeler's quote does not stand at its place in the text they see.
     """
-    account = authorised(transaction, actor, "label")
-    row = locked(transaction, task)
-    project = existing(transaction, row.project)
-    view = view_for(transaction, account, row.project, row.dialogue) if findings else None
+    account = require_permission(transaction, actor, "label")
+    row = lock_task(transaction, task)
+    project = get_project(transaction, row.project)
+    view = view_for_account(transaction, account, row.project, row.dialogue) if findings else None
     values = {
         "key": key, "project": row.project, "task": task, "dialogue": row.dialogue, "turn": row.turn,
         "labeler": actor, "kind": _kind(account), "codes": project.codes,
-        "findings": originals(view, findings), "seconds": seconds, "supersedes": None,
+        "findings": unmask_findings(view, findings), "seconds": seconds, "supersedes": None,
     }  # fmt: skip
-    if same := known(transaction, values):
-        return told(account, view, task, same)
-    holding(transaction, actor, task, token)
-    still_open(transaction, row.project)
-    refuse_own(transaction, account, row.dialogue)
+    if same := find_same(transaction, values):
+        return mask_annotation(account, view, task, same)
+    lock_held_task(transaction, actor, task, token)
+    require_open(transaction, row.project)
+    refuse_own_dialogues(transaction, account, row.dialogue)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
@@ -77,10 +83,10 @@ def submit(
     wanted = _wanted(transaction, account, project, row)
     if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
         wanted += bool(wanted)  # not blind: it settles nothing, so somebody else is asked
-    settle(transaction, row, **numbers, wanted=wanted)
+    update_task(transaction, row, **numbers, wanted=wanted)
     share = {"project": row.project, "pool": row.pool, "account": actor, "answered": 1}
-    transaction.at_end(adding(shares, transaction.on_sqlite, "answered"), share)
-    return told(account, view, task, saved)
+    transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), share)
+    return mask_annotation(account, view, task, saved)
 
 
 def _wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
@@ -92,7 +98,7 @@ def _wanted(transaction: Transaction, account: Account, project: Project, row: R
     return int(min(row.wanted + new, max(project.most, row.wanted)))
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def correct(
     transaction: Transaction,
     actor: str,
@@ -108,32 +114,36 @@ def correct(
         Conflict: it was corrected already.
         StoreRefused: its project is closed or past its deadline, or as for `submit`.
     """
-    account = authorised(transaction, actor, "label")
+    account = require_permission(transaction, actor, "label")
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", f"{actor} corrects own answers only")
     lock_dialogue(transaction, old.dialogue)
-    refuse_own(transaction, account, old.dialogue)
-    view = view_for(transaction, account, old.project, old.dialogue)
+    refuse_own_dialogues(transaction, account, old.dialogue)
+    view = view_for_account(transaction, account, old.project, old.dialogue)
     kept = {name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")}
-    asked = {"codes": tuple(json.loads(old.codes)), "findings": originals(view, findings), "seconds": seconds}
+    asked = {
+        "codes": tuple(json.loads(old.codes)),
+        "findings": unmask_findings(view, findings),
+        "seconds": seconds,
+    }
     values = {"key": key, **kept, **asked, "supersedes": supersedes}
-    if same := known(transaction, values):
-        return told(account, view, old.task, same)
+    if same := find_same(transaction, values):
+        return mask_annotation(account, view, old.task, same)
     if old.project is not None:
-        working(transaction, old.project)
+        get_open_project(transaction, old.project)
     newer = transaction.run(select(annotation_rows).where(annotation_rows.c.supersedes == supersedes)).all()
-    if not newer and old.task is None and old.kind in REVIEWING:
+    if not newer and old.task is None and old.kind in REVIEW_KINDS:
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
-        theirs = tuple(told(account, view, old.task, annotation_of(row)) for row in newer)
+        theirs = tuple(mask_annotation(account, view, old.task, to_annotation(row)) for row in newer)
         raise Conflict(f"annotation {supersedes} is not the newest any more", theirs, tuple(findings))
     seen = old.seen_verdict or has_seen(transaction, actor, old.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
-    return told(account, view, old.task, saved)
+    return mask_annotation(account, view, old.task, saved)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def review(
     transaction: Transaction,
     actor: str,
@@ -154,19 +164,19 @@ def review(
         Conflict: somebody saved another version since; it holds both.
         StoreRefused: an unknown dialogue, or as for `submit`.
     """
-    account = authorised(transaction, actor, "review")
+    account = require_permission(transaction, actor, "review")
     lock_dialogue(transaction, dialogue)
-    refuse_own(transaction, account, dialogue)
+    refuse_own_dialogues(transaction, account, dialogue)
     values = {
         "key": key, "project": None, "task": None, "dialogue": dialogue, "turn": turn, "labeler": actor,
         "kind": _kind(account), "codes": tuple(codes), "findings": findings, "seconds": seconds,
         "supersedes": None,
     }  # fmt: skip
-    if same := known(transaction, values):
+    if same := find_same(transaction, values):
         return same
     rows = _reviews(transaction, dialogue, turn, expected or 0)
     if rows:
-        theirs = tuple(annotation_of(row) for row in rows)
+        theirs = tuple(to_annotation(row) for row in rows)
         raise Conflict(f"{len(rows)} newer reviews, the last by {rows[-1].labeler}", theirs, tuple(findings))
     seen = _has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
     if expected is not None and not seen:  # it was on the screen, whoever gave it
@@ -177,9 +187,9 @@ def review(
 
 def _kind(account: Account) -> Kind:
     """What an answer of this account counts as."""
-    if may(account, "decide"):
+    if has_permission(account, "decide"):
         return "expert"
-    return "reviewer" if may(account, "review") else "crowd"
+    return "reviewer" if has_permission(account, "review") else "crowd"
 
 
 def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: int) -> Sequence[Row[Any]]:
@@ -192,26 +202,26 @@ def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: i
     return transaction.run(select(annotation_rows).where(*item, same).order_by(annotation_rows.c.id)).all()
 
 
-@reading
+@read_operation
 def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
     """All annotations of a dialogue, oldest first; for reviewers and up.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    account = authorised(transaction, actor, "review")
+    account = require_permission(transaction, actor, "review")
     rows = transaction.run(
         select(annotation_rows).where(annotation_rows.c.dialogue == dialogue).order_by(annotation_rows.c.id)
     ).all()
     if any(row.labeler != actor for row in rows):
-        shown(transaction, account, dialogue, "answers")
-    return tuple(annotation_of(row) for row in rows)
+        record_read(transaction, account, dialogue, "answers")
+    return tuple(to_annotation(row) for row in rows)
 
 
-@reading
-def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, ...]:
+@read_operation
+def list_own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, ...]:
     """The actor's newest `n` answers, newest first, in the words that the actor may see."""
-    account = authorised(transaction, actor, "label")
+    account = require_permission(transaction, actor, "label")
     mine = select(annotation_rows).where(annotation_rows.c.labeler == actor)
     rows = transaction.run(mine.order_by(annotation_rows.c.id.desc()).limit(n)).all()
     return tuple(_told(transaction, account, row) for row in rows)
@@ -219,22 +229,26 @@ def own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, 
 
 def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotation:
     """An answer of the account's as it may read it; where nothing was found, no text is needed."""
-    answer = annotation_of(row)
-    view = view_for(transaction, account, row.project, row.dialogue) if answer.findings else None
-    return told(account, view, row.task, answer)
+    answer = to_annotation(row)
+    view = view_for_account(transaction, account, row.project, row.dialogue) if answer.findings else None
+    return mask_annotation(account, view, row.task, answer)
 
 
-@reading
-def last_in(transaction: Transaction, actor: str, project: str) -> tuple[TaskView, Annotation] | None:
+@read_operation
+def find_last_answer(
+    transaction: Transaction, actor: str, project: str
+) -> tuple[TaskView, Annotation] | None:
     """The actor's newest answer to a task of a project, and the task as blind as it was then, so that they
     can take it back; none if they have answered none."""
-    account = authorised(transaction, actor, "label")
+    account = require_permission(transaction, actor, "label")
     mine = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
     to_tasks = select(annotation_rows).where(*mine, annotation_rows.c.task.is_not(None))
     row = transaction.run(to_tasks.order_by(annotation_rows.c.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
-    return inside(task_view)(transaction, actor, row.task, again=True), _told(transaction, account, row)
+    return in_transaction(task_view)(transaction, actor, row.task, again=True), _told(
+        transaction, account, row
+    )
 
 
 def _has_verdict(transaction: Transaction, dialogue: str) -> bool:

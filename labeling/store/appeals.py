@@ -16,28 +16,40 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import leases
-from dialint.labeling.store.annotations import REVIEWING, of_dialogue, review
+from dialint.labeling.store.annotations import REVIEW_KINDS, of_dialogue, review
 from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.schema import annotation_rows, appeals, tasks
 from dialint.labeling.store.database.schema import appeals as appeal_rows
 from dialint.labeling.store.database.schema import leases as leases_rows
-from dialint.labeling.store.database.transactions import Store, Transaction, inside, reading, writing
-from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, read, verdict_on
+from dialint.labeling.store.database.transactions import (
+    Store,
+    Transaction,
+    in_transaction,
+    read_operation,
+    write_operation,
+)
+from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, read
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.exposure import APPEAL, has_part, is_independent, refuse_own, shown
+from dialint.labeling.store.exposure import (
+    APPEAL,
+    has_part,
+    is_independent,
+    record_read,
+    refuse_own_dialogues,
+)
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.permissions import account_of, authorised, may
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.permissions import find_account, has_permission, require_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account, Appeal, Gold, Lease, NewTask, Outcome
-from dialint.labeling.store.stored_annotations import annotation_of
-from dialint.labeling.store.task_queue import locked, settle
+from dialint.labeling.store.stored_annotations import to_annotation
+from dialint.labeling.store.task_queue import lock_task, update_task
 from dialint.labeling.store.tasks import add
 
 MOST_CHARACTERS = 4000
 
 
-@writing(repeatable=True)
-def appeal(
+@write_operation(repeatable=True)
+def open_appeal(
     transaction: Transaction, actor: str, dialogue: str, turn: int, code: str, statement: str
 ) -> Appeal:
     """Object to a finding of the newest verdict; the first objection of an account to it stands.
@@ -46,11 +58,11 @@ def appeal(
         NotAllowed: not the actor's own dialogue.
         StoreRefused: no such finding, or no statement.
     """
-    account = authorised(transaction, actor, "label")
-    content = content_of(transaction, dialogue)
+    account = require_permission(transaction, actor, "label")
+    content = load_dialogue(transaction, dialogue)
     if content is None or account.agent is None or content.agent != account.agent:
         raise NotAllowed("E_RIGHT", f"{actor} appeals findings in own dialogues only")
-    verdict = verdict_on(transaction, dialogue)
+    verdict = load_verdict(transaction, dialogue)
     if (turn, code) not in [(one.turn, one.code) for one in (verdict.findings if verdict else ())]:
         raise StoreRefused("E_APPEAL", "there is no such finding")
     if not 0 < len(statement.strip()) <= MOST_CHARACTERS or "\x00" in statement:
@@ -65,7 +77,7 @@ def appeal(
     return _record(row)
 
 
-def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, reason: str) -> Appeal:
+def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, reason: str) -> Appeal:
     """Settle an open appeal, inside another operation that sees to the blind second review. An overturned
     finding becomes gold: this error is not there.
 
@@ -73,7 +85,7 @@ def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, 
         NotAllowed: the actor does not decide, or reviewed the dialogue before, or appealed.
         StoreRefused: no such appeal, settled otherwise already, or no reason.
     """
-    account = authorised(transaction, actor, "decide")
+    account = require_permission(transaction, actor, "decide")
     row = transaction.run(select(appeals).where(appeals.c.id == number).with_for_update()).one_or_none()
     if row is None or not reason.strip():
         raise StoreRefused("E_APPEAL", "no such appeal" if row is None else "a decision needs a reason")
@@ -81,7 +93,7 @@ def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, 
         if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
             return _record(row)
         raise StoreRefused("E_APPEAL", f"appeal {number} is {row.state} already")
-    refuse_own(transaction, account, row.dialogue)
+    refuse_own_dialogues(transaction, account, row.dialogue)
     if row.account == actor or _reviewed(transaction, actor, row.dialogue):
         raise NotAllowed("E_RIGHT", f"{actor} has a part in this dialogue; somebody else decides")
     values = {"state": outcome, "decided_by": actor, "reason": reason}
@@ -93,21 +105,21 @@ def decide(transaction: Transaction, actor: str, number: int, outcome: Outcome, 
     return _record(transaction.run(select(appeals).where(appeals.c.id == number)).one())
 
 
-@reading
-def waiting(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
+@read_operation
+def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appeal, ...]:
     """The oldest `n` open appeals; for those who decide."""
-    account = authorised(transaction, actor, "decide")
+    account = require_permission(transaction, actor, "decide")
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
     found = tuple(_record(row) for row in transaction.run(rows))
     for dialogue in dict.fromkeys(one.dialogue for one in found):
-        shown(transaction, account, dialogue, "verdict")  # what is objected to is what it says
+        record_read(transaction, account, dialogue, "verdict")  # what is objected to is what it says
     return found
 
 
-@reading
-def own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
+@read_operation
+def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
     """The actor's appeals, oldest first."""
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     rows = select(appeals).where(appeals.c.account == actor).order_by(appeals.c.id)
     return tuple(_record(row) for row in transaction.run(rows))
 
@@ -116,7 +128,7 @@ def _reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
     mine = select(annotation_rows.c.id).where(
         annotation_rows.c.dialogue == dialogue,
         annotation_rows.c.labeler == actor,
-        annotation_rows.c.kind.in_(REVIEWING),
+        annotation_rows.c.kind.in_(REVIEW_KINDS),
     )
     return transaction.run(mine.limit(1)).one_or_none() is not None
 
@@ -139,7 +151,7 @@ class Dispute(Record):
     second: tuple[Annotation, ...]
 
 
-def open_reviews(store: Store, actor: str, project: str) -> int:
+def open_second_reviews(store: Store, actor: str, project: str) -> int:
     """Make a task of every turn with an open appeal, for blind second review in `project`; how many are
     new. A task that is done or withdrawn while no answer to it was a blind second review is opened again.
 
@@ -150,13 +162,13 @@ def open_reviews(store: Store, actor: str, project: str) -> int:
     turns = store.read(lambda transaction: _disputed(transaction, actor, project))
     _reopen(store, actor, project)
     new = [NewTask(dialogue=dialogue, turn=turn, why=APPEAL) for dialogue, turn in turns]
-    pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
+    pieces = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
     return sum(add(store, actor, project, piece) for piece in pieces)
 
 
 def _disputed(transaction: Transaction, actor: str, project: str) -> list[tuple[str, int]]:
-    authorised(transaction, actor, "plan")
-    into = existing(transaction, project)
+    require_permission(transaction, actor, "plan")
+    into = get_project(transaction, project)
     if into.purpose != "review" or into.prelabelled:
         raise ConfigError("E_OPTION", f"{project}: expected a blind project for review")
     rows = transaction.run(
@@ -169,13 +181,13 @@ def _disputed(transaction: Transaction, actor: str, project: str) -> list[tuple[
     return list(dict.fromkeys((row.dialogue, row.turn) for row in rows))
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def _reopen(transaction: Transaction, actor: str, project: str) -> None:
-    authorised(transaction, actor, "plan")
+    require_permission(transaction, actor, "plan")
     for appeal, row in _unreviewed(transaction, project):
         if row.state in ("done", "withdrawn"):
             n = row.answered + row.leased + 1
-            settle(transaction, locked(transaction, row.id), wanted=n)
+            update_task(transaction, lock_task(transaction, row.id), wanted=n)
             transaction.log(actor, "task.want", f"task {row.id}", wanted=n, appeal=appeal.id)
 
 
@@ -195,8 +207,8 @@ def _unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, Any]]
     return [(row, transaction.run(its_task, {"task": row.task}).one()) for row in rows]
 
 
-@reading
-def stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appeal, ...]:
+@read_operation
+def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appeal, ...]:
     """Open appeals for whose blind second review in `project` nobody is left: all who may review there spoke
     in the dialogue, answered of it, or have seen what others say of it.
 
@@ -204,11 +216,11 @@ def stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appeal, .
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
     """
-    authorised(transaction, actor, "plan")
-    skills = set(existing(transaction, project).skills)
+    require_permission(transaction, actor, "plan")
+    skills = set(get_project(transaction, project).skills)
     names = transaction.run(select(account_rows.c.id).order_by(account_rows.c.id)).scalars().all()
-    known = (account_of(transaction, name) for name in names)
-    able = [one for one in known if one and may(one, "review") and skills.issubset(one.skills)]
+    known = (find_account(transaction, name) for name in names)
+    able = [one for one in known if one and has_permission(one, "review") and skills.issubset(one.skills)]
     return tuple(
         _appeal_of(appeal)
         for appeal, row in _unreviewed(transaction, project)
@@ -227,11 +239,11 @@ def _can_review(transaction: Transaction, account: Account, task: Row[Any]) -> b
     return is_independent(transaction, account, task.dialogue)
 
 
-@reading
-def withheld(transaction: Transaction, actor: str, project: str) -> int:
+@read_operation
+def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
     """How many second reviews wait in a project that the actor does not get, having a part in the dialogue or
     having seen what others say of it."""
-    account = authorised(transaction, actor, "label")
+    account = require_permission(transaction, actor, "label")
     waiting = select(tasks.c.dialogue).where(
         tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open", tasks.c.why == APPEAL
     )
@@ -250,22 +262,22 @@ def claim_second(store: Store, actor: str, project: str) -> Lease | None:
     return leases.claim(store, actor, project)
 
 
-@reading
-def dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
+@read_operation
+def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
     """An appeal with dialogue, verdict, answers and blind second reviews, for those who decide.
 
     Raises:
         NotAllowed: the actor does not decide.
         StoreRefused: no such appeal.
     """
-    authorised(transaction, actor, "decide")
+    require_permission(transaction, actor, "decide")
     row = _appeal(transaction, number)
-    dialogue, verdict = inside(read)(transaction, actor, row.dialogue)
+    dialogue, verdict = in_transaction(read)(transaction, actor, row.dialogue)
     return Dispute(
         appeal=_appeal_of(row),
         dialogue=dialogue,
         verdict=verdict,
-        answers=inside(of_dialogue)(transaction, actor, row.dialogue),
+        answers=in_transaction(of_dialogue)(transaction, actor, row.dialogue),
         second=second_reviews(transaction, row),
     )
 
@@ -288,19 +300,19 @@ def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, .
         select(annotation_rows)
         .join(tasks, tasks.c.id == annotation_rows.c.task)
         .where(tasks.c.dialogue == appeal.dialogue, tasks.c.turn == appeal.turn, tasks.c.why == APPEAL)
-        .where(annotation_rows.c.kind.in_(REVIEWING), annotation_rows.c.seen_verdict.is_(False))
+        .where(annotation_rows.c.kind.in_(REVIEW_KINDS), annotation_rows.c.seen_verdict.is_(False))
         .order_by(annotation_rows.c.id)
     ).all()
     return tuple(
         found
         for row in rows
-        if appeal.code in (found := annotation_of(row)).codes
+        if appeal.code in (found := to_annotation(row)).codes
         and not has_part(transaction, row.labeler, row.dialogue, before=row.id)
     )
 
 
-@writing(repeatable=True)
-def settle_appeal(
+@write_operation(repeatable=True)
+def decide_appeal(
     transaction: Transaction,
     actor: str,
     number: int,
@@ -315,7 +327,7 @@ def settle_appeal(
         StoreRefused: no such appeal, no second review yet, settled otherwise already, no reason, or a
             corrected finding where there should be none, or none where there should be one.
     """
-    authorised(transaction, actor, "decide")
+    require_permission(transaction, actor, "decide")
     row = _appeal(transaction, number)
     if (corrected is not None) != (outcome == "amended"):
         raise StoreRefused("E_APPEAL", "amended, and nothing else, needs the finding that is right")
@@ -323,7 +335,7 @@ def settle_appeal(
         raise StoreRefused("E_APPEAL", f"the corrected finding must lie in turn {row.turn}")
     if not second_reviews(transaction, row):
         raise StoreRefused("E_APPEAL", "the blind second review comes first")
-    decided = decide(transaction, actor, number, outcome, reason)
+    decided = _decide(transaction, actor, number, outcome, reason)
     for code, present in _known(row.code, outcome, corrected).items():
         gold = Gold(
             dialogue=row.dialogue, turn=row.turn, code=code, present=present, source="appeal", reason=reason
@@ -352,7 +364,7 @@ def _annotate(transaction: Transaction, actor: str, appeal: Any, corrected: Find
     )
     expected = transaction.run(newest).scalar_one_or_none()
     codes = tuple(dict.fromkeys((appeal.code, corrected.code)))
-    inside(review)(
+    in_transaction(review)(
         transaction,
         actor,
         appeal.dialogue,

@@ -16,10 +16,10 @@ from sqlalchemy import Row, bindparam, select
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.counted_annotations import OF_THESE, PAGE
 from dialint.labeling.store.database.schema import annotation_rows, audit, audit_head, tasks, verdicts
-from dialint.labeling.store.database.transactions import Transaction, reading
-from dialint.labeling.store.exposure import shown_all
-from dialint.labeling.store.permissions import authorised
-from dialint.labeling.store.stored_annotations import annotation_of
+from dialint.labeling.store.database.transactions import Transaction, read_operation
+from dialint.labeling.store.exposure import record_bulk_read
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.stored_annotations import to_annotation
 
 ANSWERED = ("annotate",)
 GIVEN_BACK = ("task.release", "task.skip", "task.expire")
@@ -55,7 +55,7 @@ _RELEASES = (
 
 
 @dataclass(frozen=True)
-class News:
+class ChangeSet:
     """What happened up to the entry `upto`: the `answers` that count now, oldest first; the dialogues of
     tasks that somebody `gave_back`; whether the standing of `people`, `verdicts` or `gold` changed. Where
     there is `more`, there was too much to tell at once."""
@@ -69,35 +69,35 @@ class News:
     gold: bool = False
 
 
-@reading
-def now(transaction: Transaction, actor: str) -> int:
+@read_operation
+def last_entry(transaction: Transaction, actor: str) -> int:
     """The last entry of the audit log, to ask for news from.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    authorised(transaction, actor, "review")
+    require_permission(transaction, actor, "review")
     return int(transaction.run(_HEAD).scalar_one())
 
 
-@reading
-def since(transaction: Transaction, actor: str, project: str, after: int) -> News:
+@read_operation
+def changes_since(transaction: Transaction, actor: str, project: str, after: int) -> ChangeSet:
     """What happened after the entry `after`.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    account = authorised(transaction, actor, "review")
+    account = require_permission(transaction, actor, "review")
     head = int(transaction.run(_HEAD).scalar_one())
     entries = transaction.run(_ENTRIES, {"after": after, "head": head, "page": PAGE}).all()
     if not entries:
-        return News(head)
+        return ChangeSet(head)
     more = len(entries) == PAGE
     actions = {entry.action for entry in entries}
     answers = _answers(transaction, project, entries)
     if answers:
-        shown_all(transaction, account, project, "answers")
-    return News(
+        record_bulk_read(transaction, account, project, "answers")
+    return ChangeSet(
         entries[-1].id if more else head,
         more,
         answers,
@@ -114,7 +114,7 @@ def _answers(transaction: Transaction, project: str, entries: Sequence[Row[Any]]
         return ()
     place = {"project": project, "ids": numbers, "after": 0, "end": max(numbers), "upto": LAST}
     rows = transaction.run(OF_THESE, place)
-    return tuple(annotation_of(row) for row in rows)
+    return tuple(to_annotation(row) for row in rows)
 
 
 def _gave_back(transaction: Transaction, project: str, entries: Sequence[Row[Any]]) -> frozenset[str]:
@@ -124,12 +124,12 @@ def _gave_back(transaction: Transaction, project: str, entries: Sequence[Row[Any
     return frozenset(transaction.run(_DIALOGUES, {"project": project, "ids": numbers}).scalars())
 
 
-@reading
-def releases(transaction: Transaction, actor: str, project: str) -> dict[str, str]:
+@read_operation
+def newest_releases(transaction: Transaction, actor: str, project: str) -> dict[str, str]:
     """The release of the newest verdict on each dialogue with answers in a project.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    authorised(transaction, actor, "review")
+    require_permission(transaction, actor, "review")
     return {row.dialogue: row.release for row in transaction.run(_RELEASES, {"project": project})}

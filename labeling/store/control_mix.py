@@ -16,11 +16,11 @@ from sqlalchemy import BindParameter, Row, Select, bindparam, func, select, upda
 
 from dialint.labeling.store.database.schema import RETURNED, gold, leases, pairs, tasks
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.gold_review import doubted
+from dialint.labeling.store.gold_review import is_doubted
 from dialint.labeling.store.records import Account, Project
-from dialint.labeling.store.task_queue import not_own, withdraw
+from dialint.labeling.store.task_queue import is_not_own, withdraw
 
-CHANCE = SystemRandom()
+RNG = SystemRandom()
 
 _CONTROL = (tasks.c.project == bindparam("project"), tasks.c.pool == "control", tasks.c.state == "open")
 _STATES: BindParameter[str] = bindparam("states", RETURNED, expanding=True, literal_execute=True)
@@ -39,13 +39,13 @@ _TIMES = select(func.sum(tasks.c.rank)).where(
 )
 
 
-def instead(transaction: Transaction, account: Account, project: Project) -> Row[Any] | None:
+def draw_control_task(transaction: Transaction, account: Account, project: Project) -> Row[Any] | None:
     """The control task, locked, that the account gets in the place of one from the main pool, if any."""
     if not project.control_share:
         return None
     place = {"project": project.id, "account": account.id, "agent": account.agent}
     row = transaction.run(_RETURNED, place).one_or_none()
-    if row is not None or CHANCE.random() >= project.control_share:
+    if row is not None or RNG.random() >= project.control_share:
         return row
     while (row := transaction.run(_FRESH[account.agent is not None], place).one_or_none()) is not None:
         if _usable(transaction, row, project):
@@ -67,7 +67,7 @@ def _fresh(*, agent: bool) -> Select[Any]:
     )
     question = select(tasks).where(*_CONTROL, met.scalar_subquery() == 0)
     if agent:
-        question = question.where(not_own())
+        question = question.where(is_not_own())
     question = question.order_by(tasks.c.rank, tasks.c.id).limit(1)
     return question.with_for_update(key_share=True, skip_locked=True, of=tasks)
 
@@ -81,7 +81,7 @@ def _usable(transaction: Transaction, row: Row[Any], project: Project) -> bool:
     if times >= project.control_uses:
         transaction.run(update(gold).where(gold.c.dialogue == row.dialogue).values(retired=True))
         transaction.log("system", "gold.retire", row.dialogue, shown=int(times))
-    elif not doubted(transaction, row.dialogue):
+    elif not is_doubted(transaction, row.dialogue):
         return True
     withdraw(transaction, row.dialogue, "control")
     return False

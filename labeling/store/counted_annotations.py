@@ -9,11 +9,11 @@ from sqlalchemy import Row, Select, and_, bindparam, func, or_, select
 
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.schema import accounts, annotation_rows, tasks
-from dialint.labeling.store.database.transactions import Store, Transaction, reading
-from dialint.labeling.store.exposure import shown_all
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.database.transactions import Store, Transaction, read_operation
+from dialint.labeling.store.exposure import record_bulk_read
+from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Pool
-from dialint.labeling.store.stored_annotations import annotation_of
+from dialint.labeling.store.stored_annotations import to_annotation
 
 PAGE = 1000
 """Annotations in one read transaction."""
@@ -81,7 +81,7 @@ OF_THESE = _counted().where(_THEIRS, annotation_rows.c.id.in_(bindparam("ids", e
 """Of the annotations of one project with these `ids` those that count."""
 
 
-def counted(
+def iterate_counted(
     store: Store, actor: str, project: str | None = None, *, controls: bool = False
 ) -> Iterator[Annotation]:
     """What truth is built from, oldest first, of one project or of all: the newest annotations of people
@@ -103,22 +103,22 @@ def counted(
     }
     while page := _page(store, actor, place, controls):
         place["after"], rows = page
-        yield from map(annotation_of, rows)
+        yield from map(to_annotation, rows)
 
 
-@reading
+@read_operation
 def _last(transaction: Transaction, actor: str, project: str | None) -> int:
-    account = authorised(transaction, actor, "review")
-    shown_all(transaction, account, project, "answers")
+    account = require_permission(transaction, actor, "review")
+    record_bulk_read(transaction, account, project, "answers")
     return int(transaction.run(select(func.coalesce(func.max(annotation_rows.c.id), 0))).scalar_one())
 
 
-@reading
+@read_operation
 def _page(
     transaction: Transaction, actor: str, place: dict[str, Any], controls: bool
 ) -> tuple[int, Sequence[Row[Any]]] | None:
     """The number of the last annotation looked at, and those that count; none when all were looked at."""
-    authorised(transaction, actor, "review")
+    require_permission(transaction, actor, "review")
     ends, counted = OF_ALL if place["project"] is None else OF_PROJECT
     if controls:
         counted = WITH_CONTROLS[place["project"] is not None]

@@ -12,14 +12,20 @@ from sqlalchemy import bindparam, insert, select
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import ORIGIN
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import dialogues, verdicts
-from dialint.labeling.store.database.transactions import Store, Transaction, read_pages, reading, writing
+from dialint.labeling.store.database.transactions import (
+    Store,
+    Transaction,
+    read_operation,
+    read_pages,
+    write_operation,
+)
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.exposure import add_participants, is_own, shown
-from dialint.labeling.store.permissions import authorised, may
+from dialint.labeling.store.exposure import add_participants, is_own, record_read
+from dialint.labeling.store.permissions import has_permission, require_permission
 
-MOST_PER_CALL = 1000
+MAX_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""
 
 _CONTENT = select(dialogues.c.content).where(dialogues.c.id == bindparam("id"))
@@ -31,7 +37,7 @@ _VERDICT = (
 )
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
     """Put up to 1,000 dialogues in; how many were new.
 
@@ -39,7 +45,7 @@ def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
         NotAllowed: the actor does not plan.
         StoreRefused: one is known with other content, which the message names; none was put in.
     """
-    authorised(transaction, actor, "plan")
+    require_permission(transaction, actor, "plan")
     rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in found}
     if len(rows) != len(found):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
@@ -53,7 +59,7 @@ def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
     return len(new)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict]) -> int:
     """Put up to 1,000 verdicts in, of dialogues that are there; how many were new. Their offsets, into the
     texts of the log, become offsets into the dialogues' texts.
@@ -62,7 +68,7 @@ def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict])
         NotAllowed: the actor does not plan.
         StoreRefused: a dialogue is unknown, or a release said something else of it before.
     """
-    authorised(transaction, actor, "plan")
+    require_permission(transaction, actor, "plan")
     ids = _checked([verdict.dialogue_id for verdict in found])
     rows = {
         (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms)
@@ -96,8 +102,8 @@ def _placed(transaction: Transaction, found: Sequence[Verdict], ids: Sequence[st
 
 
 def _checked(ids: Sequence[str]) -> Sequence[str]:
-    if len(ids) > MOST_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(ids)} in one call, at most {MOST_PER_CALL}")
+    if len(ids) > MAX_PER_CALL:
+        raise StoreRefused("E_BATCH", f"{len(ids)} in one call, at most {MAX_PER_CALL}")
     if any("\x00" in name for name in ids):  # PostgreSQL cannot keep it
         raise InputRefused("E_ID", "a dialogue's id holds a NUL character")
     return ids
@@ -111,7 +117,7 @@ def _new(rows: dict[Any, dict[str, Any]], known: dict[Any, str]) -> list[dict[st
 
 
 def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
-    content = canonical(dialogue.model_dump(mode="json"))
+    content = canonical_json(dialogue.model_dump(mode="json"))
     kept = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
     return {**kept, "created_ms": now_ms, "sha256": sha256_of(content), "content": content}
 
@@ -123,7 +129,7 @@ def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     the dialogue says and a labeler must not see."""
     whole = verdict.model_dump(mode="json")
     absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])] + list(ORIGIN)
-    content = canonical({name: value for name, value in whole.items() if name not in absent})
+    content = canonical_json({name: value for name, value in whole.items() if name not in absent})
     every = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
     every += [finding.probability for finding in verdict.findings]
     return {
@@ -146,7 +152,7 @@ def _digest(rows: list[dict[str, Any]]) -> str:
     return sha256_of("".join(row["sha256"] for row in rows))
 
 
-@reading
+@read_operation
 def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
     """A dialogue with the newest verdict on it: for reviewers and up, of whom it is kept that they have seen
     it, and for the agent who spoke in it.
@@ -154,17 +160,17 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
     Raises:
         NotAllowed: neither, also where there is no such dialogue.
     """
-    account = authorised(transaction, actor, "label")
-    dialogue = content_of(transaction, name)
-    if dialogue is None or not (may(account, "review") or is_own(transaction, account, (name,))):
+    account = require_permission(transaction, actor, "label")
+    dialogue = load_dialogue(transaction, name)
+    if dialogue is None or not (has_permission(account, "review") or is_own(transaction, account, (name,))):
         raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
-    verdict = verdict_on(transaction, name)
-    if may(account, "review"):
-        shown(transaction, account, name, "dialogue" if verdict is None else "verdict")
+    verdict = load_verdict(transaction, name)
+    if has_permission(account, "review"):
+        record_read(transaction, account, name, "dialogue" if verdict is None else "verdict")
     return dialogue, verdict
 
 
-def content_of(transaction: Transaction, name: str) -> Dialogue | None:
+def load_dialogue(transaction: Transaction, name: str) -> Dialogue | None:
     """The dialogue of that id, if there is one; rights are the caller's care."""
     content = transaction.run(_CONTENT, {"id": name}).scalar_one_or_none()
     return None if content is None else Dialogue.model_validate_json(content)
@@ -180,7 +186,7 @@ class StoredDialogues(Mapping[str, Dialogue]):
 
     def __getitem__(self, name: str) -> Dialogue:
         if self._last[0] != name or self._last[1] is None:
-            self._last = (name, self._store.read(partial(content_of, name=name)))
+            self._last = (name, self._store.read(partial(load_dialogue, name=name)))
         if self._last[1] is None:
             raise KeyError(name)
         return self._last[1]
@@ -196,13 +202,13 @@ def _ids(transaction: Transaction) -> list[str]:
     return list(transaction.run(select(dialogues.c.id)).scalars())
 
 
-def verdict_on(transaction: Transaction, name: str) -> Verdict | None:
+def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
     """The newest verdict on a dialogue, if there is one; rights are the caller's care."""
     content = transaction.run(_VERDICT, {"id": name}).scalar_one_or_none()
-    return None if content is None else verdict_of(content)
+    return None if content is None else parse_verdict(content)
 
 
-def verdict_of(content: str) -> Verdict:
+def parse_verdict(content: str) -> Verdict:
     """The verdict in a row's content."""
     return Verdict.model_validate_json(content)
 

@@ -8,25 +8,25 @@ from __future__ import annotations
 from sqlalchemy import delete, select
 
 from dialint.labeling.store.database.schema import drafts
-from dialint.labeling.store.database.transactions import Transaction, put_row, reading, writing
+from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Draft
 
 MOST_BYTES = 1 << 20
 
 
-@writing(repeatable=True)
-def keep(transaction: Transaction, actor: str, item: str, content: str) -> None:
+@write_operation(repeatable=True)
+def save_draft(transaction: Transaction, actor: str, item: str, content: str) -> None:
     """Keep the actor's draft of an item, in the place of the one before.
 
     Raises:
         StoreRefused: over 1 MiB.
     """
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     if len(content.encode()) > MOST_BYTES or len(item) > 200 or "\x00" in item + content:
         raise StoreRefused("E_DRAFT", "a draft is at most 1 MiB of text, its item at most 200 characters")
-    put_row(
+    upsert(
         transaction,
         drafts,
         {"account": actor, "item": item, "content": content, "at_ms": transaction.now_ms},
@@ -34,18 +34,18 @@ def keep(transaction: Transaction, actor: str, item: str, content: str) -> None:
     transaction.log(actor, "draft.keep", item)
 
 
-@reading
-def of_item(transaction: Transaction, actor: str, item: str) -> Draft | None:
+@read_operation
+def load_draft(transaction: Transaction, actor: str, item: str) -> Draft | None:
     """The actor's draft of an item, if there is one."""
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     asked = select(drafts).where(drafts.c.account == actor, drafts.c.item == item)
     row = transaction.run(asked).one_or_none()
     return None if row is None else Draft(item=item, content=row.content, at_ms=row.at_ms)
 
 
-@writing(repeatable=True)
-def drop(transaction: Transaction, actor: str, item: str) -> None:
+@write_operation(repeatable=True)
+def delete_draft(transaction: Transaction, actor: str, item: str) -> None:
     """Throw the actor's draft of an item away, if there is one."""
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     if transaction.run(delete(drafts).where(drafts.c.account == actor, drafts.c.item == item)).rowcount:
         transaction.log(actor, "draft.drop", item)

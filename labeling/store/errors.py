@@ -27,7 +27,7 @@ class NotAllowed(StoreRefused):
     """The acting account lacks the right, or is not active."""
 
 
-class MustChoose(NotAllowed):
+class MustChangePassword(NotAllowed):
     """The password is right, but somebody else made it: its owner chooses one before anything else."""
 
 

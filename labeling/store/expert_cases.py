@@ -16,20 +16,25 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import dialogues, labels
 from dialint.labeling.store.annotations import of_dialogue, submit
 from dialint.labeling.store.database.schema import tasks
-from dialint.labeling.store.database.transactions import Transaction, inside, reading, writing
+from dialint.labeling.store.database.transactions import (
+    Transaction,
+    in_transaction,
+    read_operation,
+    write_operation,
+)
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.permissions import authorised
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold, TaskState, TaskView
-from dialint.labeling.store.task_queue import locked
+from dialint.labeling.store.task_queue import lock_task
 from dialint.labeling.store.tasks import view
 
 MOST_CHARACTERS = 4000
 
 
-@writing(repeatable=True)
-def decide(
+@write_operation(repeatable=True)
+def decide_case(
     transaction: Transaction,
     actor: str,
     task: int,
@@ -46,14 +51,14 @@ def decide(
         StaleLease: the actor does not hold it any more.
         StoreRefused: no reason, no turn to decide, or as for `submit`.
     """
-    authorised(transaction, actor, "decide")
+    require_permission(transaction, actor, "decide")
     if not 0 < len(reason.strip()) <= MOST_CHARACTERS or "\x00" in reason:
         raise StoreRefused("E_DECISION", f"a decision needs a reason of 1 to {MOST_CHARACTERS} characters")
-    row = locked(transaction, task)
-    project = existing(transaction, row.project)
+    row = lock_task(transaction, task)
+    project = get_project(transaction, row.project)
     if project.purpose != "adjudication" or row.turn is None:
         raise StoreRefused("E_DECISION", "only a turn of an adjudication project is decided")
-    saved = inside(submit)(transaction, actor, task, token, key, findings, seconds)
+    saved = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds)
     present = {finding.code for finding in findings}
     for code in project.codes:
         known = Gold(
@@ -77,24 +82,24 @@ class Case(Record):
     labels: tuple[Label, ...]
 
 
-@reading
-def case(transaction: Transaction, actor: str, task: int) -> Case:
+@read_operation
+def load_case(transaction: Transaction, actor: str, task: int) -> Case:
     """A case with everything that was said of its dialogue, for the expert who holds it or any other.
 
     Raises:
         NotAllowed: the actor does not decide, or there is no such task for experts.
     """
-    authorised(transaction, actor, "decide")
-    seen = inside(view)(transaction, actor, task)
-    if existing(transaction, seen.project).purpose != "adjudication":
+    require_permission(transaction, actor, "decide")
+    seen = in_transaction(view)(transaction, actor, task)
+    if get_project(transaction, seen.project).purpose != "adjudication":
         raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
     name = seen.dialogue.id
-    whole, verdict = inside(dialogues.read)(transaction, actor, name)
+    whole, verdict = in_transaction(dialogues.read)(transaction, actor, name)
     return Case(
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,
-        answers=inside(of_dialogue)(transaction, actor, name),
-        labels=inside(labels.of_dialogue)(transaction, actor, name),
+        answers=in_transaction(of_dialogue)(transaction, actor, name),
+        labels=in_transaction(labels.of_dialogue)(transaction, actor, name),
     )
 
 
@@ -108,7 +113,7 @@ class OpenCase(NamedTuple):
     state: TaskState
 
 
-@reading
+@read_operation
 def open_cases(transaction: Transaction, actor: str, project: str, n: int = 100) -> tuple[OpenCase, ...]:
     """The `n` cases of an adjudication project that are not decided, the highest priority first; nothing of
     what was said about them.
@@ -117,8 +122,8 @@ def open_cases(transaction: Transaction, actor: str, project: str, n: int = 100)
         NotAllowed: the actor does not decide.
         StoreRefused: no such project, or not one of adjudication.
     """
-    authorised(transaction, actor, "decide")
-    if existing(transaction, project).purpose != "adjudication":
+    require_permission(transaction, actor, "decide")
+    if get_project(transaction, project).purpose != "adjudication":
         raise StoreRefused("E_PROJECT", f"{project}: not a project of adjudication")
     rows = select(tasks).where(tasks.c.project == project, tasks.c.state.in_(("open", "full")))
     return tuple(

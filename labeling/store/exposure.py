@@ -24,13 +24,13 @@ from dialint.labeling.store.database.schema import (
     reads,
     tasks,
 )
-from dialint.labeling.store.database.transactions import Transaction, put_row
+from dialint.labeling.store.database.transactions import Transaction, upsert
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Account
 
-Shown = Literal["dialogue", "verdict", "answers", "labels", "gold"]
+ReadKind = Literal["dialogue", "verdict", "answers", "labels", "gold"]
 """What of a dialogue was read. All but the first end blindness."""
-Bulk = Literal["answers", "export", "gold"]
+BulkKind = Literal["answers", "export", "gold"]
 """`answers` of others; all that is known of each dialogue with answers (`export`); all `gold`."""
 
 APPEAL = "appeal"
@@ -68,7 +68,7 @@ def is_own(transaction: Transaction, account: Account, dialogues: Collection[str
     return transaction.run(_OWN, place).first() is not None
 
 
-def refuse_own(transaction: Transaction, account: Account, *dialogues: str) -> None:
+def refuse_own_dialogues(transaction: Transaction, account: Account, *dialogues: str) -> None:
     """Let nobody judge what they said themselves.
 
     Raises:
@@ -78,7 +78,7 @@ def refuse_own(transaction: Transaction, account: Account, *dialogues: str) -> N
         raise NotAllowed("E_RIGHT", f"{account.id} spoke in this dialogue; somebody else judges it")
 
 
-def shown(transaction: Transaction, account: Account, dialogue: str, *kinds: Shown) -> None:
+def record_read(transaction: Transaction, account: Account, dialogue: str, *kinds: ReadKind) -> None:
     """Keep that the account is being shown these kinds of things about a dialogue. Where they were shown
     before, which is one look at an index, nothing is written; a transaction that only reads is followed by
     one that writes, before its result is given away."""
@@ -89,20 +89,20 @@ def shown(transaction: Transaction, account: Account, dialogue: str, *kinds: Sho
     def keep(writing: Transaction) -> None:
         new = sorted(set(kinds) - set(writing.run(_KINDS, place).scalars()))
         for kind in new:
-            put_row(writing, reads, {**place, "kind": kind, "at_ms": writing.now_ms})
+            upsert(writing, reads, {**place, "kind": kind, "at_ms": writing.now_ms})
         if new:
             writing.log(account.id, "read", dialogue, kinds=new)
 
     transaction.afterwards(keep)
 
 
-def shown_with_task(transaction: Transaction, account: str, dialogue: str) -> None:
+def record_claim_read(transaction: Transaction, account: str, dialogue: str) -> None:
     """Keep that a task shows the verdict to whoever claims it; the claim is in the audit log already."""
     row = {"account": account, "dialogue": dialogue, "kind": "verdict", "at_ms": transaction.now_ms}
-    put_row(transaction, reads, row)
+    upsert(transaction, reads, row)
 
 
-def shown_all(transaction: Transaction, account: Account, project: str | None, kind: Bulk) -> None:
+def record_bulk_read(transaction: Transaction, account: Account, project: str | None, kind: BulkKind) -> None:
     """Keep that the account reads of all dialogues of a project, or of the store, what there is now."""
     newest: Any = func.max(gold.c.at_ms) if kind == "gold" else func.max(annotation_rows.c.id)
     upto = transaction.run(select(func.coalesce(newest, 0))).scalar_one()
@@ -115,7 +115,7 @@ def shown_all(transaction: Transaction, account: Account, project: str | None, k
     def keep(writing: Transaction) -> None:
         if writing.run(known).scalar_one_or_none() is None:
             writing.log(account.id, "read.all", project or "store", kind=kind)
-        put_row(writing, bulk_reads, {**place, "upto": upto})
+        upsert(writing, bulk_reads, {**place, "upto": upto})
 
     transaction.afterwards(keep)
 

@@ -16,20 +16,26 @@ from sqlalchemy import delete, exists, insert, or_, select, update
 from dialint.detector.records import Dialogue, Example
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.store import dialogues, tasks
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import gold, pairs, verdicts
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import Store, Transaction, put_row, reading, writing
-from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of
+from dialint.labeling.store.database.transactions import (
+    Store,
+    Transaction,
+    read_operation,
+    upsert,
+    write_operation,
+)
+from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, sha256_of
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.exposure import refuse_own, shown_all
-from dialint.labeling.store.permissions import account_of, authorised
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.exposure import record_bulk_read, refuse_own_dialogues
+from dialint.labeling.store.permissions import find_account, require_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold, NewTask, Pool
 from dialint.labeling.store.task_queue import withdraw
 
 
-def bring_in(
+def import_synthetic(
     store: Store, actor: str, examples: Iterable[Example], project: str | None = None
 ) -> tuple[str, ...]:
     """Put examples with made errors, and their clean twins, in as dialogues with gold of source `injected`;
@@ -47,9 +53,9 @@ def bring_in(
     """
     names: list[str] = []
     for piece in _pieces(list(examples)):
-        known = {renamed(example).id: _gold(example, codes) for example, codes in piece}
-        dialogues.add(store, actor, [renamed(example) for example, _ in piece])
-        joint = {renamed(example).id: _pair(example) for example, _ in piece}
+        known = {pseudonymous_dialogue(example).id: _gold(example, codes) for example, codes in piece}
+        dialogues.add(store, actor, [pseudonymous_dialogue(example) for example, _ in piece])
+        joint = {pseudonymous_dialogue(example).id: _pair(example) for example, _ in piece}
         _keep(store, actor, [one for found in known.values() for one in found], joint)
         if project is not None:
             tasks.add(store, actor, project, [NewTask(dialogue=name, pool="control") for name in known])
@@ -71,13 +77,13 @@ def _pieces(examples: list[Example]) -> list[list[tuple[Example, frozenset[str]]
         codes = frozenset(label.code for example in family for label in example.labels)
         if not codes:
             raise StoreRefused("E_CONTROL", "an example without labels, and without a twin that has some")
-        if len(pieces[-1]) + len(family) > MOST_PER_CALL:
+        if len(pieces[-1]) + len(family) > MAX_PER_CALL:
             pieces.append([])
         pieces[-1] += [(example, codes) for example in family]
     return pieces if pieces[0] else []
 
 
-def renamed(example: Example) -> Dialogue:
+def pseudonymous_dialogue(example: Example) -> Dialogue:
     """The dialogue under an id that tells nothing, the same for the same id."""
     number = hashlib.sha256(f"control {example.dialogue.id}".encode()).hexdigest()[:12]
     return example.dialogue.model_copy(update={"id": f"d-{number}"})
@@ -91,7 +97,7 @@ def _gold(example: Example, codes: frozenset[str]) -> list[Gold]:
     places = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(there)
     return [
         Gold(
-            dialogue=renamed(example).id,
+            dialogue=pseudonymous_dialogue(example).id,
             turn=turn,
             code=code,
             present=there.get((turn, code), False),
@@ -102,11 +108,11 @@ def _gold(example: Example, codes: frozenset[str]) -> list[Gold]:
     ]
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def _keep(transaction: Transaction, actor: str, found: Sequence[Gold], joint: dict[str, str]) -> None:
     """Gold that is there already stays: an expert may have changed it since."""
-    account = authorised(transaction, actor, "plan")
-    refuse_own(transaction, account, *joint)
+    account = require_permission(transaction, actor, "plan")
+    refuse_own_dialogues(transaction, account, *joint)
     asked = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(gold.c.dialogue.in_(list(joint)))
     known = {tuple(row) for row in transaction.run(asked)}
     new = [one.model_dump() for one in found if (one.dialogue, one.turn, one.code) not in known]
@@ -114,10 +120,12 @@ def _keep(transaction: Transaction, actor: str, found: Sequence[Gold], joint: di
     transaction.run(insert(pairs), [{"dialogue": name, "pair": pair} for name, pair in joint.items()])
     if new:
         transaction.run(insert(gold), [{**row, "at_ms": transaction.now_ms} for row in new])
-        transaction.log(actor, "gold.bring_in", f"{len(new)} questions", sha256=sha256_of(canonical(new)))
+        transaction.log(
+            actor, "gold.bring_in", f"{len(new)} questions", sha256=sha256_of(canonical_json(new))
+        )
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
     """Say what is known for sure of a turn and code, in the place of what was said before.
 
@@ -125,7 +133,7 @@ def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
         NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: no such dialogue or turn.
     """
-    authorised(transaction, actor, "decide")
+    require_permission(transaction, actor, "decide")
     put_gold(transaction, actor, known)
 
 
@@ -136,17 +144,17 @@ def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
         NotAllowed: the actor spoke in the dialogue.
         StoreRefused: no such dialogue or turn.
     """
-    if (account := account_of(transaction, actor)) is not None:
-        refuse_own(transaction, account, known.dialogue)
-    dialogue = content_of(transaction, known.dialogue)
+    if (account := find_account(transaction, actor)) is not None:
+        refuse_own_dialogues(transaction, account, known.dialogue)
+    dialogue = load_dialogue(transaction, known.dialogue)
     if dialogue is None or known.turn not in [turn.index for turn in dialogue.turns]:
         raise StoreRefused("E_GOLD", "there is no such dialogue or turn")
-    put_row(transaction, gold, {**known.model_dump(), "at_ms": transaction.now_ms})
+    upsert(transaction, gold, {**known.model_dump(), "at_ms": transaction.now_ms})
     content = known.model_dump(include={"present", "source", "retired"})
     transaction.log(actor, "gold.put", f"{known.dialogue} {known.turn} {known.code}", **content)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     """Stop showing a dialogue as a control task; how many of its turns and codes that concerns.
 
@@ -154,7 +162,7 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
         NotAllowed: the actor does not plan, or spoke in the dialogue.
         StoreRefused: there is no gold on the dialogue.
     """
-    refuse_own(transaction, authorised(transaction, actor, "plan"), dialogue)
+    refuse_own_dialogues(transaction, require_permission(transaction, actor, "plan"), dialogue)
     done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
     if not done.rowcount:
         raise StoreRefused("E_GOLD", f"{dialogue[:80]!r}: there is no gold on this dialogue")
@@ -168,11 +176,11 @@ def has_gold(transaction: Transaction) -> bool:
     return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
 
 
-@reading
-def all_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
+@read_operation
+def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
     """What is known for sure, by dialogue, turn and code; for experts and up, as it tells the answers."""
-    account = authorised(transaction, actor, "decide")
-    shown_all(transaction, account, None, "gold")
+    account = require_permission(transaction, actor, "decide")
+    record_bulk_read(transaction, account, None, "gold")
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     if not retired:
         rows = rows.where(~gold.c.retired)
@@ -200,7 +208,7 @@ def import_gold(store: Store, actor: str, known: Sequence[Gold], *, replace: boo
     """
     if len({(one.dialogue, one.turn, one.code) for one in known}) != len(known):
         raise StoreRefused("E_GOLD", "a dialogue, turn and code stand twice")
-    pieces = [known[start : start + MOST_PER_CALL] for start in range(0, len(known), MOST_PER_CALL)]
+    pieces = [known[start : start + MAX_PER_CALL] for start in range(0, len(known), MAX_PER_CALL)]
     for piece in pieces:
         store.read(partial(_compare_gold, actor=actor, known=piece, replace=replace))
     counts = [_import_gold(store, actor, piece, replace) for piece in pieces]
@@ -211,15 +219,15 @@ def import_gold(store: Store, actor: str, known: Sequence[Gold], *, replace: boo
     )
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def _import_gold(transaction: Transaction, actor: str, known: Sequence[Gold], replace: bool) -> ImportCounts:
     new, changed = _compare_gold(transaction, actor, known, replace)
     for one in (*new, *changed):
-        put_row(transaction, gold, {**one.model_dump(), "at_ms": transaction.now_ms})
+        upsert(transaction, gold, {**one.model_dump(), "at_ms": transaction.now_ms})
     if new or changed:
         rows = [one.model_dump() for one in (*new, *changed)]
         subject = f"{len(new)} new, {len(changed)} replaced"
-        transaction.log(actor, "gold.import", subject, sha256=sha256_of(canonical(rows)))
+        transaction.log(actor, "gold.import", subject, sha256=sha256_of(canonical_json(rows)))
     return ImportCounts(len(new), len(changed), len(known) - len(new) - len(changed))
 
 
@@ -227,12 +235,12 @@ def _compare_gold(
     transaction: Transaction, actor: str, known: Sequence[Gold], replace: bool
 ) -> tuple[list[Gold], list[Gold]]:
     """The rows that are new, and those that replace other gold."""
-    account = authorised(transaction, actor, "decide")
+    account = require_permission(transaction, actor, "decide")
     names = list(dict.fromkeys(one.dialogue for one in known))
-    refuse_own(transaction, account, *names)
+    refuse_own_dialogues(transaction, account, *names)
     turns: dict[str, tuple[int, ...]] = {}
     for name in names:
-        dialogue = content_of(transaction, name)
+        dialogue = load_dialogue(transaction, name)
         if dialogue is None:
             raise StoreRefused("E_GOLD", f"{name[:80]!r}: there is no such dialogue in the store")
         turns[name] = judged_turns(dialogue)
@@ -264,19 +272,19 @@ def add_control_tasks(store: Store, actor: str, project: str, *, pool: Pool = "c
     """
     names = store.read(partial(_control_dialogues, actor=actor, project=project))
     new = [NewTask(dialogue=name, pool=pool, why="gold") for name in names]
-    pieces = (new[start : start + MOST_PER_CALL] for start in range(0, len(new), MOST_PER_CALL))
+    pieces = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
     return sum(tasks.add(store, actor, project, piece) for piece in pieces)
 
 
 def mix_in_gold(store: Store, actor: str, project: str) -> int:
     """`add_control_tasks`, if the project has a share of control tasks; how many."""
-    wants_control = store.read(partial(existing, name=project)).control_share > 0
+    wants_control = store.read(partial(get_project, name=project)).control_share > 0
     return add_control_tasks(store, actor, project) if wants_control else 0
 
 
 def _control_dialogues(transaction: Transaction, actor: str, project: str) -> list[str]:
-    authorised(transaction, actor, "plan")
-    into = existing(transaction, project)
+    require_permission(transaction, actor, "plan")
+    into = get_project(transaction, project)
     unusable = gold.alias()
     has_task = exists().where(task_rows.c.project == project, task_rows.c.dialogue == gold.c.dialogue)
     is_unusable = exists().where(

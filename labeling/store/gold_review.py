@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, select, update
 
 from dialint.labeling.store.database.schema import gold, tasks
-from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.exposure import shown
+from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.gold import put_gold
-from dialint.labeling.store.grades import Graded, accuracy, of_account, of_dialogue
-from dialint.labeling.store.permissions import authorised
-from dialint.labeling.store.rater_status import Rules, rules_of
+from dialint.labeling.store.grades import GradedAnswer, grade_account, grade_dialogue, measure_accuracy
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.rater_status import Rules, load_rules
 from dialint.labeling.store.records import Gold
-from dialint.labeling.store.task_queue import ENDLESS, locked, settle
+from dialint.labeling.store.task_queue import ENDLESS, lock_task, update_task
 
 
 class Contradicted(NamedTuple):
@@ -32,14 +32,14 @@ class Contradicted(NamedTuple):
     n_good: int
 
 
-def doubted(transaction: Transaction, dialogue: str) -> bool:
+def is_doubted(transaction: Transaction, dialogue: str) -> bool:
     """Whether the gold of a dialogue is contradicted; if so, it says so from now on."""
-    answers, rules = of_dialogue(transaction, dialogue, "control"), rules_of(transaction)
+    answers, rules = grade_dialogue(transaction, dialogue, "control"), load_rules(transaction)
     everybody = {answer.account for answer in answers}
-    if not contradicted(answers, everybody, rules, least=1):  # saves looking at who is good
+    if not find_contradicted(answers, everybody, rules, least=1):  # saves looking at who is good
         return False
     good = {account for account in everybody if _good(transaction, account, dialogue, rules)}
-    found = contradicted(answers, good, rules)
+    found = find_contradicted(answers, good, rules)
     for turn, code, n, n_good in found:
         asked = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
         why = f"{n} of {n_good} good labelers say otherwise"
@@ -48,8 +48,8 @@ def doubted(transaction: Transaction, dialogue: str) -> bool:
     return bool(found)
 
 
-def contradicted(
-    answers: Sequence[Graded], good: Collection[str], rules: Rules, *, least: int | None = None
+def find_contradicted(
+    answers: Sequence[GradedAnswer], good: Collection[str], rules: Rules, *, least: int | None = None
 ) -> list[Contradicted]:
     """Questions whose gold is contradicted by enough of those in `good`, in order of turn and code. With
     `least`, by so many of them, whatever share that is."""
@@ -72,25 +72,25 @@ def _is_doubted(wrong: Sequence[bool], rules: Rules) -> bool:
 
 def _good(transaction: Transaction, account: str, dialogue: str, rules: Rules) -> bool:
     """By their answers to other control tasks."""
-    theirs = of_account(transaction, account, "control", n=rules.window)
+    theirs = grade_account(transaction, account, "control", n=rules.window)
     others = [answer for answer in theirs if answer.grades and answer.dialogue != dialogue]
-    balanced = accuracy(others).balanced
+    balanced = measure_accuracy(others).balanced
     return len(others) >= rules.least and balanced is not None and balanced >= rules.good_at
 
 
-@reading
-def waiting(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
+@read_operation
+def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     """Gold in doubt, by dialogue, turn and code; for those who decide."""
-    account = authorised(transaction, actor, "decide")
+    account = require_permission(transaction, actor, "decide")
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     found = tuple(map(_record, transaction.run(rows)))
     for dialogue in dict.fromkeys(one.dialogue for one in found):
-        shown(transaction, account, dialogue, "gold")
+        record_read(transaction, account, dialogue, "gold")
     return found
 
 
-@writing(repeatable=True)
-def decide(
+@write_operation(repeatable=True)
+def decide_gold(
     transaction: Transaction, actor: str, dialogue: str, turn: int, code: str, *, present: bool, reason: str
 ) -> Gold:
     """Say what is true after all; it grades again, and the dialogue is shown again if nothing else of it is
@@ -100,7 +100,7 @@ def decide(
         NotAllowed: the actor does not decide, or spoke in the dialogue.
         StoreRefused: there is no such gold, or no reason.
     """
-    authorised(transaction, actor, "decide")
+    require_permission(transaction, actor, "decide")
     asked = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
     row = transaction.run(select(gold).where(*asked).with_for_update()).one_or_none()
     if row is None or not reason.strip():
@@ -119,7 +119,7 @@ def _show_again(transaction: Transaction, dialogue: str) -> None:
         tasks.c.dialogue == dialogue, tasks.c.pool == "control", tasks.c.wanted == 0
     )
     for task in transaction.run(withdrawn.order_by(tasks.c.id)).scalars().all():
-        settle(transaction, locked(transaction, task), wanted=ENDLESS)
+        update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
 
 
 def _record(row: Row[Any]) -> Gold:

@@ -23,7 +23,7 @@ from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.records import Pool
 
 
-class Known(NamedTuple):
+class GoldAnswer(NamedTuple):
     """Gold: whether `code` is there in `turn`."""
 
     turn: int
@@ -41,7 +41,7 @@ class Grade(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedAnswer:
     """An answer with all its grades. `seconds` is what it took, if known."""
 
     number: int
@@ -51,7 +51,7 @@ class Graded:
     grades: tuple[Grade, ...]
 
 
-def graded(row: Row[Any], known: Sequence[Known], of_dialogue: Collection[str]) -> Graded:
+def grade_answer(row: Row[Any], known: Sequence[GoldAnswer], of_dialogue: Collection[str]) -> GradedAnswer:
     """An answer (a row of ``annotations``) against what is known of its dialogue. Only what was asked is
     graded; a code in `of_dialogue`, asked of the whole dialogue, once: found anywhere, present anywhere."""
     asked = set(json.loads(row.codes))
@@ -68,7 +68,7 @@ def graded(row: Row[Any], known: Sequence[Known], of_dialogue: Collection[str]) 
     said = {code for _, code in found}
     last = max((turn for turn, _, _ in known), default=0)
     grades += [Grade(last, code, present, code in said) for code, present in whole.items()]
-    return Graded(row.id, row.labeler, row.dialogue, row.seconds, tuple(grades))
+    return GradedAnswer(row.id, row.labeler, row.dialogue, row.seconds, tuple(grades))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _mean(*shares: tuple[int, int], lower: bool) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def accuracy(answers: Iterable[Graded], code: str | None = None) -> Accuracy:
+def measure_accuracy(answers: Iterable[GradedAnswer], code: str | None = None) -> Accuracy:
     """All grades of these answers, or those of one code, together."""
     grades = [grade for answer in answers for grade in answer.grades if code in (None, grade.code)]
     present = [grade.said for grade in grades if grade.present]
@@ -130,34 +130,36 @@ _OF_DIALOGUE = (
 )  # fmt: skip
 
 
-def of_account(transaction: Transaction, account: str, *pools: Pool, n: int, since: int = 0) -> list[Graded]:
+def grade_account(
+    transaction: Transaction, account: str, *pools: Pool, n: int, since: int = 0
+) -> list[GradedAnswer]:
     """The newest `n` answers of an account to tasks of these pools, newest first, after the annotation
     number `since`; those whose gold is in doubt or gone have no grades."""
     given = {"account": account, "since": since, "pools": list(pools), "n": n}
     return _graded(transaction, transaction.run(_OF_ACCOUNT, given).all())
 
 
-def of_dialogue(transaction: Transaction, dialogue: str, *pools: Pool) -> list[Graded]:
+def grade_dialogue(transaction: Transaction, dialogue: str, *pools: Pool) -> list[GradedAnswer]:
     """Everybody's answers to the tasks of these pools on a dialogue, oldest first."""
     given = {"dialogue": dialogue, "pools": list(pools)}
     return _graded(transaction, transaction.run(_OF_DIALOGUE, given).all())
 
 
-def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[Graded]:
-    known = known_of(transaction, {row.dialogue for row in rows})
-    return [graded(row, known.get(row.dialogue, ()), dialogue_codes()) for row in rows]
+def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[GradedAnswer]:
+    known = load_gold_answers(transaction, {row.dialogue for row in rows})
+    return [grade_answer(row, known.get(row.dialogue, ()), dialogue_codes()) for row in rows]
 
 
-def known_of(transaction: Transaction, names: Iterable[str]) -> dict[str, list[Known]]:
+def load_gold_answers(transaction: Transaction, names: Iterable[str]) -> dict[str, list[GoldAnswer]]:
     """Gold by dialogue, also retired, but not what is in doubt."""
-    found: dict[str, list[Known]] = defaultdict(list)
-    for row in transaction.run(known_question(), {"names": sorted(names)}):
-        found[row.dialogue].append(Known(row.turn, row.code, row.present))
+    found: dict[str, list[GoldAnswer]] = defaultdict(list)
+    for row in transaction.run(gold_query(), {"names": sorted(names)}):
+        found[row.dialogue].append(GoldAnswer(row.turn, row.code, row.present))
     return found
 
 
 @cache
-def known_question() -> Select[Any]:
+def gold_query() -> Select[Any]:
     """Gold that is not in doubt, of the dialogues `names`."""
     sure = select(gold).where(gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True)))
     return sure.order_by(gold.c.dialogue, gold.c.turn, gold.c.code)

@@ -7,44 +7,44 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import select
 
 from dialint.detector.records import Label
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import labels
-from dialint.labeling.store.database.transactions import Transaction, put_row, reading, writing
-from dialint.labeling.store.dialogues import MOST_PER_CALL, sha256_of
+from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
+from dialint.labeling.store.dialogues import MAX_PER_CALL, sha256_of
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.exposure import shown
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.exposure import record_read
+from dialint.labeling.store.permissions import require_permission
 
 
-@writing(repeatable=True)
-def put(transaction: Transaction, actor: str, found: Sequence[Label]) -> None:
+@write_operation(repeatable=True)
+def write_labels(transaction: Transaction, actor: str, found: Sequence[Label]) -> None:
     """Put up to 1,000 labels in, in the place of earlier ones of the same turn, code and method.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: too many.
     """
-    authorised(transaction, actor, "plan")
-    if len(found) > MOST_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MOST_PER_CALL}")
+    require_permission(transaction, actor, "plan")
+    if len(found) > MAX_PER_CALL:
+        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MAX_PER_CALL}")
     rows = [label.model_dump() for label in found]
     for row in rows:
         row |= {"dialogue": row.pop("dialogue_id"), "at_ms": transaction.now_ms}
-        put_row(transaction, labels, row)
-    transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=sha256_of(canonical(rows)))
+        upsert(transaction, labels, row)
+    transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=sha256_of(canonical_json(rows)))
 
 
-@reading
+@read_operation
 def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
     """The labels of a dialogue, by turn, code and method; for reviewers and up."""
-    account = authorised(transaction, actor, "review")
-    found = labels_on(transaction, dialogue)
+    account = require_permission(transaction, actor, "review")
+    found = load_labels(transaction, dialogue)
     if found:
-        shown(transaction, account, dialogue, "labels")
+        record_read(transaction, account, dialogue, "labels")
     return found
 
 
-def labels_on(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
+def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
     """As `of_dialogue`, where it is kept otherwise who reads; rights are the caller's care."""
     rows = select(labels).where(labels.c.dialogue == dialogue)
     names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")

@@ -14,18 +14,18 @@ from sqlalchemy import Row, bindparam, func, or_, select, update
 
 from dialint.labeling.store import control_mix
 from dialint.labeling.store.database.schema import counts, leases, tasks
-from dialint.labeling.store.database.transactions import Transaction, put_row, reading, writing
-from dialint.labeling.store.dialogues import verdict_on
+from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
+from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.exposure import APPEAL, PART, is_independent, shown_with_task
-from dialint.labeling.store.permissions import Right, authorised, may
-from dialint.labeling.store.projects import working
+from dialint.labeling.store.exposure import APPEAL, PART, is_independent, record_claim_read
+from dialint.labeling.store.permissions import Permission, has_permission, require_permission
+from dialint.labeling.store.projects import get_open_project
 from dialint.labeling.store.records import Account, Lease, Pool, Project, Purpose
-from dialint.labeling.store.task_queue import end_lease, locked, next_open, settle, share_of
+from dialint.labeling.store.task_queue import end_lease, find_next_open, find_share, lock_task, update_task
 
 SWEEP = 100
 """Leases that ran out and are taken away by one claim, at most."""
-NEEDED: dict[Purpose, Right] = {"review": "review", "adjudication": "decide"}
+NEEDED: dict[Purpose, Permission] = {"review": "review", "adjudication": "decide"}
 """Purposes of projects from which not everybody may claim."""
 
 _MINE = (leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
@@ -46,7 +46,7 @@ _LATE = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
 _LATE_TASKS = select(leases.c.task).where(*_LATE).order_by(leases.c.expires_ms).limit(SWEEP)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def claim(
     transaction: Transaction, actor: str, project: str, *, pool: Pool | None = None, at_once: int = 1
 ) -> Lease | None:
@@ -62,8 +62,8 @@ def claim(
         NotAllowed: the actor lacks the right, the skills or the status for this pool.
         StoreRefused: the project is closed or past its deadline.
     """
-    account = authorised(transaction, actor, "label")
-    into = working(transaction, project)
+    account = require_permission(transaction, actor, "label")
+    into = get_open_project(transaction, project)
     pools: tuple[Pool, ...] = ("training", "exam") if account.status == "training" else ("main",)
     for each in (pool,) if pool else pools:
         _check_pool(account, into, each)
@@ -83,23 +83,23 @@ def _claim(
     if n_held >= at_once:
         first = transaction.run(_FIRST_HELD, key).one()
         return _lease(first, first.lease_token, first.expires_ms)
-    share = share_of(transaction, project, pool, account)
+    share = find_share(transaction, project, pool, account)
     n_answers = n_counted + (0 if share is None else share.answered)
     if pool == "main" and project.fair_share is not None and n_answers >= _most(transaction, project):
         return None
-    row = next_open(transaction, account, project, pool, share)
+    row = find_next_open(transaction, account, project, pool, share)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
         _pass_over(transaction, account, project, row)
-        row = next_open(transaction, account, project, pool, share)
+        row = find_next_open(transaction, account, project, pool, share)
     if row is not None and pool == "main":
-        row = control_mix.instead(transaction, account, project) or row
+        row = control_mix.draw_control_task(transaction, account, project) or row
     return None if row is None else _take(transaction, account, project, row)
 
 
-@reading
-def held(transaction: Transaction, actor: str, project: str) -> Lease | None:
+@read_operation
+def find_held(transaction: Transaction, actor: str, project: str) -> Lease | None:
     """The task of the main pool of a project that the actor holds, if there is one: the first of several."""
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
     row = transaction.run(_FIRST_HELD, key).one_or_none()
     return None if row is None else _lease(row, row.lease_token, row.expires_ms)
@@ -108,12 +108,12 @@ def held(transaction: Transaction, actor: str, project: str) -> Lease | None:
 def _pass_over(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
     """Let the account not have this task, for good: what it has seen it cannot unsee."""
     lease = _take(transaction, account, project, row)
-    end_lease(transaction, locked(transaction, row.id), account.id, "skipped", PART)
+    end_lease(transaction, lock_task(transaction, row.id), account.id, "skipped", PART)
     transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
 def _check_pool(account: Account, project: Project, pool: Pool) -> None:
-    if (right := NEEDED.get(project.purpose)) and not may(account, right):
+    if (right := NEEDED.get(project.purpose)) and not has_permission(account, right):
         raise NotAllowed("E_RIGHT", f"{account.id} has no right to {right}, which {project.id} is for")
     if pool == "control":
         raise NotAllowed("E_POOL", "control tasks come by themselves")
@@ -138,11 +138,11 @@ def _take(transaction: Transaction, account: Account, project: Project, row: Row
     expires_ms = transaction.lease_ms + project.lease_s * 1000
     token = max(row.token + 1, transaction.lease_ms)
     lease = {"token": token, "state": "held", "expires_ms": expires_ms, "reason": None}
-    put_row(transaction, leases, {"task": row.id, "account": account.id, **lease})
-    settle(transaction, row, leased=row.leased + 1, token=token)
+    upsert(transaction, leases, {"task": row.id, "account": account.id, **lease})
+    update_task(transaction, row, leased=row.leased + 1, token=token)
     transaction.log(account.id, "task.claim", f"task {row.id}", token=token)
-    if project.prelabelled and verdict_on(transaction, row.dialogue) is not None:
-        shown_with_task(transaction, account.id, row.dialogue)
+    if project.prelabelled and load_verdict(transaction, row.dialogue) is not None:
+        record_claim_read(transaction, account.id, row.dialogue)
     return _lease(row, token, expires_ms)
 
 
@@ -152,35 +152,35 @@ def _lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
     return Lease(task=row.id, token=token, expires_ms=expires_ms, **kept)
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
     """Start the lease's time anew.
 
     Raises:
         StaleLease: the actor does not hold it any more.
     """
-    authorised(transaction, actor, "label")
-    row = holding(transaction, actor, task, token)
-    expires_ms = transaction.lease_ms + working(transaction, row.project).lease_s * 1000
+    require_permission(transaction, actor, "label")
+    row = lock_held_task(transaction, actor, task, token)
+    expires_ms = transaction.lease_ms + get_open_project(transaction, row.project).lease_s * 1000
     transaction.run(_RENEWED, {"its_task": task, "its_account": actor, "its_end": expires_ms})
     transaction.log(actor, "task.renew", f"task {task}", token=token)
     return _lease(row, token, expires_ms)
 
 
-@writing()
+@write_operation()
 def release(transaction: Transaction, actor: str, task: int, token: int) -> None:
     """Give a task back, for anybody, also for oneself later.
 
     Raises:
         StaleLease: the actor does not hold it any more.
     """
-    authorised(transaction, actor, "label")
-    row = holding(transaction, actor, task, token)
+    require_permission(transaction, actor, "label")
+    row = lock_held_task(transaction, actor, task, token)
     end_lease(transaction, row, actor, "released", None)
     transaction.log(actor, "task.release", f"task {task}", token=token)
 
 
-@writing()
+@write_operation()
 def skip(transaction: Transaction, actor: str, task: int, token: int, reason: str) -> None:
     """Give a task back for good: the actor does not get it again.
 
@@ -188,21 +188,21 @@ def skip(transaction: Transaction, actor: str, task: int, token: int, reason: st
         StaleLease: the actor does not hold it any more.
         StoreRefused: no reason.
     """
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     if not reason.strip():
         raise StoreRefused("E_SKIP", "say why, so that somebody can mend it")
-    row = holding(transaction, actor, task, token)
+    row = lock_held_task(transaction, actor, task, token)
     end_lease(transaction, row, actor, "skipped", reason)
     transaction.log(actor, "task.skip", f"task {task}", token=token)
 
 
-def holding(transaction: Transaction, actor: str, task: int, token: int) -> Row[Any]:
+def lock_held_task(transaction: Transaction, actor: str, task: int, token: int) -> Row[Any]:
     """The task's row, locked, if the actor's lease of it is good.
 
     Raises:
         StaleLease: it is not.
     """
-    row = locked(transaction, task)
+    row = lock_task(transaction, task)
     lease = transaction.run(_LEASE, {"its_task": task, "its_account": actor}).one_or_none()
     if lease is None or lease.state != "held" or lease.token != token:
         raise StaleLease("E_LEASE", f"task {task}: the lease ran out or was given back")
@@ -219,5 +219,5 @@ def _sweep(transaction: Transaction) -> None:
     for row in transaction.run(rows.with_for_update(key_share=True, skip_locked=True)).all():
         ended = update(leases).where(leases.c.task == row.id, *_LATE).values(state="expired")
         if n := transaction.run(ended, now).rowcount:
-            settle(transaction, row, leased=row.leased - n)
+            update_task(transaction, row, leased=row.leased - n)
             transaction.log("system", "task.expire", f"task {row.id}", n=n)

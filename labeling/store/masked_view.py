@@ -6,7 +6,7 @@ back of their own answers goes the other way.
 
 Masking a long dialogue takes seconds, so what came of it is kept in ``masked_views``, beside the words that
 the newest verdict says of the dialogue. A view goes with its dialogue, and holds only for the rules that made
-it: under others it is made anew. `prepare` makes it outside of every transaction; where nobody called it
+it: under others it is made anew. `prepare_view` makes it outside of every transaction; where nobody called it
 the view is made at each look and not kept.
 """
 
@@ -28,13 +28,13 @@ import dialint.detector.masking
 from dialint.detector.masking import MaskedSpan, MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import masked_views
-from dialint.labeling.store.database.transactions import Store, Transaction, put_row
-from dialint.labeling.store.dialogues import content_of, verdict_on
+from dialint.labeling.store.database.transactions import Store, Transaction, upsert
+from dialint.labeling.store.dialogues import load_dialogue, load_verdict
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import may
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account
 
 LONG_CHARS = 100_000
@@ -138,7 +138,7 @@ def _files(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
             yield f"{path}{each.name}", each
 
 
-def prepare(store: Store, name: str) -> None:
+def prepare_view(store: Store, name: str) -> None:
     """Keep the view of a dialogue, and of what the newest verdict says of it, if they are not kept yet. Shows
     nothing to anybody; where there is no such dialogue it does nothing."""
     found, kept, verdict = store.read(lambda transaction: _known(transaction, name))
@@ -150,23 +150,25 @@ def prepare(store: Store, name: str) -> None:
         "dialogue": name,
         "rules": masking_rules(),
         "content": _content(view),
-        "words": canonical({each: masked for each, masked in view.about(words).items() if each in words}),
+        "words": canonical_json(
+            {each: masked for each, masked in view.about(words).items() if each in words}
+        ),
     }
-    store.write(lambda transaction: put_row(transaction, masked_views, row), repeatable=True)
+    store.write(lambda transaction: upsert(transaction, masked_views, row), repeatable=True)
 
 
-def renew_long(store: Store, names: Sequence[str]) -> None:
-    """`prepare` those of the dialogues whose view is kept and long: there is a new verdict on them."""
+def refresh_long_views(store: Store, names: Sequence[str]) -> None:
+    """`prepare_view` those of the dialogues whose view is kept and long: there is a new verdict on them."""
     length = func.length(masked_views.c.content)
     long = select(masked_views.c.dialogue).where(masked_views.c.dialogue.in_(names), length >= LONG_CHARS)
     for name in store.read(lambda transaction: list(transaction.run(long).scalars())):
-        prepare(store, name)
+        prepare_view(store, name)
 
 
 def _known(transaction: Transaction, name: str) -> tuple[Dialogue | None, MaskedView | None, Verdict | None]:
-    dialogue = content_of(transaction, name)
+    dialogue = load_dialogue(transaction, name)
     view = None if dialogue is None else _kept(transaction, dialogue)
-    return dialogue, view, verdict_on(transaction, name)
+    return dialogue, view, load_verdict(transaction, name)
 
 
 def _content(view: MaskedView) -> str:
@@ -176,7 +178,7 @@ def _content(view: MaskedView) -> str:
         for place, text in enumerate(view.texts.values())
         if text.spans
     ]
-    return canonical({"turns": turns, "sources": view.dialogue.sources})
+    return canonical_json({"turns": turns, "sources": view.dialogue.sources})
 
 
 def _numbers(span: MaskedSpan) -> tuple[int, int, int, int]:
@@ -205,24 +207,26 @@ def _kept(transaction: Transaction, dialogue: Dialogue) -> MaskedView | None:
     return MaskedView(dialogue, shown, texts, json.loads(row.words))
 
 
-def view_of(transaction: Transaction, name: str) -> MaskedView:
+def load_view(transaction: Transaction, name: str) -> MaskedView:
     """The view of a dialogue that is in the store: the one that is kept, or one made now."""
-    dialogue = content_of(transaction, name)
+    dialogue = load_dialogue(transaction, name)
     assert dialogue is not None, "a foreign key"
     return _kept(transaction, dialogue) or MaskedView.of(dialogue)
 
 
-def view_for(
+def view_for_account(
     transaction: Transaction, account: Account, project: str | None, dialogue: str
 ) -> MaskedView | None:
     """The view through which the account sees a stored dialogue in a project, or outside of any; none if it
     sees the original."""
-    if may(account, "review") or (project is not None and not existing(transaction, project).masked):
+    if has_permission(account, "review") or (
+        project is not None and not get_project(transaction, project).masked
+    ):
         return None
-    return view_of(transaction, dialogue)
+    return load_view(transaction, dialogue)
 
 
-def originals(view: MaskedView | None, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def unmask_findings(view: MaskedView | None, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Findings by who sees the dialogue through `view`, as the store keeps them.
 
     Raises:
@@ -231,13 +235,15 @@ def originals(view: MaskedView | None, findings: Sequence[Finding]) -> tuple[Fin
     return tuple(findings) if view is None else tuple(map(view.original, findings))
 
 
-def told(account: Account, view: MaskedView | None, task: int | None, answer: Annotation) -> Annotation:
+def mask_annotation(
+    account: Account, view: MaskedView | None, task: int | None, answer: Annotation
+) -> Annotation:
     """An answer to `task` as the account may read it, who sees the dialogue through `view`."""
-    if task is not None and not may(account, "review"):
-        answer = answer.model_copy(update={"dialogue_id": alias(task)})
+    if task is not None and not has_permission(account, "review"):
+        answer = answer.model_copy(update={"dialogue_id": task_alias(task)})
     return answer if view is None else answer.model_copy(update={"findings": view.shown(answer.findings)})
 
 
-def alias(task: int) -> str:
+def task_alias(task: int) -> str:
     """What labelers are told in the place of a dialogue's id, which may tell where it is from."""
     return f"task-{task}"

@@ -17,9 +17,9 @@ from sqlalchemy import bindparam, select, update
 
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database.schema import accounts
-from dialint.labeling.store.database.transactions import Store, Transaction, reading
-from dialint.labeling.store.errors import MustChoose, NotAllowed, StoreRefused
-from dialint.labeling.store.permissions import account_of
+from dialint.labeling.store.database.transactions import Store, Transaction, read_operation
+from dialint.labeling.store.errors import MustChangePassword, NotAllowed, StoreRefused
+from dialint.labeling.store.permissions import find_account
 from dialint.labeling.store.records import Account
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ def sign_in(store: Store, name: str, password: str) -> Account:
     """
     account, hashed = _proven(store, name, password)
     if hashed.startswith(TEMPORARY):
-        raise MustChoose("E_PASSWORD_ONCE", "this password was for one time: choose your own")
+        raise MustChangePassword("E_PASSWORD_ONCE", "this password was for one time: choose your own")
     return account
 
 
-@reading
-def signed_in(transaction: Transaction, name: str) -> Account | None:
+@read_operation
+def find_signed_in(transaction: Transaction, name: str) -> Account | None:
     """The account of somebody who signed in before, as it is now; none if they would have to do it again:
     it was closed, or somebody has given it another password."""
-    account = account_of(transaction, name)
+    account = find_account(transaction, name)
     if account is None or account.status in CLOSED:
         return None
     hashed = transaction.run(_HASH, {"id": name}).scalar_one()
@@ -112,7 +112,7 @@ def _refused() -> NotAllowed:
 
 
 def _with_hash(transaction: Transaction, name: str) -> tuple[Account | None, str | None]:
-    return account_of(transaction, name), transaction.run(_HASH, {"id": name}).scalar_one_or_none()
+    return find_account(transaction, name), transaction.run(_HASH, {"id": name}).scalar_one_or_none()
 
 
 @contextmanager

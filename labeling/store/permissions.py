@@ -16,12 +16,12 @@ from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Account, AccountRole
 
-Right = Literal["label", "review", "decide", "plan", "discipline", "administer"]
+Permission = Literal["label", "review", "decide", "plan", "discipline", "administer"]
 
 ROLES: tuple[AccountRole, ...] = ("labeler", "reviewer", "expert", "lead", "admin")
 """Each may do all that the ones before it may."""
 
-FIRST_ROLE: dict[Right, AccountRole] = {
+LOWEST_ROLE: dict[Permission, AccountRole] = {
     "label": "labeler",  # claim, answer, skip; own drafts; appeal findings in own dialogues
     "review": "reviewer",  # see dialogues, verdicts and answers; review; labels and counts
     "decide": "expert",  # expert answers, gold, appeals
@@ -33,28 +33,28 @@ FIRST_ROLE: dict[Right, AccountRole] = {
 _ACCOUNT = select(accounts).where(accounts.c.id == bindparam("id"))
 
 
-def may(account: Account, right: Right) -> bool:
+def has_permission(account: Account, right: Permission) -> bool:
     """Whether the account has the right."""
     if account.status != "active" and not (account.status == "training" and right == "label"):
         return False
-    return ROLES.index(account.role) >= ROLES.index(FIRST_ROLE[right])
+    return ROLES.index(account.role) >= ROLES.index(LOWEST_ROLE[right])
 
 
-def authorised(transaction: Transaction, actor: str, right: Right) -> Account:
+def require_permission(transaction: Transaction, actor: str, right: Permission) -> Account:
     """The acting account, if it may.
 
     Raises:
         NotAllowed: it may not, or there is no such account.
     """
-    account = account_of(transaction, actor)
+    account = find_account(transaction, actor)
     if account is None:
         raise NotAllowed("E_ACCOUNT", "there is no such account")
-    if not may(account, right):
+    if not has_permission(account, right):
         raise NotAllowed("E_RIGHT", f"{actor} ({account.role}, {account.status}) has no right to {right}")
     return account
 
 
-def account_of(transaction: Transaction, name: str) -> Account | None:
+def find_account(transaction: Transaction, name: str) -> Account | None:
     """The account of that name, if there is one."""
     row = transaction.run(_ACCOUNT, {"id": name}).one_or_none()
     if row is None:

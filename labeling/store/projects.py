@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, func, insert, select, update
 
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects
-from dialint.labeling.store.database.transactions import Transaction, reading, writing
+from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Project
 
 _PROJECT = select(projects).where(projects.c.id == bindparam("id"))
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def create(transaction: Transaction, actor: str, project: Project) -> Project:
     """Make a project, open for work; the same one again changes nothing.
 
@@ -22,8 +22,8 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
         NotAllowed: the actor does not plan.
         StoreRefused: the name is taken by another one.
     """
-    authorised(transaction, actor, "plan")
-    content = canonical(project.model_dump(mode="json"))
+    require_permission(transaction, actor, "plan")
+    content = canonical_json(project.model_dump(mode="json"))
     known = transaction.run(_PROJECT, {"id": project.id}).one_or_none()
     if known is not None:
         if known.content != content:
@@ -35,7 +35,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
     return project
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def set_state(transaction: Transaction, actor: str, name: str, state: str) -> None:
     """Close a project (no more claims, answers or corrections; drafts are kept) or open it again.
 
@@ -43,35 +43,35 @@ def set_state(transaction: Transaction, actor: str, name: str, state: str) -> No
         NotAllowed: the actor does not plan.
         StoreRefused: no such project, or no such state.
     """
-    authorised(transaction, actor, "plan")
-    existing(transaction, name)
+    require_permission(transaction, actor, "plan")
+    get_project(transaction, name)
     if state not in ("open", "closed"):
         raise StoreRefused("E_PROJECT", "a project is open or closed")
     transaction.run(update(projects).where(projects.c.id == name).values(state=state))
     transaction.log(actor, "project.state", name, state=state)
 
 
-@reading
-def listed(transaction: Transaction, actor: str) -> list[tuple[Project, str]]:
+@read_operation
+def list_projects(transaction: Transaction, actor: str) -> list[tuple[Project, str]]:
     """All projects with their state, oldest first."""
-    authorised(transaction, actor, "label")
+    require_permission(transaction, actor, "label")
     rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
     return [(Project.model_validate_json(row.content), row.state) for row in rows]
 
 
-@reading
-def annotation_count(transaction: Transaction, actor: str, name: str) -> int:
+@read_operation
+def count_annotations(transaction: Transaction, actor: str, name: str) -> int:
     """How many annotations belong to a project, corrections and what came from elsewhere among them.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    authorised(transaction, actor, "review")
+    require_permission(transaction, actor, "review")
     theirs = select(func.count()).where(annotation_rows.c.project == name)
     return int(transaction.run(theirs).scalar_one())
 
 
-def names_of(transaction: Transaction, purpose: str | None = None) -> list[str]:
+def list_names(transaction: Transaction, purpose: str | None = None) -> list[str]:
     """The projects there are, oldest first; of one purpose, if it is named."""
     rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
     made = [Project.model_validate_json(row.content) for row in rows]
@@ -79,13 +79,13 @@ def names_of(transaction: Transaction, purpose: str | None = None) -> list[str]:
 
 
 def _unknown(transaction: Transaction, name: str) -> StoreRefused:
-    known = names_of(transaction)
+    known = list_names(transaction)
     there = f"there are {', '.join(known)}" if known else "there is none yet"
     making = "`dialint label project create NAME --codes CODES` makes one"
     return StoreRefused("E_PROJECT", f"{name[:80]!r}: no such project; {there}; {making}")
 
 
-def existing(transaction: Transaction, name: str) -> Project:
+def get_project(transaction: Transaction, name: str) -> Project:
     """The project of that name.
 
     Raises:
@@ -97,7 +97,7 @@ def existing(transaction: Transaction, name: str) -> Project:
     return Project.model_validate_json(row.content)
 
 
-def still_open(transaction: Transaction, name: str) -> None:
+def require_open(transaction: Transaction, name: str) -> None:
     """Let nothing be added to a project that was closed. Who claimed a task before its deadline may still
     answer it after.
 
@@ -111,7 +111,7 @@ def still_open(transaction: Transaction, name: str) -> None:
         raise StoreRefused("E_PROJECT", f"{name}: closed; nothing is added to it, nothing corrected")
 
 
-def working(transaction: Transaction, name: str) -> Project:
+def get_open_project(transaction: Transaction, name: str) -> Project:
     """The project of that name, if work may be taken from it.
 
     Raises:

@@ -2,8 +2,8 @@
 
 Rules are data in the store, set by a lead. The window of a labeler holds their newest graded answers since
 their status was last set: to control tasks or, in training, to qualification tasks (the pool `exam`).
-`review` reports what the rules want and why, `apply` does it. Only accounts of the role `labeler` are
-evaluated. No rule bans: that is a person's decision (`accounts.ban`).
+`evaluate_status` reports what the rules want and why, `apply_rules` does it. Only accounts of the role
+`labeler` are evaluated. No rule bans: that is a person's decision (`accounts.ban`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,19 @@ from pydantic import ConfigDict, Field, model_validator
 from sqlalchemy import Row, bindparam, select
 
 from dialint.detector.records import Probability, Record
-from dialint.labeling.store.accounts import put_status
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.accounts import write_status
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, settings
-from dialint.labeling.store.database.transactions import Store, Transaction, put_row, reading, writing
-from dialint.labeling.store.grades import Accuracy, Graded, accuracy, of_account
-from dialint.labeling.store.permissions import authorised
+from dialint.labeling.store.database.transactions import (
+    Store,
+    Transaction,
+    read_operation,
+    upsert,
+    write_operation,
+)
+from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account
+from dialint.labeling.store.grades import measure_accuracy as accuracy
+from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Pool, Status
 
 Count = Annotated[int, Field(ge=1)]
@@ -69,38 +76,38 @@ class Rules(Record):
         return self
 
 
-@reading
-def current(transaction: Transaction, actor: str) -> Rules:
+@read_operation
+def get_rules(transaction: Transaction, actor: str) -> Rules:
     """The rules in force.
 
     Raises:
         NotAllowed: the actor does not discipline.
     """
-    authorised(transaction, actor, "discipline")
-    return rules_of(transaction)
+    require_permission(transaction, actor, "discipline")
+    return load_rules(transaction)
 
 
-@writing(repeatable=True)
-def replace(transaction: Transaction, actor: str, rules: Rules) -> None:
+@write_operation(repeatable=True)
+def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
     """Put other rules in force.
 
     Raises:
         NotAllowed: the actor does not discipline.
     """
-    authorised(transaction, actor, "discipline")
+    require_permission(transaction, actor, "discipline")
     content = rules.model_dump(mode="json")
-    put_row(transaction, settings, {"name": NAME, "content": canonical(content)})
+    upsert(transaction, settings, {"name": NAME, "content": canonical_json(content)})
     transaction.log(actor, "rules.replace", NAME, **content)
 
 
-def rules_of(transaction: Transaction) -> Rules:
-    """As `current`; rights are the caller's care."""
+def load_rules(transaction: Transaction) -> Rules:
+    """As `get_rules`; rights are the caller's care."""
     kept = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
     return Rules() if kept is None else Rules.model_validate_json(kept)
 
 
-Does = Literal["keep", "retrain", "suspend", "admit"]
-BECOMES: dict[Does, Status] = {"retrain": "training", "suspend": "suspended", "admit": "active"}
+Action = Literal["keep", "retrain", "suspend", "admit"]
+BECOMES: dict[Action, Status] = {"retrain": "training", "suspend": "suspended", "admit": "active"}
 
 _JUDGED = select(accounts.c.id, accounts.c.status, accounts.c.since).where(
     accounts.c.role == "labeler", accounts.c.status.in_(("active", "training"))
@@ -132,14 +139,14 @@ class CodeMeasure(Record):
     absent: Share
 
 
-class Measure(Record):
+class RaterStatus(Record):
     """Where somebody stands, and what the rules want done; `why` has the figures in words. `accuracy` is
     balanced, `least_accuracy` its lower limit (see `measures`); `fast` is the share of answers faster than
     anybody reads, of `n_timed`."""
 
     account: str
     status: Status
-    does: Does
+    does: Action
     why: str
     n_answers: int
     accuracy: float | None
@@ -155,59 +162,59 @@ class Measure(Record):
 class _Window:
     """What somebody is judged by: graded answers, and seconds of answers of every kind."""
 
-    answers: Sequence[Graded]
+    answers: Sequence[GradedAnswer]
     seconds: Sequence[float]
 
 
-@reading
-def review(transaction: Transaction, actor: str) -> tuple[Measure, ...]:
+@read_operation
+def evaluate_status(transaction: Transaction, actor: str) -> tuple[RaterStatus, ...]:
     """What the rules want done to whom, by name; nothing is done.
 
     Raises:
         NotAllowed: the actor does not discipline.
     """
-    authorised(transaction, actor, "discipline")
-    rules = rules_of(transaction)
+    require_permission(transaction, actor, "discipline")
+    rules = load_rules(transaction)
     rows = transaction.run(_JUDGED.order_by(accounts.c.id)).all()
     return tuple(_measured(transaction, row, rules) for row in rows)
 
 
-def apply(store: Store, actor: str) -> tuple[Measure, ...]:
+def apply_rules(store: Store, actor: str) -> tuple[RaterStatus, ...]:
     """Do what the rules want, one account a transaction, each measured anew in it; what was done.
 
     Raises:
         NotAllowed: the actor does not discipline.
     """
-    wanted = [measure.account for measure in review(store, actor) if measure.does != "keep"]
+    wanted = [measure.account for measure in evaluate_status(store, actor) if measure.does != "keep"]
     done = [_apply(store, actor, account) for account in wanted]
     return tuple(measure for measure in done if measure is not None)
 
 
-@writing()
-def _apply(transaction: Transaction, actor: str, account: str) -> Measure | None:
-    authorised(transaction, actor, "discipline")
+@write_operation()
+def _apply(transaction: Transaction, actor: str, account: str) -> RaterStatus | None:
+    require_permission(transaction, actor, "discipline")
     row = transaction.run(_ONE, {"account": account}).one_or_none()
     if row is None:
         return None
-    measure = _measured(transaction, row, rules_of(transaction))
+    measure = _measured(transaction, row, load_rules(transaction))
     if measure.does == "keep":
         return None
     figures = measure.model_dump(mode="json", exclude={"account", "status", "codes"})
-    put_status(transaction, actor, account, BECOMES[measure.does], rule=figures)
+    write_status(transaction, actor, account, BECOMES[measure.does], rule=figures)
     return measure
 
 
-def _measured(transaction: Transaction, row: Row[Any], rules: Rules) -> Measure:
+def _measured(transaction: Transaction, row: Row[Any], rules: Rules) -> RaterStatus:
     pool: Pool = "exam" if row.status == "training" else "control"
     place = {"account": row.id, "since": row.since, "n": rules.window}
-    answers = of_account(transaction, row.id, pool, n=rules.window, since=row.since)
+    answers = grade_account(transaction, row.id, pool, n=rules.window, since=row.since)
     window = _Window(
         [answer for answer in answers if answer.grades], transaction.run(_SECONDS, place).scalars().all()
     )
-    return judged(row.id, row.status, window, rules)
+    return evaluate_window(row.id, row.status, window, rules)
 
 
-def judged(account: str, status: Status, window: _Window, rules: Rules) -> Measure:
+def evaluate_window(account: str, status: Status, window: _Window, rules: Rules) -> RaterStatus:
     """What the rules say of a window; pure."""
     whole = accuracy(window.answers)
     codes = _codes(window.answers)
@@ -217,7 +224,7 @@ def judged(account: str, status: Status, window: _Window, rules: Rules) -> Measu
     if does != "suspend" and fast is not None and fast >= rules.fast_share:
         n = len(window.seconds)
         does, why = "suspend", f"{fast:.0%} of the last {n} answers took less than {rules.fast_s:g} s"
-    return Measure(
+    return RaterStatus(
         account=account,
         status=status,
         does=does,
@@ -239,7 +246,7 @@ def _shares(found: Accuracy) -> dict[str, Share]:
     }
 
 
-def _codes(answers: Sequence[Graded]) -> tuple[CodeMeasure, ...]:
+def _codes(answers: Sequence[GradedAnswer]) -> tuple[CodeMeasure, ...]:
     asked = [{grade.code for grade in answer.grades} for answer in answers]
     measures = []
     for code in sorted(set().union(*asked)):
@@ -255,7 +262,7 @@ def _fast(seconds: Sequence[float], rules: Rules) -> float | None:
     return sum(one < rules.fast_s for one in seconds) / len(seconds)
 
 
-def _candidate(whole: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Does, str]:
+def _candidate(whole: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Action, str]:
     """Passes when even the lower limit is good enough: a lucky few answers do not do."""
     if n < rules.exam_least:
         return "keep", f"{n} of at least {rules.exam_least} exam answers"
@@ -267,7 +274,7 @@ def _candidate(whole: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Ru
     return "keep", f"{figures}: {rules.exam_pass:g} passes"
 
 
-def _member(whole: Accuracy, n: int, codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Does, str]:
+def _member(whole: Accuracy, n: int, codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Action, str]:
     if n < rules.least or whole.balanced is None:
         return "keep", f"{n} of at least {rules.least} graded answers"
     figures = f"accuracy {whole.balanced:.2f} in {n} graded answers"

@@ -16,11 +16,11 @@ from sqlalchemy import Row, bindparam, insert, select
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, dialogues
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.verify import annotation_hash
-from dialint.labeling.store.dialogues import content_of
+from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.errors import StoreRefused
 
 _SAVED = insert(annotation_rows).returning(annotation_rows)
@@ -37,21 +37,21 @@ _LOCKED = (
 )
 
 
-def known(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
+def find_same(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
     """The annotation that was saved under this key, if there is one and it says the same.
 
     Raises:
         StoreRefused: it says something else, or the key is empty or too long.
     """
-    row = with_key(transaction, values["key"])
+    row = find_by_key(transaction, values["key"])
     if row is None:
         return None
-    if not says(row, values):
+    if not has_values(row, values):
         raise StoreRefused("E_KEY", "this key was used for another answer")
-    return annotation_of(row)
+    return to_annotation(row)
 
 
-def with_key(transaction: Transaction, key: str) -> Row[Any] | None:
+def find_by_key(transaction: Transaction, key: str) -> Row[Any] | None:
     """The row that was saved under this key, if there is one.
 
     Raises:
@@ -62,12 +62,12 @@ def with_key(transaction: Transaction, key: str) -> Row[Any] | None:
     return transaction.run(_BY_KEY, {"key": key}).one_or_none()
 
 
-def says(row: Row[Any], values: dict[str, Any]) -> bool:
+def has_values(row: Row[Any], values: dict[str, Any]) -> bool:
     """Whether a row holds these values."""
     return all(getattr(row, name) == value for name, value in _packed(values).items())
 
 
-def answered(transaction: Transaction, values: dict[str, Any]) -> bool:
+def has_answered(transaction: Transaction, values: dict[str, Any]) -> bool:
     """Whether the labeler has answered one of the questions before, in whatever way."""
     place = {"its_dialogue": values["dialogue"], "its_labeler": values["labeler"]}
     return any(
@@ -83,8 +83,8 @@ def _packed(values: dict[str, Any]) -> dict[str, Any]:
     seconds = None if values["seconds"] is None else float(values["seconds"])
     return {
         **values,
-        "codes": canonical(values["codes"]),
-        "findings": canonical(findings),
+        "codes": canonical_json(values["codes"]),
+        "findings": canonical_json(findings),
         "seconds": seconds,
     }
 
@@ -100,12 +100,12 @@ def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annota
     row["sha256"] = annotation_hash(row)
     saved = transaction.run(_SAVED, row).one()
     transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
-    return annotation_of(saved)
+    return to_annotation(saved)
 
 
 def _check(transaction: Transaction, values: dict[str, Any]) -> None:
     """Findings answer what was asked and lie within the dialogue's turns."""
-    dialogue = content_of(transaction, values["dialogue"])
+    dialogue = load_dialogue(transaction, values["dialogue"])
     if dialogue is None:
         raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
     lengths = {turn.index: len(turn.text) for turn in dialogue.turns}
@@ -139,7 +139,7 @@ def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
         raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
 
 
-def annotation_of(row: Row[Any]) -> Annotation:
+def to_annotation(row: Row[Any]) -> Annotation:
     """The record that a row of ``annotations`` stands for; its id is the row's number."""
     return Annotation(
         id=str(row.id),

@@ -1,11 +1,11 @@
 """The queue of a pool: the counts of each task, and the search for the next open task of an account.
 
-`settle` is the only function that changes a task's numbers (answers wanted, given and leased) and the state
-that follows from them. The queue goes by priority, then age. To keep a search short however much an account
-has done, its position in the queue is stored (`shares.cursor_*`): everything before it is answered, skipped
-or full. A task that opens again moves the cursors behind it back. In PostgreSQL a search can miss a task that
-opens at the same moment, so a search without result starts over from the beginning, once in `WRAP_MS`.
-Permissions are checked by the caller.
+`update_task` is the only function that changes a task's numbers (answers wanted, given and leased) and the
+state that follows from them. The queue goes by priority, then age. To keep a search short however much an
+account has done, its position in the queue is stored (`shares.cursor_*`): everything before it is answered,
+skipped or full. A task that opens again moves the cursors behind it back. In PostgreSQL a search can miss a
+task that opens at the same moment, so a search without result starts over from the beginning, once in
+`WRAP_MS`. Permissions are checked by the caller.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, func, or_, select, tuple_, update
 
 from dialint.labeling.store.database.schema import counts, leases, participants, shares, tasks
-from dialint.labeling.store.database.transactions import Transaction, adding
+from dialint.labeling.store.database.transactions import Transaction, upsert_adding
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.records import Account, Pool, Project, TaskState
 
@@ -27,7 +27,7 @@ ENDLESS = 1_000_000
 _LOCKED = select(tasks).where(tasks.c.id == bindparam("task")).with_for_update(key_share=True)
 
 
-def locked(transaction: Transaction, task: int) -> Row[Any]:
+def lock_task(transaction: Transaction, task: int) -> Row[Any]:
     """The task's row, ours to change until the transaction ends.
 
     Raises:
@@ -39,14 +39,14 @@ def locked(transaction: Transaction, task: int) -> Row[Any]:
     return row
 
 
-def settle(transaction: Transaction, row: Row[Any], **changed: int) -> TaskState:
+def update_task(transaction: Transaction, row: Row[Any], **changed: int) -> TaskState:
     """Set numbers (`wanted`, `answered`, `leased`, `token`) of a locked task, and all that follows."""
     now = {name: getattr(row, name) for name in ("wanted", "answered", "leased")} | changed
     state = _state(now["wanted"], now["answered"], now["leased"])
     transaction.run(_SETTLE, {"task": row.id, "token": row.token, **now, "state": state})
     if state != row.state:
-        count(transaction, row.project, row.pool, row.state, -1)
-        count(transaction, row.project, row.pool, state, 1)
+        add_to_count(transaction, row.project, row.pool, row.state, -1)
+        add_to_count(transaction, row.project, row.pool, state, 1)
         if state == "open":
             restart_cursors(transaction, row.project, row.pool, row.rank, row.id)
     return state
@@ -71,7 +71,7 @@ def end_lease(transaction: Transaction, row: Row[Any], account: str, state: str,
     """End a held lease of a locked task without an answer."""
     end = {"its_task": row.id, "its_account": account, "its_state": state, "its_reason": reason}
     if transaction.run(_ENDED, end).rowcount:
-        settle(transaction, row, leased=row.leased - 1)
+        update_task(transaction, row, leased=row.leased - 1)
 
 
 _ENDED = (
@@ -82,10 +82,10 @@ _ENDED = (
 )
 
 
-def count(transaction: Transaction, project: str, pool: str, state: str, n: int) -> None:
+def add_to_count(transaction: Transaction, project: str, pool: str, state: str, n: int) -> None:
     """Add `n` to a queue's count, at the end of the transaction."""
     row = {"project": project, "pool": pool, "state": state, "n": n}
-    transaction.at_end(adding(counts, transaction.on_sqlite, "n"), row)
+    transaction.at_end(upsert_adding(counts, transaction.on_sqlite, "n"), row)
 
 
 def restart_cursors(transaction: Transaction, project: str, pool: str, rank: float, task: int) -> None:
@@ -115,7 +115,7 @@ def withdraw(transaction: Transaction, dialogue: str, pool: Pool) -> int:
     asked = select(tasks).where(tasks.c.dialogue == dialogue, tasks.c.pool == pool, tasks.c.wanted > 0)
     rows = transaction.run(asked.order_by(tasks.c.id).with_for_update(key_share=True)).all()
     for row in rows:
-        settle(transaction, row, wanted=0)
+        update_task(transaction, row, wanted=0)
     return len(rows)
 
 
@@ -139,19 +139,19 @@ _CURSOR = _THEIR_SHARE.values(cursor_rank=bindparam("its_rank"), cursor_task=bin
 _WRAPPED = _THEIR_SHARE.values(wrapped_ms=bindparam("now_ms"))
 
 
-def share_of(transaction: Transaction, project: Project, pool: Pool, account: Account) -> Row[Any] | None:
+def find_share(transaction: Transaction, project: Project, pool: Pool, account: Account) -> Row[Any] | None:
     """What the account has done in a pool of the project, and how far it has searched; none at first."""
     place = {"project": project.id, "pool": pool, "account": account.id}
     return transaction.run(_SHARE, place).one_or_none()
 
 
-def next_open(
+def find_next_open(
     transaction: Transaction, account: Account, project: Project, pool: Pool, share: Row[Any] | None
 ) -> Row[Any] | None:
     """The first task that the account may have, locked."""
     if share is None:
         begun = {"project": project.id, "pool": pool, "account": account.id, "answered": 0}
-        transaction.at_end(adding(shares, transaction.on_sqlite, "answered"), begun)
+        transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), begun)
     after = None if share is None or share.cursor_rank is None else (share.cursor_rank, share.cursor_task)
     row = _search(transaction, account, project.id, pool, after)
     if row is None and after and _may_wrap(transaction, share):
@@ -203,7 +203,7 @@ def _waited_for(transaction: Transaction, question: Select[Any], given: dict[str
     return None
 
 
-def not_own() -> ColumnElement[bool]:
+def is_not_own() -> ColumnElement[bool]:
     """That `agent` did not speak in a task's dialogue; a value as well, and for the same reason."""
     own = select(participants.c.person).where(
         participants.c.dialogue == tasks.c.dialogue, participants.c.person == bindparam("agent")
@@ -227,7 +227,7 @@ def _question(*, cursor: bool, agent: bool) -> Select[Any]:
         place = tuple_(bindparam("cursor_rank"), bindparam("cursor_task"))
         question = question.where(tuple_(tasks.c.rank, tasks.c.id) > place)
     if agent:
-        question = question.where(not_own())
+        question = question.where(is_not_own())
     return question.order_by(tasks.c.rank, tasks.c.id).limit(1)
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import exists, false, func, insert, select
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import (
     annotation_rows,
     counts,
@@ -28,20 +28,20 @@ from dialint.labeling.store.database.schema import (
 from dialint.labeling.store.database.transactions import (
     Store,
     Transaction,
-    inside,
+    in_transaction,
+    read_operation,
     read_pages,
-    reading,
-    writing,
+    write_operation,
 )
-from dialint.labeling.store.dialogues import MOST_PER_CALL, content_of, sha256_of, verdict_on
+from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, sha256_of
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.exposure import Shown, shown
-from dialint.labeling.store.masked_view import alias, view_for
-from dialint.labeling.store.permissions import authorised, may
-from dialint.labeling.store.projects import existing
+from dialint.labeling.store.exposure import ReadKind, record_read
+from dialint.labeling.store.masked_view import task_alias, view_for_account
+from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import NewTask, Pool, Project, TaskState, TaskView
-from dialint.labeling.store.stored_annotations import annotation_of
-from dialint.labeling.store.task_queue import ENDLESS, count, locked, restart_cursors, settle
+from dialint.labeling.store.stored_annotations import to_annotation
+from dialint.labeling.store.task_queue import ENDLESS, add_to_count, lock_task, restart_cursors, update_task
 
 STATES: tuple[TaskState, ...] = get_args(TaskState)
 Design = Literal["random", "risk", "uncertain", "stratified", "audit"]
@@ -59,7 +59,7 @@ class SamplingUnit(NamedTuple):
     risk: float = 0.0
 
 
-@writing(repeatable=True)
+@write_operation(repeatable=True)
 def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTask]) -> int:
     """Put up to 1,000 tasks into a project's queue; how many were new. One that is there (the same
     dialogue and turn) stays as it is. Tasks of the pools `training`, `exam` and `control` are for everybody,
@@ -69,11 +69,11 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
         NotAllowed: the actor does not plan.
         StoreRefused: an unknown project or dialogue, a turn twice, or a dialogue that is no good as control.
     """
-    authorised(transaction, actor, "plan")
-    into = existing(transaction, project)
+    require_permission(transaction, actor, "plan")
+    into = get_project(transaction, project)
     items = {(task.dialogue, task.turn): task for task in new}
-    if len(items) != len(new) or len(new) > MOST_PER_CALL:
-        raise StoreRefused("E_TASK", f"expected at most {MOST_PER_CALL} tasks, each dialogue and turn once")
+    if len(items) != len(new) or len(new) > MAX_PER_CALL:
+        raise StoreRefused("E_TASK", f"expected at most {MAX_PER_CALL} tasks, each dialogue and turn once")
     ids = {task.dialogue for task in new}
     if len(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).all()) != len(ids):
         raise StoreRefused("E_TASK", "a task's dialogue is not in the store")
@@ -86,12 +86,12 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
     if items:
         rows = [_row(into, task, transaction.now_ms) for task in items.values()]
         put = transaction.run(insert(tasks).returning(tasks.c.pool, tasks.c.rank, tasks.c.id), rows).all()
-        keep_pairs(transaction, {task.dialogue: task.dialogue for task in new if task.pool == "control"})
+        record_pairs(transaction, {task.dialogue: task.dialogue for task in new if task.pool == "control"})
         for pool, n in Counter(task.pool for task in items.values()).items():
-            count(transaction, project, pool, "open", n)
+            add_to_count(transaction, project, pool, "open", n)
             first = min((row.rank, row.id) for row in put if row.pool == pool)
             restart_cursors(transaction, project, pool, *first)
-        digest = sha256_of(canonical([task.model_dump() for task in items.values()]))
+        digest = sha256_of(canonical_json([task.model_dump() for task in items.values()]))
         transaction.log(actor, "tasks.add", project, n=len(items), sha256=digest)
     return len(items)
 
@@ -120,38 +120,38 @@ def _check_controls(transaction: Transaction, project: Project, ids: set[str]) -
                 raise StoreRefused("E_CONTROL", f"{missing} control tasks without {known.name}")
 
 
-@writing(repeatable=True)
-def want(transaction: Transaction, actor: str, task: int, n: int) -> TaskState:
+@write_operation(repeatable=True)
+def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskState:
     """Ask for `n` answers to a task in all: fewer stops it, more opens it again; 0 withdraws it.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: no such task.
     """
-    authorised(transaction, actor, "plan")
-    row = locked(transaction, task)
+    require_permission(transaction, actor, "plan")
+    row = lock_task(transaction, task)
     if n < 0:
         raise StoreRefused("E_TASK", "a task cannot want fewer than no answers")
-    state = settle(transaction, row, wanted=n)
+    state = update_task(transaction, row, wanted=n)
     transaction.log(actor, "task.want", f"task {task}", wanted=n)
     return state
 
 
-@reading
+@read_operation
 def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Pool, dict[TaskState, int]]:
     """How many tasks of a project are in each pool and state.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    authorised(transaction, actor, "review")
+    require_permission(transaction, actor, "review")
     found: dict[Pool, dict[TaskState, int]] = {pool: dict.fromkeys(STATES, 0) for pool in get_args(Pool)}
     for row in transaction.run(select(counts).where(counts.c.project == project)):
         found[row.pool][row.state] = row.n
     return found
 
 
-@reading
+@read_operation
 def view(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
     it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
@@ -163,25 +163,29 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
     Raises:
         NotAllowed: the actor neither holds the task nor reviews; or has not answered it, to see it `again`.
     """
-    account = authorised(transaction, actor, "label")
+    account = require_permission(transaction, actor, "label")
     row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
     held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
     holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")
-    if row is None or not (holds or (may(account, "review") and not again)):
+    if row is None or not (holds or (has_permission(account, "review") and not again)):
         raise NotAllowed("E_RIGHT", f"{actor} has no right to see this task, or there is none")
-    project = existing(transaction, row.project)
-    verdict = verdict_on(transaction, row.dialogue) if project.prelabelled or not holds else None
-    view = view_for(transaction, account, row.project, row.dialogue)
-    dialogue = content_of(transaction, row.dialogue) if view is None else view.dialogue
+    project = get_project(transaction, row.project)
+    verdict = load_verdict(transaction, row.dialogue) if project.prelabelled or not holds else None
+    view = view_for_account(transaction, account, row.project, row.dialogue)
+    dialogue = load_dialogue(transaction, row.dialogue) if view is None else view.dialogue
     assert dialogue is not None, "a foreign key"
     answers = () if holds else answers_to(transaction, task)
     if not holds:
-        kinds: list[Shown] = ["dialogue" if verdict is None else "verdict"]
+        kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
         if any(one.labeler != actor for one in answers):
             kinds.append("answers")
-        shown(transaction, account, row.dialogue, *kinds)
+        record_read(transaction, account, row.dialogue, *kinds)
     if holds:
-        dialogue = _blind(dialogue) if may(account, "review") else _bare(dialogue, alias(task), project)
+        dialogue = (
+            _blind(dialogue)
+            if has_permission(account, "review")
+            else _bare(dialogue, task_alias(task), project)
+        )
     if verdict is not None:
         said = verdict.findings if view is None else view.shown(verdict.findings)
         verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": said})
@@ -197,7 +201,7 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
     )
 
 
-def keep_pairs(transaction: Transaction, found: Mapping[str, str]) -> None:
+def record_pairs(transaction: Transaction, found: Mapping[str, str]) -> None:
     """Note which dialogues (keys) belong together (equal values); what is noted already stays."""
     known = set(transaction.run(select(pairs.c.dialogue).where(pairs.c.dialogue.in_(list(found)))).scalars())
     rows = [{"dialogue": name, "pair": pair} for name, pair in found.items() if name not in known]
@@ -229,7 +233,7 @@ def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
     rows = transaction.run(
         select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
     )
-    return tuple(annotation_of(row) for row in rows)
+    return tuple(to_annotation(row) for row in rows)
 
 
 class TaskProgress(NamedTuple):
@@ -258,17 +262,17 @@ def tasks_with_answers(
     ]
 
 
-@writing(repeatable=True)
-def want_if_unchanged(transaction: Transaction, actor: str, task: TaskProgress, n: int) -> None:
+@write_operation(repeatable=True)
+def set_wanted_if_unchanged(transaction: Transaction, actor: str, task: TaskProgress, n: int) -> None:
     """Ask for `n` answers to a task in all, unless it was answered or changed since it was read.
 
     Raises:
         NotAllowed: the actor does not plan.
     """
-    authorised(transaction, actor, "plan")
-    now = locked(transaction, task.id)
+    require_permission(transaction, actor, "plan")
+    now = lock_task(transaction, task.id)
     if (now.wanted, now.answered) == (task.wanted, task.answered):
-        inside(want)(transaction, actor, task.id, n)
+        in_transaction(set_wanted)(transaction, actor, task.id, n)
 
 
 def iterate_reasons(store: Store, project: str) -> Iterator[tuple[str, str]]:
@@ -286,8 +290,8 @@ def sampling_frame(transaction: Transaction, actor: str, project: str, design: D
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
     """
-    authorised(transaction, actor, "plan")
-    existing(transaction, project)
+    require_permission(transaction, actor, "plan")
+    get_project(transaction, project)
     has_task = exists().where(tasks.c.project == project, tasks.c.dialogue == dialogues.c.id)
     columns = (dialogues.c.id, dialogues.c.agent, dialogues.c.team, dialogues.c.channel)
     query = select(*columns).where(~has_task)

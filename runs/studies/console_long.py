@@ -22,7 +22,7 @@ from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
-from dialint.labeling.store.masked_view import prepare
+from dialint.labeling.store.masked_view import prepare_view
 from dialint.labeling.store.records import Account, NewTask, Project
 
 ONCE, PASSWORD = "for one time only", "for the benchmark only"
@@ -63,7 +63,7 @@ def populate(place: str, dialogue: Dialogue) -> float:
         projects.create(store, "ada", Project(id="p", codes=("C1", "T1"), prelabelled=True))
         tasks.add(store, "ada", "p", [NewTask(dialogue="long")])
         started = time.perf_counter()
-        prepare(store, "long")
+        prepare_view(store, "long")
         return time.perf_counter() - started
 
 

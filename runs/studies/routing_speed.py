@@ -21,11 +21,11 @@ import numpy as np
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.queue.dispatch import RouteConfig, dispatch
 from dialint.labeling.queue.policy import Policy
-from dialint.labeling.queue.routing import plan
+from dialint.labeling.queue.routing import plan_day
 from dialint.labeling.store import accounts, dialogues, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
-from dialint.labeling.store.dialogues import MOST_PER_CALL
+from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.records import Project
 
 R = TypeVar("R")
@@ -71,7 +71,7 @@ def run(n: int) -> dict[str, Any]:
             again, again_s = timed(lambda: dispatch(store, "ada", RouteConfig("r", "l")))
     route_peak_mb = peak_mb()
     verdicts = [verdict_of(number, random) for number in range(n)]
-    _, plan_s = timed(lambda: plan(verdicts, Policy(), 0, {"C1": "S2"}))
+    _, plan_s = timed(lambda: plan_day(verdicts, Policy(), 0, {"C1": "S2"}))
     return {
         "dialogues": n,
         "import_s": round(fill_s, 2),
@@ -93,8 +93,8 @@ def peak_mb() -> int:
 def fill(store: Store, n: int, random: np.random.Generator) -> None:
     """Put `n` dialogues with their verdicts in."""
     turns = (Turn(index=0, role="customer", text="Where is it?"), Turn(index=1, role="agent", text="a"))
-    for start in range(0, n, MOST_PER_CALL):
-        numbers = range(start, min(n, start + MOST_PER_CALL))
+    for start in range(0, n, MAX_PER_CALL):
+        numbers = range(start, min(n, start + MAX_PER_CALL))
         dialogues.add(store, "ada", [Dialogue(id=f"d{one:07}", turns=turns) for one in numbers])
         dialogues.add_verdicts(store, "ada", [verdict_of(one, random) for one in numbers])
 

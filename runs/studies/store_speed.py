@@ -134,7 +134,7 @@ def _fill(store: Store, config: BenchmarkConfig) -> float:
     _people(store, config.control_share)
     _fill_rows(store, config.dialogues)
     if config.control_share:
-        gold.bring_in(store, "ada", map(_control, range(CONTROLS)), "p")
+        gold.import_synthetic(store, "ada", map(_control, range(CONTROLS)), "p")
     return round(time.monotonic() - started_s, 1)
 
 
@@ -223,13 +223,13 @@ def _projects(store: Store) -> list[str]:
 
 
 def _project_page(store: Store) -> None:
-    projects.listed(store, "ada")
+    projects.list_projects(store, "ada")
     tasks.queue_counts(store, "ada", "p")
 
 
 def _page(store: Store) -> None:
     """The first of `counting.PAGE`, as aggregation and export read them."""
-    next(counted_annotations.counted(store, "ada", "p"))
+    next(counted_annotations.iterate_counted(store, "ada", "p"))
 
 
 def _percentiles(times: list[float]) -> dict[str, float]:

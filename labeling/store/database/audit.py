@@ -33,7 +33,7 @@ _LOCK = text(f"SELECT pg_advisory_xact_lock({0x6469616C0001})")
 _ENTRIES, _NEW_HEAD = insert(audit), update(audit_head)
 BATCH = 1000
 
-Way = Literal["command line", "console", "library"]
+Interface = Literal["command line", "console", "library"]
 
 
 class Entry(NamedTuple):
@@ -71,12 +71,12 @@ class Head(NamedTuple):
         return cls(int(number), hashed)
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """JSON in ASCII with sorted keys: one text for one value, storable and hashable everywhere."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def origin_of(way: Way) -> str:
+def describe_origin(way: Interface) -> str:
     """Who is at this process as the operating system has it, on which host, and by which way."""
     try:
         import pwd
@@ -84,14 +84,14 @@ def origin_of(way: Way) -> str:
         user = pwd.getpwuid(os.getuid()).pw_name
     except (ImportError, KeyError):  # no such module on Windows; no such user in a container
         user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
-    return canonical({"user": user, "host": socket.gethostname(), "way": way})
+    return canonical_json({"user": user, "host": socket.gethostname(), "way": way})
 
 
-def chained(previous: str, number: int, entry: Entry) -> str:
+def entry_hash(previous: str, number: int, entry: Entry) -> str:
     """The hash of entry `number` after the hash `previous`."""
     old = entry.origin is None and entry.changes is None
     values = [number, *(entry[:5] if old else entry)]
-    return hashlib.sha256(f"{previous}\n{canonical(values)}".encode()).hexdigest()
+    return hashlib.sha256(f"{previous}\n{canonical_json(values)}".encode()).hexdigest()
 
 
 def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
@@ -110,7 +110,7 @@ def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
     rows = []
     for entry in entries:
         number += 1
-        last = chained(last, number, entry)
+        last = entry_hash(last, number, entry)
         rows.append({"id": number, **entry._asdict(), "hash": last})
     connection.execute(_ENTRIES, rows)
     sign(connection, Head(number, last), key)
@@ -132,7 +132,7 @@ def lock_head(connection: Connection) -> None:
         connection.execute(_LOCK)
 
 
-def walk(connection: Connection, key: Key | None) -> Iterator[tuple[Head, Entry]]:
+def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[Head, Entry]]:
     """Every entry in order, with its number and hash, each checked against the one before it; the head at
     last, with its signature unless there is no `key`: of a store from before version 0007.
 
@@ -150,7 +150,7 @@ def walk(connection: Connection, key: Key | None) -> Iterator[tuple[Head, Entry]
         batch = rows.all()
         for row in batch:
             entry = Entry(*row[1:6], *row[7:])
-            if row.id != number + 1 or row.hash != chained(last, row.id, entry):
+            if row.id != number + 1 or row.hash != entry_hash(last, row.id, entry):
                 raise StoreDamaged("E_AUDIT", f"audit log: entry {number + 1} is missing or was changed")
             number, last = row.id, row.hash
             yield Head(number, last), entry

@@ -34,7 +34,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
 from dialint.labeling.store.database.audit import Head
-from dialint.labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
 from dialint.labeling.store.database.keys import find_key
 from dialint.labeling.store.database.transactions import Store
 
@@ -112,7 +112,9 @@ def restore(folder: Path, place: str | None = None) -> None:
     verify_files(folder, manifest["files"])
     url = store_url(place)
     if on_sqlite(url) != (manifest["database"] == "sqlite"):
-        raise ConfigError("E_RESTORE", f"{folder}: a backup of {manifest['database']}, not for {shown(url)}")
+        raise ConfigError(
+            "E_RESTORE", f"{folder}: a backup of {manifest['database']}, not for {display_url(url)}"
+        )
     if (key := manifest.get("key")) and key != find_key(url).id:
         raise ConfigError("E_STORE_KEY", f"{folder}: sealed with the key {key}, another one than is set")
     if on_sqlite(url):
@@ -120,7 +122,9 @@ def restore(folder: Path, place: str | None = None) -> None:
         return
     with Store(open_engine(url)) as store:
         if store.read(lambda transaction: inspect(transaction.connection).get_table_names()):
-            raise ConfigError("E_RESTORE", f"{shown(url)}: not empty; a backup is restored into nothing")
+            raise ConfigError(
+                "E_RESTORE", f"{display_url(url)}: not empty; a backup is restored into nothing"
+            )
         _restore_tables(store, folder, manifest)
 
 

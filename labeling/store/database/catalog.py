@@ -67,7 +67,7 @@ class Columns(NamedTuple):
     others: tuple[str, ...]
 
 
-def tables(connection: Connection) -> dict[str, Columns]:
+def list_tables(connection: Connection) -> dict[str, Columns]:
     """Every table with its columns, by name."""
     sqlite = connection.dialect.name == "sqlite"
     found: dict[str, list[tuple[int, str]]] = {}
@@ -82,7 +82,7 @@ def tables(connection: Connection) -> dict[str, Columns]:
     }
 
 
-def objects(connection: Connection) -> dict[str, str]:
+def list_objects(connection: Connection) -> dict[str, str]:
     """Every table, column, constraint, index, trigger and function, with a short hash of its definition; and
     under `SERVER` the major version of PostgreSQL, as versions differ in how they write a definition."""
     if connection.dialect.name == "sqlite":

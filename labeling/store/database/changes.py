@@ -21,8 +21,8 @@ from sqlalchemy import Connection, Delete, Insert, Table, Update, UpdateBase, te
 from sqlalchemy.engine import IteratorResult, Result
 from sqlalchemy.engine.result import SimpleResultMetaData
 
-from dialint.labeling.store.database.audit import BATCH, canonical
-from dialint.labeling.store.database.catalog import Columns, tables
+from dialint.labeling.store.database.audit import BATCH, canonical_json
+from dialint.labeling.store.database.catalog import Columns, list_tables
 from dialint.labeling.store.database.keys import Key
 
 DERIVED = ("counts",)
@@ -41,7 +41,7 @@ class Change(NamedTuple):
     values: dict[str, Any]
 
 
-class Changed(IteratorResult[Any]):
+class ChangedRows(IteratorResult[Any]):
     """The rows that a statement changed, as far as it was asked to give them back."""
 
     def __init__(self, result: Result[Any], rows: Sequence[Any]) -> None:
@@ -65,7 +65,7 @@ class Changes:
         return bool(self._changes)
 
     def add(self, statement: UpdateBase, parameters: Any, rows: Sequence[Any]) -> None:
-        """What a statement changed, given what `returning` made of it gave back."""
+        """What a statement changed, given what `add_returning` made of it gave back."""
         table, names = _set_columns(statement, parameters)
         keys = [column.name for column in table.primary_key]
         for row in rows:
@@ -104,13 +104,13 @@ class Changes:
             groups.setdefault((kind, table, names), []).append([len(row), *row.values(), *sealed])
         if not groups:
             return None
-        return canonical([
+        return canonical_json([
             [kind, table, names, rows[0][0], [row[1:] for row in rows]]
             for (kind, table, names), rows in groups.items()
         ])  # fmt: skip
 
 
-def unpacked(changes: str) -> Iterator[Change]:
+def unpack(changes: str) -> Iterator[Change]:
     """The changes in an entry of the audit log, with sealed values."""
     for kind, table, names, n, rows in json.loads(changes):
         for row in rows:
@@ -119,7 +119,7 @@ def unpacked(changes: str) -> Iterator[Change]:
             yield Change(kind, table, key, values)
 
 
-def is_sealed(statement: Any) -> bool:
+def changes_sealed_table(statement: Any) -> bool:
     """Whether a statement changes a table that the log answers for."""
     return isinstance(statement, UpdateBase) and _table(statement).name not in UNSEALED
 
@@ -130,7 +130,7 @@ def _table(statement: UpdateBase) -> Table:
 
 
 @lru_cache(512)
-def returning(statement: UpdateBase) -> UpdateBase:
+def add_returning(statement: UpdateBase) -> UpdateBase:
     """The statement, made to give back every column that the log may want, as well as what it gives now."""
     table, given = _table(statement), {column.name for column in statement.exported_columns}
     names = {*(column.name for column in table.primary_key)}
@@ -201,7 +201,7 @@ class Replay:
 
     def play(self, entry: int, changes: str) -> None:
         """One more entry."""
-        for change in unpacked(changes):
+        for change in unpack(changes):
             place = change.table, _text(change.row)
             if change.kind == "-":
                 self._state.execute("DELETE FROM state WHERE place = ? AND key = ?", place)
@@ -209,7 +209,7 @@ class Replay:
             values = change.values
             if change.kind == "~" and (before := self._known(*place)):
                 values = {**json.loads(before[0]), **values}
-            row = (*place, canonical(values), entry)
+            row = (*place, canonical_json(values), entry)
             self._state.execute("INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, 0)", row)
 
     def _known(self, table: str, key: str) -> tuple[str, int] | None:
@@ -220,7 +220,7 @@ class Replay:
     def differences(self, connection: Connection, key: Key) -> Iterator[Difference]:
         """Every row that is not as it must be, table by table: changed or put in, then missing."""
         self._round += 1
-        there = tables(connection)
+        there = list_tables(connection)
         for table, columns in there.items():
             if table not in UNSEALED:
                 yield from self._of_table(connection, table, columns, key)

@@ -33,18 +33,18 @@ LOCK_PAUSE_S, LEAST_PAUSE_S = 0.01, 0.001
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
 
 
-def home() -> Path:
+def home_folder() -> Path:
     """The folder of everything dialint keeps: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
     return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
 
 
 def store_url(place: str | None = None) -> URL:
-    """Where the store is: a PostgreSQL URL, a path of a SQLite file, or none for the file in `home`.
+    """Where the store is: a PostgreSQL URL, a path of a SQLite file, or none for the file in `home_folder`.
 
     Raises:
         ConfigError: not a URL of these two databases.
     """
-    place = place or str(home() / STORE_FILE)
+    place = place or str(home_folder() / STORE_FILE)
     if "://" not in place:
         return URL.create("sqlite+pysqlite", database=str(Path(place).expanduser().absolute()))
     try:
@@ -59,7 +59,7 @@ def store_url(place: str | None = None) -> URL:
     return url.set(drivername="sqlite+pysqlite" if backend == "sqlite" else "postgresql+psycopg")
 
 
-def shown(url: URL) -> str:
+def display_url(url: URL) -> str:
     """The place as a person may see it: no password."""
     return str(url.database) if on_sqlite(url) else url.render_as_string(hide_password=True)
 

@@ -21,7 +21,7 @@ from sqlalchemy import URL
 
 from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.labeling.store.database.engine import home, on_sqlite
+from dialint.labeling.store.database.engine import home_folder, on_sqlite
 
 VARIABLE, FILE_VARIABLE = "DIALINT_STORE_KEY", "DIALINT_STORE_KEY_FILE"
 SUFFIX = ".key"
@@ -66,7 +66,7 @@ def key_path(url: URL) -> Path:
     """Where the key of the store at `url` is kept, unless it is in the environment."""
     if named := os.environ.get(FILE_VARIABLE):
         return Path(named).expanduser()
-    return Path(f"{url.database}{SUFFIX}") if on_sqlite(url) else home() / f"store{SUFFIX}"
+    return Path(f"{url.database}{SUFFIX}") if on_sqlite(url) else home_folder() / f"store{SUFFIX}"
 
 
 def find_key(url: URL) -> Key:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def newest(revisions: tuple[Path, ...] = ()) -> str:
+def newest_revision(revisions: tuple[Path, ...] = ()) -> str:
     """The newest revision: ours, or the one in further folders."""
     if not revisions:
         return VERSION

@@ -1,9 +1,9 @@
 """`Store`: opens the database, checks its version and hands out transactions; the one place that retries.
 
-An operation is a plain function whose first argument is a `Transaction`, decorated with `writing` or
-`reading`, which makes it callable with a `Store`. Lock waits, deadlocks and lost connections are retried
-here and nowhere else. A write whose commit was cut off may or may not be stored: it is repeated only if it
-is marked `repeatable`, and raised as `E_STORE_UNSURE` otherwise.
+An operation is a plain function whose first argument is a `Transaction`, decorated with `write_operation`
+or `read_operation`, which makes it callable with a `Store`. Lock waits, deadlocks and lost connections are
+retried here and nowhere else. A write whose commit was cut off may or may not be stored: it is repeated
+only if it is marked `repeatable`, and raised as `E_STORE_UNSURE` otherwise.
 """
 
 from __future__ import annotations
@@ -35,18 +35,25 @@ from sqlalchemy.engine import CursorResult, Result
 from sqlalchemy.exc import DBAPIError
 
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.labeling.store.database.audit import Entry, Way, append, canonical, lock_head, origin_of
-from dialint.labeling.store.database.changes import Changed, Changes, is_sealed, returning
+from dialint.labeling.store.database.audit import (
+    Entry,
+    Interface,
+    append,
+    canonical_json,
+    describe_origin,
+    lock_head,
+)
+from dialint.labeling.store.database.changes import ChangedRows, Changes, add_returning, changes_sealed_table
 from dialint.labeling.store.database.clock import Clock, lease_time_ms, system_clock
 from dialint.labeling.store.database.engine import (
     PATIENCE_S,
+    display_url,
     is_aborted,
     is_disconnect,
     is_locked,
     on_sqlite,
     open_engine,
     pause_s,
-    shown,
     store_url,
 )
 from dialint.labeling.store.database.keys import Key, find_key
@@ -77,20 +84,20 @@ class Transaction:
     _changes: Changes = field(default_factory=Changes)
 
     @overload
-    def run(self, statement: UpdateBase, parameters: Any = None) -> Changed: ...
+    def run(self, statement: UpdateBase, parameters: Any = None) -> ChangedRows: ...
     @overload
     def run(self, statement: Executable, parameters: Any = None) -> Result[Any]: ...
     def run(self, statement: Executable, parameters: Any = None) -> Result[Any]:
         """Execute one statement now; what it changes is noted for the audit log."""
-        if not is_sealed(statement):
+        if not changes_sealed_table(statement):
             result = self.connection.execute(statement, parameters)
             assert isinstance(result, CursorResult)
             return result
         assert isinstance(statement, UpdateBase)
-        result = self.connection.execute(returning(statement), parameters)
+        result = self.connection.execute(add_returning(statement), parameters)
         rows = result.all()
         self._changes.add(statement, parameters, rows)
-        return Changed(result, rows)
+        return ChangedRows(result, rows)
 
     def at_end(self, statement: Executable, parameters: Any = None) -> None:
         """Execute a statement last, before the commit."""
@@ -106,7 +113,7 @@ class Transaction:
     def log(self, account: str, action: str, subject: str, **content: Any) -> None:
         """Write what was done into the audit log, in this transaction."""
         origin = self.store.origin
-        self._entries.append(Entry(self.now_ms, account, action, subject, canonical(content), origin))
+        self._entries.append(Entry(self.now_ms, account, action, subject, canonical_json(content), origin))
 
     @cached_property
     def now_ms(self) -> int:
@@ -141,10 +148,10 @@ class Transaction:
 class Store:
     """An open store; safe to share between threads, to be opened anew in each process."""
 
-    def __init__(self, engine: Engine, clock: Clock | None = None, way: Way = "library") -> None:
+    def __init__(self, engine: Engine, clock: Clock | None = None, way: Interface = "library") -> None:
         self.engine = engine
         self.clock = clock or system_clock()
-        self.origin = origin_of(way)
+        self.origin = describe_origin(way)
 
     @cached_property
     def key(self) -> Key:
@@ -156,7 +163,7 @@ class Store:
         return find_key(self.engine.url)
 
     @classmethod
-    def open(cls, place: str | None = None, clock: Clock | None = None, way: Way = "library") -> Store:
+    def open(cls, place: str | None = None, clock: Clock | None = None, way: Interface = "library") -> Store:
         """Open the store at `place` (see `store_url`); `way` is what the audit log says of how it was acted.
 
         Raises:
@@ -165,14 +172,15 @@ class Store:
         """
         url = store_url(place)
         if on_sqlite(url) and not Path(str(url.database)).is_file():
-            raise ConfigError("E_STORE", f"{shown(url)}: no store; `dialint db upgrade` makes one")
+            raise ConfigError("E_STORE", f"{display_url(url)}: no store; `dialint db upgrade` makes one")
         store = cls(open_engine(url), clock, way)
-        found = store.read(version)
+        found = store.read(read_version)
         if found != VERSION:
             store.close()
             raise ConfigError(
                 "E_STORE_VERSION",
-                f"{shown(url)}: version {found or 'none'}, expected {VERSION}; run `dialint db upgrade`",
+                f"{display_url(url)}: version {found or 'none'}, expected {VERSION}; "
+                "run `dialint db upgrade`",
             )
         try:
             store.key  # noqa: B018  a missing key is no surprise of the first write
@@ -241,10 +249,12 @@ class Store:
 def world_error(error: DBAPIError, engine: Engine) -> WorldError:
     """A database's failure in one line; the statement's values are left out, they may hold text."""
     state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
-    return WorldError("E_STORE", f"{shown(engine.url)}: {type(error.orig).__name__} {state or ''}".rstrip())
+    return WorldError(
+        "E_STORE", f"{display_url(engine.url)}: {type(error.orig).__name__} {state or ''}".rstrip()
+    )
 
 
-def version(transaction: Transaction) -> str | None:
+def read_version(transaction: Transaction) -> str | None:
     """The revision the tables are at; none where there are none."""
     if not transaction.connection.dialect.has_table(transaction.connection, "alembic_version"):
         return None
@@ -252,7 +262,7 @@ def version(transaction: Transaction) -> str | None:
     return None if found is None else str(found)
 
 
-def reading(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
+def read_operation(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
     """Make an operation that changes nothing callable with a store."""
 
     @wraps(operation)
@@ -262,7 +272,7 @@ def reading(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Con
     return run
 
 
-def writing(
+def write_operation(
     *, repeatable: bool = False
 ) -> Callable[[Callable[Concatenate[Transaction, P], R]], Callable[Concatenate[Store, P], R]]:
     """Make an operation callable with a store, in a write transaction of its own. `repeatable` says that
@@ -280,12 +290,12 @@ def writing(
     return wrap
 
 
-def inside(operation: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Transaction, P], R]:
+def in_transaction(operation: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Transaction, P], R]:
     """A marked operation as a part of another one: in the caller's transaction, all or nothing."""
     return cast(Callable[Concatenate[Transaction, P], R], cast(Any, operation).__wrapped__)
 
 
-def put_row(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:
+def upsert(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:
     """Insert a row, or overwrite the one with the same primary key."""
     transaction.run(_overwriting(table, transaction.on_sqlite, tuple(row)), row)
 
@@ -298,7 +308,7 @@ def _overwriting(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Execu
 
 
 @cache
-def adding(table: Table, on_sqlite: bool, column: str) -> Executable:
+def upsert_adding(table: Table, on_sqlite: bool, column: str) -> Executable:
     """The statement that inserts a row, or adds its `column` to that of the one with the same key."""
     into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
     total = table.c[column] + into.excluded[column]

@@ -22,17 +22,17 @@ from dialint.labeling.store.database.audit import (
     Entry,
     Head,
     append,
-    canonical,
+    canonical_json,
     lock_head,
     sign,
 )
 from dialint.labeling.store.database.backup import MANIFEST, backup
-from dialint.labeling.store.database.catalog import objects
+from dialint.labeling.store.database.catalog import list_objects
 from dialint.labeling.store.database.changes import Changes, Replay
-from dialint.labeling.store.database.engine import on_sqlite, open_engine, shown, store_url
+from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
 from dialint.labeling.store.database.keys import Key, make_key
-from dialint.labeling.store.database.migrate import migrate, newest
-from dialint.labeling.store.database.transactions import Store, Transaction, version
+from dialint.labeling.store.database.migrate import migrate, newest_revision
+from dialint.labeling.store.database.transactions import Store, Transaction, read_version
 from dialint.labeling.store.database.verify import check_log, check_schema, is_sealed
 
 LOCK = 0x6469616C696E74
@@ -56,13 +56,15 @@ def upgrade(
     url = store_url(place)
     if on_sqlite(url):
         _make_file(Path(str(url.database)))
-    target = newest(revisions)
+    target = newest_revision(revisions)
     with Store(open_engine(url)) as store:
-        found = store.read(version)
+        found = store.read(read_version)
         if found == target:
             return found, None
         if found is not None and found > target:
-            raise ConfigError("E_STORE_VERSION", f"{shown(url)}: version {found} is newer than {target}")
+            raise ConfigError(
+                "E_STORE_VERSION", f"{display_url(url)}: version {found} is newer than {target}"
+            )
         if on_sqlite(url):
             _close_to_others(Path(str(url.database)))
         saved = None
@@ -105,7 +107,7 @@ def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
     if not transaction.on_sqlite:
         transaction.run(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
     lock_head(connection)
-    found = version(transaction)
+    found = read_version(transaction)
     with Replay() as replay:
         if is_sealed(found):
             check_schema(connection, check_log(connection, key, replay)[2])
@@ -114,7 +116,7 @@ def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
             head = Head(0, START) if found is None else check_log(connection, None, replay)[0]
             migrate(connection, revisions=revisions)
             sign(connection, head, key)
-        _enter(transaction, replay, key, "upgrade", version=version(transaction))
+        _enter(transaction, replay, key, "upgrade", version=read_version(transaction))
 
 
 def rekey(store: Store, key: Key) -> None:
@@ -140,7 +142,7 @@ def _enter(transaction: Transaction, replay: Replay, key: Key, action: str, **co
     """Enter the schema and all rows into the audit log that are not as it has them."""
 
     def entered(action: str, changes: Changes, **content: Any) -> None:
-        about = (transaction.now_ms, "system", action, "store", canonical(content))
+        about = (transaction.now_ms, "system", action, "store", canonical_json(content))
         entry = Entry(*about, transaction.store.origin, changes.packed(key))
         append(transaction.connection, [entry], key)
 
@@ -150,4 +152,4 @@ def _enter(transaction: Transaction, replay: Replay, key: Key, action: str, **co
         if number % BATCH == 0:
             entered("seal", changes)
             changes = Changes()
-    entered(action, changes, schema=objects(transaction.connection), **content)
+    entered(action, changes, schema=list_objects(transaction.connection), **content)

@@ -25,7 +25,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database import catalog
-from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, walk
+from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, iterate_entries
 from dialint.labeling.store.database.changes import Replay
 from dialint.labeling.store.database.keys import Key
 from dialint.labeling.store.database.schema import (
@@ -37,7 +37,7 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Store, Transaction, version, world_error
+from dialint.labeling.store.database.transactions import Store, Transaction, read_version, world_error
 from dialint.labeling.store.errors import StoreDamaged
 
 SEALED_SINCE = "0007"
@@ -48,7 +48,7 @@ HASHED = tuple(column.name for column in annotation_rows.columns if column.name 
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedCounts:
     """How many of each were found whole, and the head of the audit log."""
 
     audit_entries: int
@@ -63,7 +63,7 @@ def annotation_hash(values: dict[str, Any]) -> str:
     return fingerprint([values[name] for name in HASHED])
 
 
-def verify(store: Store, expect_head: Head | None = None) -> Verified:
+def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
     """Check the whole store. `expect_head` is a head that was noted before: the log must still hold it.
 
     Raises:
@@ -76,7 +76,7 @@ def verify(store: Store, expect_head: Head | None = None) -> Verified:
             sqlite = plain.dialect.name == "sqlite"
             connection = plain if sqlite else plain.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
-                sealed = is_sealed(version(Transaction(connection, store)))
+                sealed = is_sealed(read_version(Transaction(connection, store)))
                 return check_all(connection, store.key if sealed else None, expect_head)
     except DBAPIError as error:
         if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
@@ -92,7 +92,7 @@ def is_sealed(found: str | None) -> bool:
     return found is not None and found >= SEALED_SINCE
 
 
-def check_all(connection: Connection, key: Key | None, expect_head: Head | None = None) -> Verified:
+def check_all(connection: Connection, key: Key | None, expect_head: Head | None = None) -> VerifiedCounts:
     """As `verify`, inside the caller's transaction; without a key for a store from before there were any."""
     if connection.dialect.name == "sqlite":
         _check_pages(connection)
@@ -104,7 +104,7 @@ def check_all(connection: Connection, key: Key | None, expect_head: Head | None 
         _check_tasks(connection)
         _check_shares(connection)
         check_schema(connection, schema)
-    return Verified(head.number, saved, n_dialogues, n_verdicts, head)
+    return VerifiedCounts(head.number, saved, n_dialogues, n_verdicts, head)
 
 
 def check_log(
@@ -137,7 +137,7 @@ def _check_audit(
     of annotations, and the entry of the last upgrade."""
     head, saved, upgraded = Head(0, START), 0, None
     expected = expect_head is None or expect_head == head
-    chain = walk(connection, key)
+    chain = iterate_entries(connection, key)
     while batch := list(islice(chain, BATCH)):
         for head, entry in batch:
             expected = expected or head == expect_head
@@ -162,7 +162,7 @@ def check_schema(connection: Connection, written: dict[str, str]) -> None:
     Raises:
         StoreDamaged: names the first object that is missing, other or new.
     """
-    found = catalog.objects(connection)
+    found = catalog.list_objects(connection)
     if written.pop(catalog.SERVER, None) != found.pop(catalog.SERVER, None):
         written, found = dict.fromkeys(written, ""), dict.fromkeys(found, "")
     for name in sorted(written.keys() | found.keys()):

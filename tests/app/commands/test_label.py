@@ -23,7 +23,7 @@ from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, leases, passwords, projects
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import MustChoose, NotAllowed
+from dialint.labeling.store.errors import MustChangePassword, NotAllowed
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
@@ -274,7 +274,7 @@ def test_labelers_see_masked_text_unless_told_otherwise(
     for name, options in {"a": [], "b": ["--masked"], "c": ["--no-masked"]}.items():
         dialint("label", "project", "create", name, "--codes", "C1", *options)
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        masked = {project.id: project.masked for project, _ in projects.listed(store, "lea")}
+        masked = {project.id: project.masked for project, _ in projects.list_projects(store, "lea")}
     assert masked == {"a": True, "b": True, "c": False}
 
 
@@ -285,7 +285,7 @@ def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) 
 
 def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monkeypatch: Any) -> None:
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        with pytest.raises(MustChoose):
+        with pytest.raises(MustChangePassword):
             passwords.sign_in(store, "ann", people["ann"])
         passwords.choose_password(store, "ann", people["ann"], "one of my own")
         assert passwords.sign_in(store, "ann", "one of my own").role == "labeler"

@@ -154,7 +154,7 @@ INVISIBLE = """() => {
 def hostile(store: Store) -> Store:
     """Hostile text in every string that an account, a log, a model or a lead may bring."""
     own = (SHORT, "C1")
-    for project, _ in projects.listed(store, "lea"):
+    for project, _ in projects.list_projects(store, "lea"):
         projects.set_state(store, "lea", project.id, "closed")
     accounts.create(
         store, "ada", Account(id=NAME, role="reviewer", skills=(NAME,), agent=NAME), "once-for the first"
@@ -249,7 +249,7 @@ def test_hostile_text_in_every_string(
     look(page)
     (first,) = [
         each
-        for each, _ in projects.listed(hostile, "ria")
+        for each, _ in projects.list_projects(hostile, "ria")
         if each.id.startswith("review") and each.id.endswith("1")
     ]
     last = f"{HOSTILE} 2"

@@ -109,7 +109,7 @@ def test_a_walk_through_every_page(open_page: Open, store: Store, saved: Saved) 
     page.go("Your account").fill(Password_now=PASSWORD, New_password="x", New_password_again="y")
     assert "differ" in page.press("Change password").test.error[0].value
 
-    assert {each.id: each.status for each in accounts.listed(store, "ada")} == {
+    assert {each.id: each.status for each in accounts.list_accounts(store, "ada")} == {
         **dict.fromkeys(("ada", "ann", "lea", "new", "ria", "rob"), "active"), "ben": "suspended",
     }  # fmt: skip
     assert [(row["labeler"], row["supersedes"], len(row["said"])) for row in saved()] == [
@@ -136,7 +136,7 @@ def test_a_review_in_order_of_priority(open_page: Open, store: Store, saved: Sav
     assert row["said"] == [(1, "C1", "S2", 0, 14)]
     assert 0 <= row["seconds"] < 60
     assert "Dialogue d1" in page.words.replace("\\", "")
-    assert drafts.of_item(store, "rob", "task:2") is None
+    assert drafts.load_draft(store, "rob", "task:2") is None
 
 
 def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -> None:
@@ -411,9 +411,9 @@ def test_a_second_review_is_blind_and_for_who_has_no_part(
     open_page: Open, store: Store, saved: Saved
 ) -> None:
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
-    appeals.appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
     projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
-    appeals.open_reviews(store, "lea", "second")
+    appeals.open_second_reviews(store, "lea", "second")
     projects.set_state(store, "lea", "to review", "closed")
     dialogues.read(store, "rob", "d1")
     page = open_page("rob")

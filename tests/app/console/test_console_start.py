@@ -93,6 +93,6 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
         assert tasks.view(store, "labeler", blind.task).verdict is None
         with pytest.raises(NotAllowed):
             leases.claim(store, "labeler", REVIEW)
-        shares = {project.id: project.control_share for project, _ in projects.listed(store, "lead")}
+        shares = {project.id: project.control_share for project, _ in projects.list_projects(store, "lead")}
         assert shares == {REVIEW: 0.0, LABEL: CONTROL_SHARE}
         assert tasks.queue_counts(store, "lead", LABEL)["control"]["open"] == 5

@@ -12,7 +12,7 @@ from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggrega
 from dialint.labeling.store import annotations, dialogues, gold, labels, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.expert_cases import case, decide
+from dialint.labeling.store.expert_cases import decide_case, load_case
 from dialint.labeling.store.records import NewTask, Project
 
 TAXONOMY = load_taxonomy()
@@ -87,14 +87,14 @@ def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
     adjudicate(store, "lea", AdjudicateConfig("e", "p", sure=0.5, disagreements=True), TAXONOMY)
     while lease := leases.claim(store, "emil", "e", at_once=9):
         if lease.dialogue == wanted:
-            shown = case(store, "emil", lease.task)
+            shown = load_case(store, "emil", lease.task)
             assert [one.labeler for one in shown.answers] == list(PEOPLE)
             assert shown.task.dialogue.agent == "a1"
             assert shown.verdict is not None
             found = [made.finding()] if present else []
             arguments = (lease.task, lease.token, "key", found, "the customer had asked twice")
-            first = decide(store, "emil", *arguments)
-            assert decide(store, "emil", *arguments) == first
+            first = decide_case(store, "emil", *arguments)
+            assert decide_case(store, "emil", *arguments) == first
             assert first.kind == "expert"
             return lease.task
     raise AssertionError(wanted)
@@ -103,7 +103,7 @@ def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
 def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: Any) -> None:
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     decided(answered, made, "d5", present=False)
-    known = {one.code: one for one in gold.all_gold(answered, "eve") if one.dialogue == "d5"}
+    known = {one.code: one for one in gold.list_gold(answered, "eve") if one.dialogue == "d5"}
     assert {code: (one.turn, one.present, one.source) for code, one in known.items()} == {
         "C1": (1, False, "expert"), "T1": (1, False, "expert"),
     }  # fmt: skip
@@ -120,23 +120,23 @@ def test_nothing_is_decided_in_part(answered: Store, made: Any) -> None:
     lease = leases.claim(answered, "emil", "e")
     assert lease is not None
     with pytest.raises(StoreRefused, match="reason"):
-        decide(answered, "emil", lease.task, lease.token, "k", [], " ")
+        decide_case(answered, "emil", lease.task, lease.token, "k", [], " ")
     with pytest.raises(StaleLease):
-        decide(answered, "emil", lease.task, lease.token + 1, "k", [], "why")
+        decide_case(answered, "emil", lease.task, lease.token + 1, "k", [], "why")
     with pytest.raises(NotAllowed):
-        decide(answered, "rob", lease.task, lease.token, "k", [], "why")
+        decide_case(answered, "rob", lease.task, lease.token, "k", [], "why")
     with pytest.raises(StoreRefused, match="E_FINDING"):
-        decide(answered, "emil", lease.task, lease.token, "k", [made.finding(code="L1")], "why")
-    assert gold.all_gold(answered, "eve") == ()
+        decide_case(answered, "emil", lease.task, lease.token, "k", [made.finding(code="L1")], "why")
+    assert gold.list_gold(answered, "eve") == ()
     with pytest.raises(NotAllowed):
-        case(answered, "rob", lease.task)
+        load_case(answered, "rob", lease.task)
 
 
 def test_a_task_of_labelers_is_no_case(answered: Store) -> None:
     row = answered.read(lambda t: t.run(tasks.tasks.select()).first())
     assert row is not None
     with pytest.raises(NotAllowed, match="adjudication"):
-        case(answered, "eve", row.id)
+        load_case(answered, "eve", row.id)
 
 
 def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None:
@@ -156,7 +156,7 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
         "d1": ("agreed", 1.0), "d2": ("agreed", 0.0),
     }  # fmt: skip
     assert best["d3"].method == "joint"
-    assert gold.all_gold(answered, "eve") == ()
+    assert gold.list_gold(answered, "eve") == ()
     assert accept_agreed(answered, "lea", AcceptConfig("p", minimum=4), TAXONOMY).yes == 0
     with pytest.raises(NotAllowed):
         accept_agreed(answered, "eve", config, TAXONOMY)

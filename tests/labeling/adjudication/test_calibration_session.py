@@ -7,7 +7,12 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.adjudication.calibration_session import ALL, RoundConfig, report, start
+from dialint.labeling.adjudication.calibration_session import (
+    ALL,
+    CalibrationConfig,
+    report_session,
+    start_session,
+)
 from dialint.labeling.store import accounts, annotations, dialogues, leases
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -37,10 +42,10 @@ def answer(store: Store, made: Any, name: str, yes: dict[str, Any]) -> dict[str,
 
 
 def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None:
-    config = RoundConfig("w1", ("C1", "T1"), "g", n=10)
-    told = start(group, "lea", config, TAXONOMY)
+    config = CalibrationConfig("w1", ("C1", "T1"), "g", n=10)
+    told = start_session(group, "lea", config, TAXONOMY)
     assert (told.people, told.tasks) == (GROUP, 10)
-    assert start(group, "lea", config, TAXONOMY) == told
+    assert start_session(group, "lea", config, TAXONOMY) == told
     odd = {
         "ann": lambda place: True,
         "ben": lambda place: place % 2 == 0,
@@ -52,13 +57,13 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
     with pytest.raises(NotAllowed, match="lacks g"):
         leases.claim(group, "cem", "w1")
 
-    start(group, "lea", RoundConfig("w2", ("C1",), "g", n=10), TAXONOMY)
+    start_session(group, "lea", CalibrationConfig("w2", ("C1",), "g", n=10), TAXONOMY)
     answer(group, made, "w2", dict.fromkeys(GROUP, lambda place: place % 2 == 0))
-    found = report(group, "lea", "w2", "w1", TAXONOMY)
+    found = report_session(group, "lea", "w2", "w1", TAXONOMY)
     (agreement,) = found.agreement
     assert agreement.before is not None
     assert agreement.now.value == 1.0 > agreement.before.value
-    first = report(group, "lea", "w1", None, TAXONOMY)
+    first = report_session(group, "lea", "w1", None, TAXONOMY)
     leans = {one.worker: one.leans for one in first.leanings if one.code == "C1"}
     assert leans == {"ann": "strict", "ben": "lenient", "rob": "lenient"}
     ann = next(one for one in first.leanings if (one.worker, one.code) == ("ann", "C1"))
@@ -71,11 +76,11 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
 
 def test_a_round_needs_a_group_and_answers(group: Store) -> None:
     with pytest.raises(ConfigError, match="at least two"):
-        start(group, "lea", RoundConfig("w", ("C1",), "nobody"), TAXONOMY)
+        start_session(group, "lea", CalibrationConfig("w", ("C1",), "nobody"), TAXONOMY)
     with pytest.raises(ConfigError, match="24"):
-        start(group, "lea", RoundConfig("w", ("C1",), "g", n=25), TAXONOMY)
-    assert start(group, "lea", RoundConfig("w", ("C1",), "g", n=24), TAXONOMY).tasks == 24
+        start_session(group, "lea", CalibrationConfig("w", ("C1",), "g", n=25), TAXONOMY)
+    assert start_session(group, "lea", CalibrationConfig("w", ("C1",), "g", n=24), TAXONOMY).tasks == 24
     with pytest.raises(ConfigError, match="no answers"):
-        report(group, "lea", "w", None, TAXONOMY)
+        report_session(group, "lea", "w", None, TAXONOMY)
     with pytest.raises(NotAllowed):
-        start(group, "rob", RoundConfig("v", ("C1",), "g"), TAXONOMY)
+        start_session(group, "rob", CalibrationConfig("v", ("C1",), "g"), TAXONOMY)

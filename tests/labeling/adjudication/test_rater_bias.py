@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dialint.labeling.adjudication.calibration_session import ALL, leanings
+from dialint.labeling.adjudication.calibration_session import ALL, rater_biases
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers, Item
 
 
@@ -23,7 +23,7 @@ def test_differences_by_hand() -> None:
         {"ann": True, "ben": True, "cem": False}, {"ann": True, "ben": False, "cem": False},
         {"ann": False, "ben": True, "cem": True}, {"dot": True},
     ]  # fmt: skip
-    by_key = {(one.worker, one.code): one for one in leanings(made({"C1": rows}))}
+    by_key = {(one.worker, one.code): one for one in rater_biases(made({"C1": rows}))}
     ann = by_key["ann", "C1"]
     assert (ann.n, ann.difference.n) == (3, 3)
     assert (ann.yes, ann.others) == (pytest.approx(2 / 3), pytest.approx(1 / 2))
@@ -35,7 +35,7 @@ def test_differences_by_hand() -> None:
 
 def test_dialogues_are_counted_not_turns() -> None:
     answers = CodeAnswers({Item("d", turn): {"ann": True, "ben": False} for turn in range(30)})
-    (first, *_) = leanings(CollectedAnswers({"C1": answers}, {"ann": 0, "ben": 1}, {}))
+    (first, *_) = rater_biases(CollectedAnswers({"C1": answers}, {"ann": 0, "ben": 1}, {}))
     assert (first.n, first.difference.n, first.leans) == (30, 1, "too few")
 
 
@@ -48,7 +48,7 @@ def test_a_strict_and_a_lenient_person_are_found() -> None:
         row["strict"] = bool(there or random.random() < 0.35)
         row["lenient"] = bool(there and random.random() < 0.5)
         rows.append(row)
-    leans = {one.worker: one.leans for one in leanings(made({"C1": rows})) if one.code == "C1"}
+    leans = {one.worker: one.leans for one in rater_biases(made({"C1": rows})) if one.code == "C1"}
     assert leans == {"strict": "strict", "lenient": "lenient", "e1": "even", "e2": "even", "e3": "even"}
 
 
@@ -58,14 +58,14 @@ def test_even_people_seldom_seem_to_lean() -> None:
     for seed in range(60):
         truth = random.random(20) < 0.4
         rows = [{who: bool(there) != (random.random() < 0.2) for who in "abc"} for there in truth]
-        found = leanings(made({"C1": rows}), rounds=300, seed=seed)
+        found = rater_biases(made({"C1": rows}), rounds=300, seed=seed)
         leaning += sum(one.leans != "even" for one in found if one.code == "C1")
     assert 0 < leaning <= 0.12 * 180
 
 
 def test_all_codes_together_come_first() -> None:
     rows = [{"ann": True, "ben": False}] * 9
-    found = leanings(made({"C1": rows, "T1": [{"ann": False, "ben": True}] * 9}))
+    found = rater_biases(made({"C1": rows, "T1": [{"ann": False, "ben": True}] * 9}))
     assert [(one.worker, one.code) for one in found] == [
         ("ann", ALL), ("ann", "C1"), ("ann", "T1"), ("ben", ALL), ("ben", "C1"), ("ben", "T1"),
     ]  # fmt: skip

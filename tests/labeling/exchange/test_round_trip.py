@@ -15,7 +15,7 @@ from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.annotation import Annotation, questions
+from dialint.labeling.annotation import Annotation, iterate_questions
 from dialint.labeling.exchange.argilla import SPACE
 from dialint.labeling.exchange.export_labels import framing_for
 from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext
@@ -81,7 +81,7 @@ def said(annotations: list[Annotation], made: list[ExportItem], *, spans: bool) 
     found: dict[tuple[str, str, int, str], set[tuple[int, int]]] = {}
     for annotation in annotations:
         item = by_id[annotation.dialogue_id]
-        for turn, code, findings in questions(annotation, item.view.dialogue, OF_DIALOGUE):
+        for turn, code, findings in iterate_questions(annotation, item.view.dialogue, OF_DIALOGUE):
             where = turn if spans or code not in OF_DIALOGUE else item.view.judged[-1]
             key = (annotation.labeler, annotation.dialogue_id, where, code)
             found.setdefault(key, set()).update((f.start, f.end) for f in findings)

@@ -41,7 +41,7 @@ def test_a_verdict_in_the_store_does_not_tell_who_spoke(two: Store, made: Any) -
     told = plain.model_copy(update={"agent": "ada", "team": "t", "channel": "c", "agent_turns": 2})
     dialogues.add(two, "lea", [made.dialogue("a")])
     dialogues.add_verdicts(two, "lea", [told])
-    assert two.read(lambda t: dialogues.verdict_on(t, "a")) == plain
+    assert two.read(lambda t: dialogues.load_verdict(t, "a")) == plain
     assert dialogues.add_verdicts(two, "lea", [plain]) == 0
 
 

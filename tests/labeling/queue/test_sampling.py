@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import NotJudged
 from dialint.labeling.queue import sampling
-from dialint.labeling.queue.sampling import allocation, entropy, inclusion, stratified, uniform, weighted
+from dialint.labeling.queue.sampling import (
+    allocation,
+    entropy,
+    inclusion_probabilities,
+    stratified,
+    uniform,
+    weighted,
+)
 from dialint.labeling.store import dialogues, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused
@@ -20,15 +27,15 @@ from dialint.labeling.store.records import Project
 
 def test_inclusion_by_hand() -> None:
     """3 of weights 10, 1, 1, 1, 1: the first for certain, the others share 2 of 4."""
-    assert inclusion(np.array([10.0, 1, 1, 1, 1]), 3).tolist() == [1.0, 0.5, 0.5, 0.5, 0.5]
-    assert inclusion(np.array([1.0, 3.0]), 1).tolist() == [0.25, 0.75]
-    assert inclusion(np.zeros(4), 2).tolist() == [0.5] * 4
+    assert inclusion_probabilities(np.array([10.0, 1, 1, 1, 1]), 3).tolist() == [1.0, 0.5, 0.5, 0.5, 0.5]
+    assert inclusion_probabilities(np.array([1.0, 3.0]), 1).tolist() == [0.25, 0.75]
+    assert inclusion_probabilities(np.zeros(4), 2).tolist() == [0.5] * 4
 
 
 @given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=30), st.data())
 def test_inclusion_sums_to_the_size(weights: list[float], data: st.DataObject) -> None:
     n = data.draw(st.integers(1, len(weights)))
-    chances = inclusion(np.array(weights), n)
+    chances = inclusion_probabilities(np.array(weights), n)
     assert chances.sum() == pytest.approx(n)
     assert ((chances > 0) & (chances <= 1)).all()
     drawn = weighted(np.array(weights), n, np.random.default_rng(0))
@@ -39,7 +46,7 @@ def test_inclusion_sums_to_the_size(weights: list[float], data: st.DataObject) -
 @pytest.mark.parametrize("bad", [[], [1.0], [1.0, -1.0], [1.0, np.nan]])
 def test_what_cannot_be_drawn_is_refused(bad: list[float]) -> None:
     with pytest.raises(ConfigError):
-        inclusion(np.array(bad), 2)
+        inclusion_probabilities(np.array(bad), 2)
 
 
 def test_simulation_confirms_every_design() -> None:
@@ -123,8 +130,8 @@ def drawn(store: Store) -> dict[str, Any]:
 def test_each_design_draws_from_its_frame_with_known_chances(
     scored: Store, design: Any, frame: set[str]
 ) -> None:
-    config = sampling.DrawConfig("p", design=design, n=3, seed=4)
-    assert sampling.draw(scored, "lea", config) == 3
+    config = sampling.SamplingConfig("p", design=design, n=3, seed=4)
+    assert sampling.sample_tasks(scored, "lea", config) == 3
     rows = drawn(scored)
     assert len(rows) == 3
     assert set(rows) <= frame
@@ -132,9 +139,13 @@ def test_each_design_draws_from_its_frame_with_known_chances(
     chances = {
         "random": dict.fromkeys(frame, 3 / 7),
         "audit": dict.fromkeys(frame, 3 / 5),
-        "risk": dict(zip(sorted(frame), inclusion(np.array([0.95, *RISKS[1:]]), 3), strict=False)),
+        "risk": dict(
+            zip(sorted(frame), inclusion_probabilities(np.array([0.95, *RISKS[1:]]), 3), strict=False)
+        ),
         "uncertain": dict(
-            zip(sorted(frame), inclusion(entropy(np.array([0.95, *RISKS[1:]])), 3), strict=False)
+            zip(
+                sorted(frame), inclusion_probabilities(entropy(np.array([0.95, *RISKS[1:]])), 3), strict=False
+            )
         ),
         "stratified": {name: 2 / 4 if name < "d4" else 1 / 3 for name in frame},
     }[design]
@@ -143,11 +154,11 @@ def test_each_design_draws_from_its_frame_with_known_chances(
 
 
 def test_a_second_draw_passes_over_the_first(scored: Store) -> None:
-    sampling.draw(scored, "lea", sampling.DrawConfig("p", n=4))
-    sampling.draw(scored, "lea", sampling.DrawConfig("p", n=3))
+    sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=4))
+    sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=3))
     assert set(drawn(scored)) == {f"d{i}" for i in range(7)}
     with pytest.raises(StoreRefused, match="no dialogue is left"):
-        sampling.draw(scored, "lea", sampling.DrawConfig("p", n=1))
+        sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=1))
 
 
 def test_a_committee_that_disagrees_is_uncertain(store: Store, made: Any) -> None:
@@ -158,8 +169,8 @@ def test_a_committee_that_disagrees_is_uncertain(store: Store, made: Any) -> Non
         dialogues.add_verdicts(
             store, "lea", [made.verdict(f"d{i}", release=release, risk=risk) for i, risk in enumerate(risks)]
         )
-    sampling.draw(store, "lea", sampling.DrawConfig("p", design="uncertain", n=1, seed=1))
-    chances = inclusion(entropy(np.array([0.5, 0.05])), 1)
+    sampling.sample_tasks(store, "lea", sampling.SamplingConfig("p", design="uncertain", n=1, seed=1))
+    chances = inclusion_probabilities(entropy(np.array([0.5, 0.05])), 1)
     ((name, row),) = drawn(store).items()
     assert row.inclusion_probability == pytest.approx(chances[int(name[1])])
     assert chances[0] == pytest.approx(1 / (1 + 0.286397), abs=1e-4)
@@ -172,10 +183,10 @@ def test_a_verdict_without_gaps_has_the_content_it_had_before_there_were_gaps(
     verdict = made.verdict("d6")
     content = dialogues._verdict_row(verdict, 0)["content"]
     assert "judged" not in content
-    assert dialogues.verdict_of(content) == verdict
+    assert dialogues.parse_verdict(content) == verdict
     gap = NotJudged(language="de", turns=(1,), codes=("C1",))
     foreign = verdict.model_copy(update={"status": "not_judged", "quality": None, "not_judged": (gap,)})
     assert dialogues.add_verdicts(scored, "lea", [foreign]) == 1
     assert dialogues.add_verdicts(scored, "lea", [foreign]) == 0
-    sampling.draw(scored, "lea", sampling.DrawConfig("p", design="audit", n=5, seed=4))
+    sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", design="audit", n=5, seed=4))
     assert set(drawn(scored)) == {"d1", "d2", "d3", "d4", "d5"}

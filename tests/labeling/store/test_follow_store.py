@@ -100,11 +100,11 @@ def test_the_touched_alone_until_answers_grew(filled: Store, made: Any) -> None:
     """24 answers and one more is less than a twentieth more."""
     for who in ("ann", "ben"):
         answer(filled, made, who, {"d0", "d1", "d2", "d3"})
-    tasks.want(filled, "lea", 5, 3)
+    tasks.set_wanted(filled, "lea", 5, 3)
     following = follower(filled)
     assert following.begin().decisions == {Decision.STOP: 12}
     assert wants(filled)["d4"] == 2
-    tasks.want(filled, "lea", 5, 3)
+    tasks.set_wanted(filled, "lea", 5, 3)
     assert answer(filled, made, "cem", {"d4"}) == ["d4"]
     done = following.step()
     assert (done.all, sum(done.decisions.values())) == (False, 1)
@@ -178,12 +178,12 @@ def test_a_newer_verdict_on_what_was_answered_begins_anew(filled: Store, made: A
 def test_who_gives_a_task_back_has_it_decided_on(filled: Store, made: Any) -> None:
     """Ben and cem hold d0 when it is ended, so that it is not asked again while cem may still answer."""
     answer(filled, made, "ann", {"d0", "d1", "d2"})
-    tasks.want(filled, "lea", 1, 3)
+    tasks.set_wanted(filled, "lea", 1, 3)
     ben, cem = leases.claim(filled, "ben", "p"), leases.claim(filled, "cem", "p")
     assert ben is not None
     assert cem is not None
     assert ben.dialogue == cem.dialogue == "d0"
-    tasks.want(filled, "lea", 1, 1)
+    tasks.set_wanted(filled, "lea", 1, 1)
     annotations.submit(filled, "ben", ben.task, ben.token, "ben")
     following = follower(filled)
     following.begin()
@@ -231,7 +231,7 @@ def test_two_followers_and_a_one_off_run_end_at_what_a_fresh_run_says(filled: St
 
 
 def verify_each_answered_once(store: Store) -> None:
-    given = [(one.dialogue_id, one.labeler) for one in counted_annotations.counted(store, "lea", "p")]
+    given = [(one.dialogue_id, one.labeler) for one in counted_annotations.iterate_counted(store, "lea", "p")]
     assert len(given) == len(set(given))
     assert Counter(dialogue for dialogue, _ in given) == wants(store)
 
@@ -241,7 +241,7 @@ def test_who_decided_from_fewer_answers_does_not_overwrite(filled: Store, made: 
     answer(filled, made, "ann")
     old = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
     assert answer(filled, made, "ben", {"d0"}, n=1) == ["d0"]
-    tasks.want(filled, "lea", 1, 3)
+    tasks.set_wanted(filled, "lea", 1, 3)
     assert decide(filled, "lea", OverlapRule(1, 3, 0.9), old, {("d0", None): TaskStatus(1.0, ())}) == {
         Decision.STOP: 1
     }
@@ -324,7 +324,7 @@ def test_untouched_tasks_are_not_read(filled: Store, made: Any, monkeypatch: pyt
         "dialint.labeling.aggregation.adaptive_overlap.decide",
         lambda store, actor, rule, found, *more: seen.extend(found) or real(store, actor, rule, found, *more),
     )
-    tasks.want(filled, "lea", 3, 3)
+    tasks.set_wanted(filled, "lea", 3, 3)
     answer(filled, made, "cem")
     following.step()
     assert [task.dialogue for task in seen] == ["d2"]

@@ -20,7 +20,7 @@ from dialint.labeling.exchange.store_export import export_dataset
 from dialint.labeling.simulation import crowd as simulated_crowd
 from dialint.labeling.simulation.crowd import CrowdConfig, chosen
 from dialint.labeling.simulation.store_work import LABELS, REVIEWS, Plan, fill
-from dialint.labeling.store.counted_annotations import counted
+from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused
 
@@ -66,7 +66,7 @@ class Suspicious:
 
 
 def answers(store: Store, project: str) -> list[Annotation]:
-    return list(counted(store, "ada", project))
+    return list(iterate_counted(store, "ada", project))
 
 
 def told(found: Sequence[Annotation]) -> dict[tuple[str, str], tuple[Any, ...]]:
@@ -160,7 +160,7 @@ def test_a_stopped_store_is_made_anew_and_a_finished_one_kept(
     assert told["kind"] == "simulated-crowd"
     assert json.loads((out / "manifest.json").read_text())["dialogues"] == 4
     with Store.open(str(out / "store.sqlite")) as store:
-        assert len(list(counted(store, simulated_crowd.ADMIN))) == 4 * 3 + 2
+        assert len(list(iterate_counted(store, simulated_crowd.ADMIN))) == 4 * 3 + 2
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         simulated_crowd.run(CrowdConfig(out=out, examples=tmp_path, plan=PLAN))
 

@@ -45,7 +45,7 @@ def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
     assert (first.kind, first.findings, first.seconds) == ("crowd", (made.finding(),), 12.0)
     with pytest.raises(StoreRefused, match="another answer"):
         annotations.submit(store, "ann", lease.task, lease.token, "k", [], 12)
-    assert annotations.own(store, "ann") == (first,)
+    assert annotations.list_own(store, "ann") == (first,)
     (kept,) = annotations.of_dialogue(store, "rob", "d1")
     assert kept == first.model_copy(update={"dialogue_id": "d1"})
 
@@ -91,7 +91,7 @@ def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
     first = annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
     second = annotations.correct(store, "ann", int(first.id), "k2", [])
     assert annotations.correct(store, "ann", int(first.id), "k2", []) == second
-    assert annotations.own(store, "ann") == (second, first)
+    assert annotations.list_own(store, "ann") == (second, first)
     with pytest.raises(Conflict) as conflict:
         annotations.correct(store, "ann", int(first.id), "k3", [made.finding()])
     assert conflict.value.theirs == (second,)
@@ -101,27 +101,27 @@ def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
 
 def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, made: Any) -> None:
     lease = held(store, made, overlap=2)
-    assert annotations.last_in(store, "ann", "p") is None, "held is not answered"
+    assert annotations.find_last_answer(store, "ann", "p") is None, "held is not answered"
     before = tasks.view(store, "ann", lease.task)
     other = leases.claim(store, "rob", "p")
     assert other is not None
     for actor, one in (("rob", other), ("ann", lease)):
         annotations.submit(store, actor, one.task, one.token, actor, [made.finding(probability=1.0)])
-    found = annotations.last_in(store, "ann", "p")
-    assert found == (before, annotations.own(store, "ann")[0])
-    seen = annotations.last_in(store, "rob", "p")
+    found = annotations.find_last_answer(store, "ann", "p")
+    assert found == (before, annotations.list_own(store, "ann")[0])
+    seen = annotations.find_last_answer(store, "rob", "p")
     assert seen is not None
     assert (seen[0].verdict, seen[0].answers, seen[0].dialogue.agent) == (None, (), None), "reviewers too"
     corrected = annotations.correct(store, "ann", int(found[1].id), "k2", [])
-    assert annotations.last_in(store, "ann", "p") == (before, corrected)
-    assert annotations.last_in(store, "ann", "q") is None
+    assert annotations.find_last_answer(store, "ann", "p") == (before, corrected)
+    assert annotations.find_last_answer(store, "ann", "q") is None
     for actor in ("ben", "ria"):  # who did not answer it
-        assert annotations.last_in(store, actor, "p") is None
+        assert annotations.find_last_answer(store, actor, "p") is None
         with pytest.raises(NotAllowed):
             tasks.view(store, actor, lease.task, again=True)
     accounts.set_status(store, "lea", "ann", "suspended")
     with pytest.raises(NotAllowed):
-        annotations.last_in(store, "ann", "p")
+        annotations.find_last_answer(store, "ann", "p")
 
 
 def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any) -> None:
@@ -134,12 +134,12 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
     assert lease.dialogue == "known"
     before = tasks.view(store, "ann", lease.task)
     annotations.submit(store, "ann", lease.task, lease.token, "k")
-    found = annotations.last_in(store, "ann", "p")
+    found = annotations.find_last_answer(store, "ann", "p")
     assert found is not None
     assert found[0] == before
     assert not [word for word in ("known", "control", "gold") if word in found[0].model_dump_json()]
     annotations.correct(store, "ann", int(found[1].id), "k2", [made.finding()])
-    (grade,) = store.read(lambda transaction: grades.of_account(transaction, "ann", "control", n=9))
+    (grade,) = store.read(lambda transaction: grades.grade_account(transaction, "ann", "control", n=9))
     assert [one.said for one in grade.grades] == [True], "the newest answer is graded"
 
 
@@ -208,11 +208,11 @@ def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
 
 
 def test_drafts_are_ones_own(store: Store) -> None:
-    drafts.keep(store, "ann", "task 1", '{"half": "a thought"}')
-    drafts.keep(store, "ann", "task 1", '{"half": "a better one"}')
-    found = drafts.of_item(store, "ann", "task 1")
+    drafts.save_draft(store, "ann", "task 1", '{"half": "a thought"}')
+    drafts.save_draft(store, "ann", "task 1", '{"half": "a better one"}')
+    found = drafts.load_draft(store, "ann", "task 1")
     assert found is not None
     assert found.content == '{"half": "a better one"}'
-    assert drafts.of_item(store, "ada", "task 1") is None
-    drafts.drop(store, "ann", "task 1")
-    assert drafts.of_item(store, "ann", "task 1") is None
+    assert drafts.load_draft(store, "ada", "task 1") is None
+    drafts.delete_draft(store, "ann", "task 1")
+    assert drafts.load_draft(store, "ann", "task 1") is None

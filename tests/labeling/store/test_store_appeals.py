@@ -15,7 +15,14 @@ from dialint.labeling.store import (
     projects,
     tasks,
 )
-from dialint.labeling.store.appeals import claim_second, dispute, open_reviews, settle_appeal, stuck, withheld
+from dialint.labeling.store.appeals import (
+    claim_second,
+    count_withheld,
+    decide_appeal,
+    list_stuck,
+    load_dispute,
+    open_second_reviews,
+)
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.records import Account, Project
@@ -29,13 +36,13 @@ def appealed(store: Store, made: Any) -> Store:
     dialogues.add(store, "lea", [made.dialogue("d1")])
     dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(probability=0.87))])
     annotations.review(store, "rob", "d1", "rob", ["C1"], [made.finding()], expected=None)
-    appeals.appeal(store, "agnes", "d1", 1, "C1", "I had answered that before")
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that before")
     return store
 
 
 def second(store: Store, *found: Any) -> None:
     """Ria's blind answer."""
-    open_reviews(store, "lea", "s")
+    open_second_reviews(store, "lea", "s")
     lease = claim_second(store, "ria", "s")
     assert lease is not None
     seen = tasks.view(store, "ria", lease.task)
@@ -44,26 +51,26 @@ def second(store: Store, *found: Any) -> None:
 
 
 def gold_present(store: Store) -> dict[str, bool]:
-    return {one.code: one.present for one in gold.all_gold(store, "eve")}
+    return {one.code: one.present for one in gold.list_gold(store, "eve")}
 
 
 def test_a_second_review_comes_first_and_is_blind(appealed: Store) -> None:
     with pytest.raises(StoreRefused, match="second review comes first"):
-        settle_appeal(appealed, "eve", 1, "overturned", "why")
-    assert open_reviews(appealed, "lea", "s") == 1
-    assert open_reviews(appealed, "lea", "s") == 0
+        decide_appeal(appealed, "eve", 1, "overturned", "why")
+    assert open_second_reviews(appealed, "lea", "s") == 1
+    assert open_second_reviews(appealed, "lea", "s") == 0
     assert claim_second(appealed, "rob", "s") is None, "he has reviewed it before"
     second(appealed)
-    told = dispute(appealed, "eve", 1)
+    told = load_dispute(appealed, "eve", 1)
     assert (told.appeal.statement, told.dialogue.id) == ("I had answered that before", "d1")
     assert [(one.labeler, one.kind, one.seen_verdict) for one in told.second] == [("ria", "reviewer", False)]
     assert [one.labeler for one in told.answers] == ["rob", "ria"]
-    first = settle_appeal(appealed, "eve", 1, "overturned", "why")
-    assert settle_appeal(appealed, "eve", 1, "overturned", "why") == first
+    first = decide_appeal(appealed, "eve", 1, "overturned", "why")
+    assert decide_appeal(appealed, "eve", 1, "overturned", "why") == first
     assert (first.state, first.decided_by) == ("overturned", "eve")
     assert gold_present(appealed) == {"C1": False}
     with pytest.raises(StoreRefused, match="overturned already"):
-        settle_appeal(appealed, "eve", 1, "upheld", "why")
+        decide_appeal(appealed, "eve", 1, "upheld", "why")
 
 
 def test_who_has_a_part_gets_no_second_review_however_it_is_claimed(appealed: Store, made: Any) -> None:
@@ -77,77 +84,77 @@ def test_who_has_a_part_gets_no_second_review_however_it_is_claimed(appealed: St
     )
     dialogues.add(appealed, "lea", [two])
     dialogues.add_verdicts(appealed, "lea", [made.verdict("d2", made.finding())])
-    appeals.appeal(appealed, "agnes", "d2", 1, "C1", "no")
+    appeals.open_appeal(appealed, "agnes", "d2", 1, "C1", "no")
     annotations.review(appealed, "rob", "d2", "rob 2", ["C1"], [], expected=None)
-    open_reviews(appealed, "lea", "s")
-    appeals.waiting(appealed, "emil")
+    open_second_reviews(appealed, "lea", "s")
+    appeals.list_open(appealed, "emil")
     for who, n in (("rob", 2), ("agent", 2), ("emil", 2), ("author", 1)):
-        assert withheld(appealed, who, "s") == n, who
+        assert count_withheld(appealed, who, "s") == n, who
         for claim in (leases.claim, claim_second):
             lease = claim(appealed, who, "s", **({} if claim is claim_second else {"at_once": 9}))
             assert (lease.dialogue if lease else None) == ("d1" if who == "author" else None), who
     lease = claim_second(appealed, "ria", "s")
     assert lease is not None
     assert lease.dialogue == "d2", "d1 is in the author's hands"
-    assert withheld(appealed, "ria", "s") == 0
+    assert count_withheld(appealed, "ria", "s") == 0
 
 
 def test_a_second_review_that_was_not_blind_is_asked_for_again(appealed: Store) -> None:
-    open_reviews(appealed, "lea", "s")
+    open_second_reviews(appealed, "lea", "s")
     lease = claim_second(appealed, "ria", "s")
     assert lease is not None
     dialogues.read(appealed, "ria", "d1")
     saved = annotations.submit(appealed, "ria", lease.task, lease.token, "k")
     assert saved.seen_verdict
     with pytest.raises(StoreRefused, match="second review comes first"):
-        settle_appeal(appealed, "eve", 1, "upheld", "why")
+        decide_appeal(appealed, "eve", 1, "upheld", "why")
     again = claim_second(appealed, "emil", "s")
     assert again is not None, "somebody else is asked"
     annotations.submit(appealed, "emil", again.task, again.token, "l")
-    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+    assert decide_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
 
 
 def test_a_second_review_stays_good_whatever_its_author_reads_or_writes_later(appealed: Store) -> None:
     second(appealed)
     dialogues.read(appealed, "ria", "d1")
     annotations.review(appealed, "ria", "d1", "later", ["C1"], [], expected=1)
-    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+    assert decide_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
 
 
 def test_an_appeal_never_gets_stuck_unsaid(appealed: Store) -> None:
     """A task withdrawn, or done by somebody with a part in the old days, is opened again; where nobody is
     left, the lead is told."""
-    open_reviews(appealed, "lea", "s")
-    assert stuck(appealed, "lea", "s") == ()
-    tasks.want(appealed, "lea", 1, 0)
-    assert open_reviews(appealed, "lea", "s") == 0
+    open_second_reviews(appealed, "lea", "s")
+    assert list_stuck(appealed, "lea", "s") == ()
+    tasks.set_wanted(appealed, "lea", 1, 0)
+    assert open_second_reviews(appealed, "lea", "s") == 0
     assert tasks.queue_counts(appealed, "lea", "s")["main"]["open"] == 1
     for who in ("ria", "eve", "emil", "lea", "ada"):
-        assert stuck(appealed, "lea", "s") == (), who
+        assert list_stuck(appealed, "lea", "s") == (), who
         dialogues.read(appealed, who, "d1")
-    assert [one.id for one in stuck(appealed, "lea", "s")] == [1]
+    assert [one.id for one in list_stuck(appealed, "lea", "s")] == [1]
     accounts.create(appealed, "ada", Account(id="new", role="reviewer"))
-    assert stuck(appealed, "lea", "s") == ()
+    assert list_stuck(appealed, "lea", "s") == ()
     lease = claim_second(appealed, "new", "s")
     assert lease is not None
     annotations.submit(appealed, "new", lease.task, lease.token, "n")
-    assert stuck(appealed, "lea", "s") == ()
-    assert open_reviews(appealed, "lea", "s") == 0
+    assert list_stuck(appealed, "lea", "s") == ()
+    assert open_second_reviews(appealed, "lea", "s") == 0
     assert tasks.queue_counts(appealed, "lea", "s")["main"]["done"] == 1
-    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+    assert decide_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
 
 
 def test_who_reviewed_does_not_decide(appealed: Store, made: Any) -> None:
     second(appealed)
     annotations.review(appealed, "emil", "d1", "emil", ["C1"], [], expected=1)
     with pytest.raises(NotAllowed, match="part"):
-        settle_appeal(appealed, "emil", 1, "upheld", "why")
+        decide_appeal(appealed, "emil", 1, "upheld", "why")
     with pytest.raises(NotAllowed):
-        settle_appeal(appealed, "ria", 1, "upheld", "why")
+        decide_appeal(appealed, "ria", 1, "upheld", "why")
     with pytest.raises(NotAllowed):
-        dispute(appealed, "ria", 1)
+        load_dispute(appealed, "ria", 1)
     assert gold_present(appealed) == {}
-    assert settle_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+    assert decide_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
     assert gold_present(appealed) == {"C1": True}
 
 
@@ -157,11 +164,11 @@ def test_an_amended_finding_is_kept(appealed: Store, made: Any, code: str, known
     right = made.finding(code=code).model_copy(update={"end": 4, "quote": "Anyt"})
     for bad in (None, right.model_copy(update={"turn": 0})):
         with pytest.raises(StoreRefused, match="E_APPEAL"):
-            settle_appeal(appealed, "eve", 1, "amended", "why", bad)
+            decide_appeal(appealed, "eve", 1, "amended", "why", bad)
     with pytest.raises(StoreRefused, match="E_APPEAL"):
-        settle_appeal(appealed, "eve", 1, "upheld", "why", right)
+        decide_appeal(appealed, "eve", 1, "upheld", "why", right)
     for _ in range(2):
-        assert settle_appeal(appealed, "eve", 1, "amended", "why", right).state == "amended"
+        assert decide_appeal(appealed, "eve", 1, "amended", "why", right).state == "amended"
     assert gold_present(appealed) == known
     saved = annotations.of_dialogue(appealed, "rob", "d1")[-1]
     assert (saved.labeler, saved.kind, saved.findings, saved.turn) == ("eve", "expert", (right,), 1)
@@ -172,17 +179,17 @@ def test_nothing_is_settled_in_part(appealed: Store, made: Any) -> None:
     second(appealed)
     outside = made.finding().model_copy(update={"end": 99})
     with pytest.raises(StoreRefused, match="E_FINDING"):
-        settle_appeal(appealed, "eve", 1, "amended", "why", outside)
+        decide_appeal(appealed, "eve", 1, "amended", "why", outside)
     assert gold_present(appealed) == {}
-    assert dispute(appealed, "eve", 1).appeal.state == "open"
+    assert load_dispute(appealed, "eve", 1).appeal.state == "open"
 
 
 def test_the_project_must_be_blind_and_ask_of_what_is_disputed(appealed: Store) -> None:
     projects.create(appealed, "lea", Project(id="r", codes=("C1",), purpose="review", prelabelled=True))
     projects.create(appealed, "lea", Project(id="t", codes=("T1",), purpose="review"))
     with pytest.raises(ConfigError, match="blind"):
-        open_reviews(appealed, "lea", "r")
+        open_second_reviews(appealed, "lea", "r")
     with pytest.raises(ConfigError, match="C1"):
-        open_reviews(appealed, "lea", "t")
+        open_second_reviews(appealed, "lea", "t")
     with pytest.raises(StoreRefused, match="no such appeal"):
-        dispute(appealed, "eve", 7)
+        load_dispute(appealed, "eve", 7)

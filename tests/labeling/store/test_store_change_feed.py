@@ -15,7 +15,7 @@ from dialint.labeling.store import (
     projects,
     tasks,
 )
-from dialint.labeling.store.database.transactions import Store, Transaction, inside
+from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, Lease, NewTask, Project
 
@@ -44,24 +44,24 @@ def answer(store: Store, who: str, *found: Any, project: str = "p") -> int:
     return int(annotations.submit(store, who, lease.task, lease.token, key, found).id)
 
 
-def numbers(new: change_feed.News) -> list[int]:
+def numbers(new: change_feed.ChangeSet) -> list[int]:
     return [int(one.id) for one in new.answers]
 
 
 def test_answers_are_told_once_and_those_of_other_projects_not(filled: Store) -> None:
-    begun = change_feed.now(filled, "lea")
-    assert change_feed.since(filled, "lea", "p", begun) == change_feed.News(begun)
+    begun = change_feed.last_entry(filled, "lea")
+    assert change_feed.changes_since(filled, "lea", "p", begun) == change_feed.ChangeSet(begun)
     first = answer(filled, "ann")
     answer(filled, "ben", project="q")
-    new = change_feed.since(filled, "lea", "p", begun)
+    new = change_feed.changes_since(filled, "lea", "p", begun)
     assert numbers(new) == [first]
-    assert new == change_feed.News(new.upto, answers=new.answers)
-    assert numbers(change_feed.since(filled, "lea", "p", new.upto)) == []
+    assert new == change_feed.ChangeSet(new.upto, answers=new.answers)
+    assert numbers(change_feed.changes_since(filled, "lea", "p", new.upto)) == []
 
 
 def test_only_what_counts_is_told(filled: Store, made: Any) -> None:
     """A correction and not what it corrects; nothing of the banned, of training, of control tasks."""
-    begun = change_feed.now(filled, "lea")
+    begun = change_feed.last_entry(filled, "lea")
     first = answer(filled, "ann")
     second = int(annotations.correct(filled, "ann", first, "again", [made.finding()]).id)
     answer(filled, "ben")
@@ -71,51 +71,53 @@ def test_only_what_counts_is_told(filled: Store, made: Any) -> None:
     lease = leases.claim(filled, "cem", "p", pool="training")
     assert lease is not None
     annotations.submit(filled, "cem", lease.task, lease.token, "training")
-    new = change_feed.since(filled, "lea", "p", begun)
+    new = change_feed.changes_since(filled, "lea", "p", begun)
     assert numbers(new) == [second]
     assert new.people
 
 
 def test_what_else_is_told(filled: Store, made: Any) -> None:
-    begun = change_feed.now(filled, "lea")
+    begun = change_feed.last_entry(filled, "lea")
     lease = claimed(filled, "ann")
     leases.release(filled, "ann", lease.task, lease.token)
     lease = claimed(filled, "ben", "q")
     leases.skip(filled, "ben", lease.task, lease.token, "is in Finnish")
-    new = change_feed.since(filled, "lea", "p", begun)
-    assert new == change_feed.News(new.upto, gave_back=frozenset({"d0"}))
+    new = change_feed.changes_since(filled, "lea", "p", begun)
+    assert new == change_feed.ChangeSet(new.upto, gave_back=frozenset({"d0"}))
     dialogues.add_verdicts(filled, "lea", [made.verdict("d1", risk=0.5)])
-    assert change_feed.since(filled, "lea", "p", new.upto).verdicts
-    after = change_feed.now(filled, "lea")
+    assert change_feed.changes_since(filled, "lea", "p", new.upto).verdicts
+    after = change_feed.last_entry(filled, "lea")
     gold.set_gold(filled, "eve", Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert"))
-    assert change_feed.since(filled, "lea", "p", after) == change_feed.News(after + 1, gold=True)
+    assert change_feed.changes_since(filled, "lea", "p", after) == change_feed.ChangeSet(after + 1, gold=True)
     accounts.set_status(filled, "lea", "ann", "suspended")
-    assert change_feed.since(filled, "lea", "p", after + 1) == change_feed.News(after + 2, people=True)
+    assert change_feed.changes_since(filled, "lea", "p", after + 1) == change_feed.ChangeSet(
+        after + 2, people=True
+    )
 
 
 def test_too_much_is_told_in_pieces(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(change_feed, "PAGE", 2)
-    begun = change_feed.now(filled, "lea")
+    begun = change_feed.last_entry(filled, "lea")
     given = [answer(filled, who) for who in ("ann", "ben", "cem")]
-    first = change_feed.since(filled, "lea", "p", begun)
-    second = change_feed.since(filled, "lea", "p", first.upto)
+    first = change_feed.changes_since(filled, "lea", "p", begun)
+    second = change_feed.changes_since(filled, "lea", "p", first.upto)
     assert (numbers(first), first.more, numbers(second), second.more) == (given[:2], True, given[2:], False)
 
 
 def test_the_newest_release_of_what_was_answered(filled: Store, made: Any) -> None:
-    assert change_feed.releases(filled, "lea", "p") == {}
+    assert change_feed.newest_releases(filled, "lea", "p") == {}
     answer(filled, "ann")
     for release in ("r1", "r2"):
         found = [made.verdict(name, release=release) for name in NAMES]
         dialogues.add_verdicts(filled, "lea", found)
-    assert change_feed.releases(filled, "lea", "p") == {"d0": "r2"}
+    assert change_feed.newest_releases(filled, "lea", "p") == {"d0": "r2"}
 
 
 def test_who_may_know(filled: Store) -> None:
     for asked in (
-        lambda: change_feed.now(filled, "ann"),
-        lambda: change_feed.since(filled, "ann", "p", 0),
-        lambda: change_feed.releases(filled, "ann", "p"),
+        lambda: change_feed.last_entry(filled, "ann"),
+        lambda: change_feed.changes_since(filled, "ann", "p", 0),
+        lambda: change_feed.newest_releases(filled, "ann", "p"),
     ):
         with pytest.raises(NotAllowed):
             asked()
@@ -124,12 +126,12 @@ def test_who_may_know(filled: Store) -> None:
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_an_answer_with_a_smaller_number_that_comes_later_is_told(filled: Store) -> None:
     """Ann's answer gets its number first and is committed last. SQLite lets one write at a time."""
-    begun = change_feed.now(filled, "lea")
+    begun = change_feed.last_entry(filled, "lea")
     saved, go_on = threading.Event(), threading.Event()
     lease = claimed(filled, "ann")
 
     def slow(transaction: Transaction) -> int:
-        one = inside(annotations.submit)(transaction, "ann", lease.task, lease.token, "slow")
+        one = in_transaction(annotations.submit)(transaction, "ann", lease.task, lease.token, "slow")
         saved.set()
         assert go_on.wait(20)
         return int(one.id)
@@ -139,9 +141,9 @@ def test_an_answer_with_a_smaller_number_that_comes_later_is_told(filled: Store)
     thread.start()
     assert saved.wait(20)
     quick = answer(filled, "ben")
-    first = change_feed.since(filled, "lea", "p", begun)
+    first = change_feed.changes_since(filled, "lea", "p", begun)
     go_on.set()
     thread.join(20)
     assert numbers(first) == [quick]
     assert told[0] < quick
-    assert numbers(change_feed.since(filled, "lea", "p", first.upto)) == told
+    assert numbers(change_feed.changes_since(filled, "lea", "p", first.upto)) == told

@@ -100,10 +100,10 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
         leases.claim(working, name, "label", at_once=9)
     ways: list[Callable[[str], object]] = [
         lambda who: annotations.review(working, who, "mine", f"r {who}", ["C1"], expected=None),
-        lambda who: gold_review.decide(working, who, "mine", 1, "C1", present=False, reason="x"),
+        lambda who: gold_review.decide_gold(working, who, "mine", 1, "C1", present=False, reason="x"),
         lambda who: gold.set_gold(working, who, GOLD),
         lambda who: gold.retire_gold(working, who, "mine"),
-        lambda who: gold.bring_in(working, who, [example(made, "a7")]),
+        lambda who: gold.import_synthetic(working, who, [example(made, "a7")]),
     ]
     for way in ways:
         with pytest.raises(NotAllowed, match=r"E_RIGHT.*spoke in this dialogue"):
@@ -117,18 +117,18 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
 
 
 def test_nobody_settles_appeals_of_own_dialogues(working: Store, made: Any) -> None:
-    from dialint.labeling.store.appeals import open_reviews, settle_appeal
+    from dialint.labeling.store.appeals import decide_appeal, open_second_reviews
 
     dialogues.add(working, "lea", [with_author(made, "two", "a7", agent="a5")])
     dialogues.add_verdicts(working, "lea", [made.verdict("two", made.finding())])
     accounts.create(working, "ada", Account(id="agnes", role="labeler", agent="a5"))
-    appeal = appeals.appeal(working, "agnes", "two", 1, "C1", "no")
-    open_reviews(working, "lea", "review")
+    appeal = appeals.open_appeal(working, "agnes", "two", 1, "C1", "no")
+    open_second_reviews(working, "lea", "review")
     while (lease := leases.claim(working, "rob", "review")) is not None:
         annotations.submit(working, "rob", lease.task, lease.token, f"k{lease.task}")
     with pytest.raises(NotAllowed, match="spoke in this dialogue"):
-        settle_appeal(working, "boss", appeal.id, "upheld", "why")
-    assert settle_appeal(working, "peer", appeal.id, "upheld", "why").decided_by == "peer"
+        decide_appeal(working, "boss", appeal.id, "upheld", "why")
+    assert decide_appeal(working, "peer", appeal.id, "upheld", "why").decided_by == "peer"
 
 
 def held(store: Store, who: str, project: str, dialogue: str = "mine") -> Lease:
@@ -145,11 +145,11 @@ READS: dict[str, Callable[[Store, str], object]] = {
     "a task of it": lambda s, who: tasks.view(s, who, 3),
     "answers": lambda s, who: annotations.of_dialogue(s, who, "mine"),
     "labels": lambda s, who: labels.of_dialogue(s, who, "mine"),
-    "all gold": lambda s, who: gold.all_gold(s, who),
-    "all answers": lambda s, who: list(counted_annotations.counted(s, who)),
-    "answers of a project": lambda s, who: list(counted_annotations.counted(s, who, "label")),
-    "appeals": lambda s, who: appeals.waiting(s, who),
-    "news": lambda s, who: change_feed.since(s, who, "label", 0),
+    "all gold": lambda s, who: gold.list_gold(s, who),
+    "all answers": lambda s, who: list(counted_annotations.iterate_counted(s, who)),
+    "answers of a project": lambda s, who: list(counted_annotations.iterate_counted(s, who, "label")),
+    "appeals": lambda s, who: appeals.list_open(s, who),
+    "news": lambda s, who: change_feed.changes_since(s, who, "label", 0),
 }
 
 
@@ -160,9 +160,11 @@ READS: dict[str, Callable[[Store, str], object]] = {
 def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first: bool) -> None:
     """Whatever the project says; and others stay blind."""
     accounts.create(working, "ada", Account(id="agnes", role="labeler", agent="a7"))
-    appeals.appeal(working, "agnes", "mine", 1, "C1", "no")
+    appeals.open_appeal(working, "agnes", "mine", 1, "C1", "no")
     gold.set_gold(working, "peer", GOLD)
-    labels.put(working, "lea", [Label(dialogue_id="mine", turn=1, code="C1", probability=0.5, method="m")])
+    labels.write_labels(
+        working, "lea", [Label(dialogue_id="mine", turn=1, code="C1", probability=0.5, method="m")]
+    )
     ben = held(working, "ben", "label")
     annotations.submit(working, "ben", ben.task, ben.token, "ben")
     early = None if first else held(working, "eve", "calibration")
@@ -174,14 +176,14 @@ def test_who_reads_what_others_say_is_not_blind(working: Store, what: str, first
     elsewhere = held(working, "eve", "calibration", "other")
     assert not annotations.submit(working, "eve", elsewhere.task, elsewhere.token, "e").seen_verdict
     READS[what](working, "emil")
-    last = int(annotations.own(working, "emil", 1)[0].id)
+    last = int(annotations.list_own(working, "emil", 1)[0].id)
     assert annotations.correct(working, "emil", last, "corrected").seen_verdict, "a correction is no blinder"
 
 
 def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     """All answers were read before there was one of this dialogue; own answers are no secret."""
     for who in ("eve", "emil"):
-        list(counted_annotations.counted(working, who))
+        list(counted_annotations.iterate_counted(working, who))
     for who in ("ben", "eve"):
         lease = held(working, who, "label")
         assert not annotations.submit(working, who, lease.task, lease.token, who).seen_verdict
@@ -222,7 +224,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
         tasks.view(working, "rob", 1)
-        list(counted_annotations.counted(working, "rob"))
+        list(counted_annotations.iterate_counted(working, "rob"))
     assert entries(working, "read", "read.all") == [
         ("rob", "read", "mine", {"kinds": ["verdict"]}),
         ("rob", "read.all", "store", {"kind": "answers"}),
@@ -231,7 +233,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
         tasks.view(working, "rob", 1)
-        list(counted_annotations.counted(working, "rob"))
+        list(counted_annotations.iterate_counted(working, "rob"))
         dialogues.read(working, "boss", "mine")
     first = statements.index("INSERT") if "INSERT" in statements else len(statements)
     statements.clear()
@@ -273,7 +275,7 @@ def test_what_is_closed_takes_no_answers_and_no_corrections(store: Store, made: 
         with pytest.raises(StoreRefused, match=r"E_PROJECT.*closed"):
             way()
     assert annotations.submit(store, "ann", lease.task, lease.token, "k") == first
-    assert len(list(counted_annotations.counted(store, "rob"))) == 1
+    assert len(list(counted_annotations.iterate_counted(store, "rob"))) == 1
     projects.set_state(store, "lea", "p", "open")
     for way in ways:
         way()
@@ -287,8 +289,8 @@ def test_a_decision_in_a_closed_project_is_refused(store: Store, made: Any) -> N
     assert lease is not None
     projects.set_state(store, "lea", "p", "closed")
     with pytest.raises(StoreRefused, match="closed"):
-        expert_cases.decide(store, "eve", lease.task, lease.token, "k", [], "why")
-    assert gold.all_gold(store, "eve") == ()
+        expert_cases.decide_case(store, "eve", lease.task, lease.token, "k", [], "why")
+    assert gold.list_gold(store, "eve") == ()
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf, -math.inf, -1.0])

@@ -21,12 +21,12 @@ from sqlalchemy import Engine, event, inspect, text
 from dialint.app.commands.verify import verified
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.labeling.store import accounts, annotations, dialogues, projects, tasks
-from dialint.labeling.store.database.audit import canonical
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.migrate import migrate
 from dialint.labeling.store.database.schema import VERSION
-from dialint.labeling.store.database.transactions import Store, Transaction, version
+from dialint.labeling.store.database.transactions import Store, Transaction, read_version
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.records import Account, NewTask, Project
@@ -169,7 +169,7 @@ def first_version(nowhere: str, time_: Any) -> Iterator[Store]:
             store.write(lambda transaction, row=row: insert_old(transaction, "accounts", row))
         row = {"id": "d", "created_ms": 1, "sha256": hashlib.sha256(b"{}").hexdigest(), "content": "{}"}
         store.write(lambda transaction: insert_old(transaction, "dialogues", row))
-        row = {"id": "p", "state": "open", "created_ms": 1, "content": canonical(OLD_PROJECT)}
+        row = {"id": "p", "state": "open", "created_ms": 1, "content": canonical_json(OLD_PROJECT)}
         store.write(lambda transaction: insert_old(transaction, "projects", row))
         known = {
             "dialogue": "d",
@@ -197,7 +197,7 @@ def test_f17_killed_at_each_statement_of_the_migrations(
     before = tables_of(store)
     statement, step, after_backup = 1, STRIDE, 0
     while killed_before(statement, place, tmp_path):
-        assert (store.read(version), tables_of(store)) == ("0001", before), "the old version still runs"
+        assert (store.read(read_version), tables_of(store)) == ("0001", before), "the old version still runs"
         verify(store)
         if not (tmp_path / f"backup-{statement}" / "manifest.json").exists():
             statement += step
@@ -208,7 +208,7 @@ def test_f17_killed_at_each_statement_of_the_migrations(
             after_backup += 1
             statement += 1
     assert (tmp_path / f"backup-{statement}" / "manifest.json").exists()
-    assert store.read(version) == "NEXT"
+    assert store.read(read_version) == "NEXT"
     assert rows(store, "SELECT id, note, since FROM accounts ORDER BY id") == [
         ("ann", "moved", 0), ("ben", "moved", 0),
     ]  # fmt: skip
@@ -229,10 +229,12 @@ def test_a_store_of_the_first_version_is_upgraded_and_works(
     assert upgrade(other, backup_to=tmp_path / "b2") == ("0001", tmp_path / "b2")
     for place in (nowhere, other):
         with Store.open(place) as store:
-            assert annotations.own(store, "ann") == ()
-            assert projects.listed(store, "ann") == [(Project(id="p", codes=("C1",), masked=True), "open")]
+            assert annotations.list_own(store, "ann") == ()
+            assert projects.list_projects(store, "ann") == [
+                (Project(id="p", codes=("C1",), masked=True), "open")
+            ]
             assert rows(store, "SELECT content FROM projects") == [
-                (canonical({**OLD_PROJECT, "masked": True}),)
+                (canonical_json({**OLD_PROJECT, "masked": True}),)
             ]
             verify(store)
 

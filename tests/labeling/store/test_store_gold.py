@@ -68,7 +68,7 @@ def example(made: Any, name: str, *codes: str, pair: str | None = None) -> Examp
 def test_a_share_of_the_claims_is_control(store: Store, made: Any, monkeypatch: Any) -> None:
     """Of draws 0.1, 0.9, 0.29, 0.3, 0.5 the first and third are below a share of 0.3."""
     draws = iter((0.1, 0.9, 0.29, 0.3, 0.5))
-    monkeypatch.setattr(control_mix.CHANCE, "random", lambda: next(draws))
+    monkeypatch.setattr(control_mix.RNG, "random", lambda: next(draws))
     setting(store, made, n=5, share=0.3)
     got = [claimed(store, "ann", at_once=9) for _ in range(5)]
     assert [lease.dialogue for lease in got] == ["g0", "d0", "g1", "d1", "d2"]
@@ -86,13 +86,13 @@ def test_the_share_holds_over_many_claims(store: Store, made: Any) -> None:
 def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypatch: Any, time_: Any) -> None:
     setting(store, made, n=1, controls=1, share=0.5)
     for actor in ("ben", "cem"):  # the control task has been in many hands
-        monkeypatch.setattr(control_mix.CHANCE, "random", lambda: 0.0)
+        monkeypatch.setattr(control_mix.RNG, "random", lambda: 0.0)
         lease = claimed(store, actor)
         assert lease.dialogue == "g0"
         leases.release(store, actor, lease.task, lease.token)
         time_.pass_s(1)
     first = claimed(store, "ann", at_once=2)
-    monkeypatch.setattr(control_mix.CHANCE, "random", lambda: 1.0)
+    monkeypatch.setattr(control_mix.RNG, "random", lambda: 1.0)
     second = claimed(store, "ann", at_once=2)
     assert (first.dialogue, second.dialogue) == ("g0", "d0")
     differ = [name for name in Lease.model_fields if getattr(first, name) != getattr(second, name)]
@@ -117,7 +117,7 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
         labels=(Label(dialogue_id="x", turn=1, code="C1", probability=1.0, method="inject:x"),),
         split="train",
     )
-    (name,) = gold.bring_in(store, "lea", [bare])
+    (name,) = gold.import_synthetic(store, "lea", [bare])
     timed = tuple(turn.model_copy(update={"at": datetime.now(UTC), "author": "a1"}) for turn in turns)
     said = {"language": "de", "policy": "returns", "sources": ("kb-7",), "masked": True, "turns": timed}
     dialogues.add(store, "lea", [made.dialogue("log-7").model_copy(update=said)])
@@ -126,7 +126,7 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
     tasks.add(store, "lea", "p", [NewTask(dialogue="log-7"), NewTask(dialogue=name, pool="control")])
     seen = []
     for draw in (0.0, 1.0):
-        monkeypatch.setattr(control_mix.CHANCE, "random", lambda draw=draw: draw)
+        monkeypatch.setattr(control_mix.RNG, "random", lambda draw=draw: draw)
         lease = claimed(store, "ann", at_once=2)
         assert (lease.dialogue == name) is (draw == 0.0)
         view = tasks.view(store, "ann", lease.task)
@@ -134,7 +134,7 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
         corrected = annotations.correct(store, "ann", int(saved.id), f"{draw} again")
         with pytest.raises(Conflict) as conflict:
             annotations.correct(store, "ann", int(saved.id), f"{draw} too late")
-        answers = (saved, corrected, *conflict.value.theirs, *annotations.own(store, "ann", 2))
+        answers = (saved, corrected, *conflict.value.theirs, *annotations.list_own(store, "ann", 2))
         told = [
             view.model_dump(exclude={"task"}),
             *(each.model_dump(exclude={"id", "at"}) for each in answers),
@@ -150,7 +150,7 @@ def test_asking_again_tells_nothing(store: Store, made: Any, monkeypatch: Any, t
     setting(store, made, lease_s=60)
     first = claimed(store, "ann")
     assert first.dialogue == "g0"
-    monkeypatch.setattr(control_mix.CHANCE, "random", lambda: 1.0)
+    monkeypatch.setattr(control_mix.RNG, "random", lambda: 1.0)
     leases.release(store, "ann", first.task, first.token)
     assert claimed(store, "ann").task == first.task
     time_.pass_s(61)
@@ -213,8 +213,8 @@ def test_retired_when_shown_often(store: Store, made: Any) -> None:
     got = [claimed(store, actor).dialogue for actor in CROWD]
     assert got == ["g0", "g0", "d0", "d1"]
     assert states(store) == {"withdrawn": 1}
-    assert gold.all_gold(store, "eve") == ()
-    (worn,) = gold.all_gold(store, "eve", retired=True)
+    assert gold.list_gold(store, "eve") == ()
+    (worn,) = gold.list_gold(store, "eve", retired=True)
     assert (worn.retired, worn.doubt) == (True, None)
     answer(store, "ann", claimed(store, "ann"), made.finding())  # who had it may still answer
     verify(store)
@@ -240,37 +240,37 @@ def test_retired_by_hand_it_is_gone_everywhere(store: Store, made: Any) -> None:
 
 def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store, made: Any) -> None:
     """Four of four good labelers say no where the gold says yes; the fifth person does not get to see it."""
-    rater_status.replace(store, "lea", rater_status.Rules(least=2, doubt_least=4, doubt_share=0.5))
+    rater_status.set_rules(store, "lea", rater_status.Rules(least=2, doubt_least=4, doubt_share=0.5))
     setting(store, made, n=20, controls=3)
     for actor in CROWD:
         for _ in range(3):
             lease = claimed(store, actor)
             answer(store, actor, lease, *([made.finding()] if lease.dialogue == "g2" else []))
-    assert gold_review.waiting(store, "eve") == ()
+    assert gold_review.list_doubted(store, "eve") == ()
     assert claimed(store, "ria").dialogue == "g1", "g0 was next, and was looked at first"
-    (found,) = gold_review.waiting(store, "eve")
+    (found,) = gold_review.list_doubted(store, "eve")
     assert (found.dialogue, found.doubt, found.retired) == (
         "g0", "4 of 4 good labelers say otherwise", False,
     )  # fmt: skip
     assert states(store) == {"open": 2, "withdrawn": 1}
     with pytest.raises(StoreRefused, match="reason"):
-        gold_review.decide(store, "eve", "g0", 1, "C1", present=False, reason=" ")
-    decided = gold_review.decide(store, "eve", "g0", 1, "C1", present=False, reason="they are right")
+        gold_review.decide_gold(store, "eve", "g0", 1, "C1", present=False, reason=" ")
+    decided = gold_review.decide_gold(store, "eve", "g0", 1, "C1", present=False, reason="they are right")
     assert (decided.present, decided.doubt, decided.source) == (False, None, "expert")
-    assert gold_review.waiting(store, "eve") == ()
+    assert gold_review.list_doubted(store, "eve") == ()
     assert states(store) == {"open": 3}
     verify(store)
 
 
 def test_gold_is_not_doubted_for_the_sake_of_bad_labelers(store: Store, made: Any) -> None:
     """All four say no to everything: on the two golds with an error they are wrong, on one right: 0.5."""
-    rater_status.replace(store, "lea", rater_status.Rules(least=2, doubt_least=4))
+    rater_status.set_rules(store, "lea", rater_status.Rules(least=2, doubt_least=4))
     setting(store, made, n=20, controls=3)
     for actor in CROWD:
         for _ in range(3):
             answer(store, actor, claimed(store, actor))
     assert claimed(store, "ria").dialogue == "g0"
-    assert gold_review.waiting(store, "eve") == ()
+    assert gold_review.list_doubted(store, "eve") == ()
 
 
 def test_control_answers_count_in_nothing(store: Store, made: Any) -> None:
@@ -280,15 +280,15 @@ def test_control_answers_count_in_nothing(store: Store, made: Any) -> None:
         answer(store, "ann", claimed(store, "ann"), made.finding())
     assert leases.claim(store, "ann", "p") is None
     assert states(store, "main") == {"open": 2, "done": 2}
-    assert [one.dialogue_id for one in counted_annotations.counted(store, "lea", "p")] == ["d0", "d1"]
+    assert [one.dialogue_id for one in counted_annotations.iterate_counted(store, "lea", "p")] == ["d0", "d1"]
 
 
 def test_examples_come_with_their_twins(store: Store, made: Any) -> None:
     setting(store, made, controls=0)
     found = [example(made, "x~C1", "C1", pair="x"), example(made, "x~twin", pair="x")]
-    names = gold.bring_in(store, "lea", found, "p")
-    assert gold.bring_in(store, "lea", found, "p") == names
-    known = {each.dialogue: (each.present, each.source) for each in gold.all_gold(store, "eve")}
+    names = gold.import_synthetic(store, "lea", found, "p")
+    assert gold.import_synthetic(store, "lea", found, "p") == names
+    known = {each.dialogue: (each.present, each.source) for each in gold.list_gold(store, "eve")}
     assert known == {names[0]: (True, "injected"), names[1]: (False, "injected")}
     assert not any("twin" in name or "x" in name for name in names)
     assert claimed(store, "ann").dialogue == names[0]
@@ -299,22 +299,22 @@ def test_examples_come_with_their_twins(store: Store, made: Any) -> None:
 
 def test_examples_of_which_nothing_is_known_are_refused(store: Store, made: Any) -> None:
     with pytest.raises(StoreRefused, match="without labels"):
-        gold.bring_in(store, "lea", [example(made, "x")])
+        gold.import_synthetic(store, "lea", [example(made, "x")])
     soft = example(made, "x", "C1")
     soft = soft.model_copy(update={"labels": (soft.labels[0].model_copy(update={"probability": 0.5}),)})
     with pytest.raises(StoreRefused, match="not certain"):
-        gold.bring_in(store, "lea", [soft])
+        gold.import_synthetic(store, "lea", [soft])
     with pytest.raises(NotAllowed):
-        gold.bring_in(store, "eve", [example(made, "x", "C1")])
-    assert gold.bring_in(store, "lea", []) == ()
-    assert gold.all_gold(store, "eve") == ()
+        gold.import_synthetic(store, "eve", [example(made, "x", "C1")])
+    assert gold.import_synthetic(store, "lea", []) == ()
+    assert gold.list_gold(store, "eve") == ()
 
 
 def test_an_experts_word_on_injected_gold_stays(store: Store, made: Any) -> None:
-    (name,) = gold.bring_in(store, "lea", [example(made, "x", "C1")])
+    (name,) = gold.import_synthetic(store, "lea", [example(made, "x", "C1")])
     gold.set_gold(store, "eve", Gold(dialogue=name, turn=1, code="C1", present=False, source="expert"))
-    gold.bring_in(store, "lea", [example(made, "x", "C1")])
-    assert [each.present for each in gold.all_gold(store, "eve")] == [False]
+    gold.import_synthetic(store, "lea", [example(made, "x", "C1")])
+    assert [each.present for each in gold.list_gold(store, "eve")] == [False]
 
 
 def test_what_cannot_be_a_control_task(store: Store, made: Any) -> None:

@@ -16,12 +16,12 @@ from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import START, Entry, Head, chained
+from dialint.labeling.store.database.audit import START, Entry, Head, entry_hash
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
 from dialint.labeling.store.database.migrate import migrate
-from dialint.labeling.store.database.transactions import Store, version
+from dialint.labeling.store.database.transactions import Store, read_version
 from dialint.labeling.store.database.upgrade import rekey, upgrade
 from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import Account
@@ -83,7 +83,7 @@ def test_with_another_key_nothing_is_written_or_called_whole(
         ):
             with pytest.raises(ConfigError, match=f"sealed with the key {key.id}"):
                 work()
-    assert accounts.listed(store, "ada")[-1].id != "new"
+    assert accounts.list_accounts(store, "ada")[-1].id != "new"
 
 
 def test_the_key_is_in_no_backup(store: Store, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def old_store(place: str) -> None:
         last = START
         for number in (1, 2, 3):
             entry = Entry(number, "ada", "account.create", "ann", "{}")
-            last = chained(last, number, entry)
+            last = entry_hash(last, number, entry)
             row = {"id": number, **entry._asdict(), "hash": last}
             connection.execute(text(
                 "INSERT INTO audit (id, at_ms, account, action, subject, content, hash) "
@@ -153,7 +153,7 @@ def test_a_store_from_before_that_is_damaged_is_not_sealed(nowhere: str, tmp_pat
             connection.execute(text("UPDATE audit_head SET id = 4"))
         with pytest.raises(StoreDamaged, match="head does not agree"):
             upgrade(nowhere, backup_to=tmp_path / "b")
-        assert store.read(version) == "0004"
+        assert store.read(read_version) == "0004"
 
 
 NEXT = """
@@ -182,7 +182,7 @@ def test_an_upgrade_covers_up_nothing(place: str, tmp_path: Path, change: str | 
             connection.execute(text(change))
         with pytest.raises(StoreDamaged):
             upgrade(place, backup_to=tmp_path / "b", revisions=(tmp_path,))
-        assert store.read(version) == VERSION
+        assert store.read(read_version) == VERSION
 
 
 def test_the_commands_print_the_head_and_compare_it(

@@ -166,7 +166,7 @@ def test_a_task_that_opens_again_is_found_by_who_searched_past_it(store: Store, 
     assert [claimed(store, "ben", at_once=9).dialogue for _ in range(2)] == ["d1", "d2"]
     leases.release(store, "ann", first.task, first.token)
     assert claimed(store, "ben", at_once=9).dialogue == "d0"
-    tasks.want(store, "lea", first.task, 2)
+    tasks.set_wanted(store, "lea", first.task, 2)
     assert claimed(store, "cem").dialogue == "d0"
 
 

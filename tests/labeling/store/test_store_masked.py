@@ -116,7 +116,7 @@ def test_what_a_labeler_sends_becomes_offsets_of_the_original(store: Store, made
     assert saved.findings == (CLOSING, MAIL)
     assert kept(store) == [(CLOSING_KEPT, MAIL_KEPT)]
     assert annotations.submit(*send) == saved
-    assert annotations.own(store, "ann") == (saved,)
+    assert annotations.list_own(store, "ann") == (saved,)
     with pytest.raises(StoreRefused, match="another answer"):
         annotations.submit(store, "ann", lease.task, lease.token, "k", [CLOSING], 12)
     assert kept(store) == [(CLOSING_KEPT, MAIL_KEPT)]
@@ -153,7 +153,7 @@ def test_a_correction_and_its_conflict_speak_of_masked_text(store: Store, made: 
     second = annotations.correct(store, "ann", int(first.id), "k2", [MAIL])
     assert annotations.correct(store, "ann", int(first.id), "k2", [MAIL]) == second
     assert second.findings == (MAIL,)
-    assert annotations.own(store, "ann") == (second, first)
+    assert annotations.list_own(store, "ann") == (second, first)
     with pytest.raises(Conflict) as conflict:
         annotations.correct(store, "ann", int(first.id), "k3", [CLOSING])
     assert (conflict.value.theirs, conflict.value.ours) == ((second,), (CLOSING,))
@@ -166,7 +166,7 @@ def test_a_reviewer_in_the_same_project_works_on_the_original(store: Store, made
     lease = held(store, made, "rob")
     saved = annotations.submit(store, "rob", lease.task, lease.token, "k", [CLOSING_KEPT])
     assert saved.findings == (CLOSING_KEPT,)
-    assert annotations.own(store, "rob") == (saved,)
+    assert annotations.list_own(store, "rob") == (saved,)
     assert kept(store) == [(CLOSING_KEPT,)]
 
 
@@ -177,7 +177,7 @@ def test_a_project_may_show_labelers_the_original(store: Store, made: Any) -> No
     assert seen.verdict is not None
     assert seen.verdict.findings == dialogues.read(store, "rob", "d1")[1].findings  # type: ignore[union-attr]
     saved = annotations.submit(store, "ann", lease.task, lease.token, "k", [MAIL_KEPT])
-    assert saved.findings == annotations.own(store, "ann")[0].findings == (MAIL_KEPT,)
+    assert saved.findings == annotations.list_own(store, "ann")[0].findings == (MAIL_KEPT,)
     assert kept(store) == [(MAIL_KEPT,)]
 
 
@@ -248,17 +248,17 @@ def test_a_dialogue_is_masked_once_and_not_at_each_look(
     lease = held(store, made, prelabelled=True)
     expected = tasks.view(store, "ann", lease.task)
     masked = counted(monkeypatch)
-    masked_view.prepare(store, "d1")
+    masked_view.prepare_view(store, "d1")
     assert len(masked) == 2  # the dialogue, and what the verdict says of it
     masked.clear()
-    masked_view.prepare(store, "d1")
+    masked_view.prepare_view(store, "d1")
     assert tasks.view(store, "ann", lease.task) == expected
     assert expected.verdict is not None
     answer = annotations.submit(store, "ann", lease.task, lease.token, "k", expected.verdict.findings)
     assert answer.findings == expected.verdict.findings
-    assert annotations.last_in(store, "ann", "p") is not None
+    assert annotations.find_last_answer(store, "ann", "p") is not None
     assert masked == []
-    assert store.read(lambda transaction: masked_view.view_of(transaction, "d1")) == MaskedView(
+    assert store.read(lambda transaction: masked_view.load_view(transaction, "d1")) == MaskedView(
         DIALOGUE, *_parts(MaskedView.of(DIALOGUE)), words={
             "So Anna has [EMAIL_1]": "So [NAME_1] has [EMAIL_1]", "Hi, I am Anna Kowalska.": "Hi, I am [NAME_1].",
         },
@@ -271,12 +271,12 @@ def _parts(view: MaskedView) -> tuple[Dialogue, Any]:
 
 def test_new_rules_make_the_view_anew(store: Store, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = held(store, made)
-    masked_view.prepare(store, "d1")
+    masked_view.prepare_view(store, "d1")
     monkeypatch.setattr(masked_view, "masking_rules", lambda: "other rules")
     masked = counted(monkeypatch)
     tasks.view(store, "ann", lease.task)
     assert masked == ["d1"], "a view of other rules is not shown"
-    masked_view.prepare(store, "d1")
+    masked_view.prepare_view(store, "d1")
     masked.clear()
     tasks.view(store, "ann", lease.task)
     assert masked == []
@@ -298,8 +298,8 @@ def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.mark.damaged
 def test_a_view_goes_with_its_dialogue_and_nothing_is_made_of_none(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [DIALOGUE])
-    masked_view.prepare(store, "d1")
-    masked_view.prepare(store, "unknown")
+    masked_view.prepare_view(store, "d1")
+    masked_view.prepare_view(store, "unknown")
     n = select(func.count()).select_from(masked_views)
     assert store.read(lambda transaction: transaction.run(n).scalar_one()) == 1
     with store.engine.begin() as connection:

@@ -34,8 +34,8 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database.schema import tasks as task_rows
-from dialint.labeling.store.database.transactions import Store, writing
-from dialint.labeling.store.errors import Conflict, MustChoose, NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.database.transactions import Store, write_operation
+from dialint.labeling.store.errors import Conflict, MustChangePassword, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.permissions import ROLES
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
 
@@ -110,23 +110,29 @@ def ban_and_reopen(store: Store, actor: str, made: Any) -> object:
 
 
 ROWS: dict[str, Row] = {
-    "store.expert_cases.case": Row("expert", lambda s, a, m: expert_cases.case(s, a, THEIRS["a"].task)),
+    "store.expert_cases.load_case": Row(
+        "expert", lambda s, a, m: expert_cases.load_case(s, a, THEIRS["a"].task)
+    ),
     "store.expert_cases.open_cases": Row("expert", lambda s, a, m: expert_cases.open_cases(s, a, "a")),
-    "store.expert_cases.decide": Row(
+    "store.expert_cases.decide_case": Row(
         "expert",
-        lambda s, a, m: expert_cases.decide(s, a, m.task, m.token, f"decision {a}", [], "why"),
+        lambda s, a, m: expert_cases.decide_case(s, a, m.task, m.token, f"decision {a}", [], "why"),
         taken("a"),
-        lambda s, a, m: expert_cases.decide(s, a, THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"),
+        lambda s, a, m: expert_cases.decide_case(
+            s, a, THEIRS["a"].task, THEIRS["a"].token, f"x {a}", [], "why"
+        ),
         instead=StaleLease,
     ),
-    "store.appeals.dispute": Row("expert", lambda s, a, m: appeals.dispute(s, a, 1)),
-    "store.appeals.settle_appeal": Row(
-        "expert", lambda s, a, m: appeals.settle_appeal(s, a, 1, "upheld", "why")
+    "store.appeals.load_dispute": Row("expert", lambda s, a, m: appeals.load_dispute(s, a, 1)),
+    "store.appeals.decide_appeal": Row(
+        "expert", lambda s, a, m: appeals.decide_appeal(s, a, 1, "upheld", "why")
     ),
     "store.appeals._reopen": Row("lead", lambda s, a, m: appeals._reopen(s, a, "r")),
-    "store.appeals.stuck": Row("lead", lambda s, a, m: appeals.stuck(s, a, "r")),
-    "store.appeals.withheld": Row("labeler", lambda s, a, m: appeals.withheld(s, a, "r")),
-    "store.tasks.want_if_unchanged": Row("lead", lambda s, a, m: tasks.want_if_unchanged(s, a, ASKED, 3)),
+    "store.appeals.list_stuck": Row("lead", lambda s, a, m: appeals.list_stuck(s, a, "r")),
+    "store.appeals.count_withheld": Row("labeler", lambda s, a, m: appeals.count_withheld(s, a, "r")),
+    "store.tasks.set_wanted_if_unchanged": Row(
+        "lead", lambda s, a, m: tasks.set_wanted_if_unchanged(s, a, ASKED, 3)
+    ),
     "store.accounts.create_first": Row(None, lambda s, a, m: accounts.create_first(s, a, "x" * 12)),
     "store.accounts.has_accounts": Row(None, lambda s, a, m: accounts.has_accounts(s)),
     "store.accounts.create": Row("admin", new_account),
@@ -136,7 +142,7 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: accounts.set_password(s, a, "ben", "twelve letters"),
         upto="lead",
     ),
-    "store.passwords.signed_in": Row(None, lambda s, a, m: passwords.signed_in(s, a)),
+    "store.passwords.find_signed_in": Row(None, lambda s, a, m: passwords.find_signed_in(s, a)),
     "store.accounts.set_status": Row(
         "lead",
         lambda s, a, m: accounts.set_status(s, a, "ben", "suspended"),
@@ -148,19 +154,23 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: accounts.set_skills(s, a, "ria", ("finnish",)),
         upto="lead",
     ),
-    "store.accounts.listed": Row("lead", lambda s, a, m: accounts.listed(s, a)),
-    "store.rater_status.current": Row("lead", lambda s, a, m: rater_status.current(s, a)),
-    "store.rater_status.replace": Row(
-        "lead", lambda s, a, m: rater_status.replace(s, a, rater_status.Rules())
+    "store.accounts.list_accounts": Row("lead", lambda s, a, m: accounts.list_accounts(s, a)),
+    "store.rater_status.get_rules": Row("lead", lambda s, a, m: rater_status.get_rules(s, a)),
+    "store.rater_status.set_rules": Row(
+        "lead", lambda s, a, m: rater_status.set_rules(s, a, rater_status.Rules())
     ),
-    "store.gold_review.waiting": Row("expert", lambda s, a, m: gold_review.waiting(s, a)),
-    "store.gold_review.decide": Row(
-        "expert", lambda s, a, m: gold_review.decide(s, a, "d1", 1, "C1", present=True, reason="why")
+    "store.gold_review.list_doubted": Row("expert", lambda s, a, m: gold_review.list_doubted(s, a)),
+    "store.gold_review.decide_gold": Row(
+        "expert", lambda s, a, m: gold_review.decide_gold(s, a, "d1", 1, "C1", present=True, reason="why")
     ),
-    "store.change_feed.now": Row("reviewer", lambda s, a, m: change_feed.now(s, a)),
-    "store.change_feed.since": Row("reviewer", lambda s, a, m: change_feed.since(s, a, "p", 0)),
-    "store.change_feed.releases": Row("reviewer", lambda s, a, m: change_feed.releases(s, a, "p")),
-    "store.rater_status.review": Row("lead", lambda s, a, m: rater_status.review(s, a)),
+    "store.change_feed.last_entry": Row("reviewer", lambda s, a, m: change_feed.last_entry(s, a)),
+    "store.change_feed.changes_since": Row(
+        "reviewer", lambda s, a, m: change_feed.changes_since(s, a, "p", 0)
+    ),
+    "store.change_feed.newest_releases": Row(
+        "reviewer", lambda s, a, m: change_feed.newest_releases(s, a, "p")
+    ),
+    "store.rater_status.evaluate_status": Row("lead", lambda s, a, m: rater_status.evaluate_status(s, a)),
     "store.rater_status._apply": Row("lead", lambda s, a, m: rater_status._apply(s, a, "ben")),
     "store.accounts._ban": Row(
         "lead",
@@ -172,10 +182,10 @@ ROWS: dict[str, Row] = {
     "store.leases.claim": Row(
         "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
     ),
-    "store.leases.held": Row(
+    "store.leases.find_held": Row(
         "labeler",
-        lambda s, a, m: leases.held(s, a, "p"),
-        others=lambda s, a, m: leases.held(s, a, "p"),
+        lambda s, a, m: leases.find_held(s, a, "p"),
+        others=lambda s, a, m: leases.find_held(s, a, "p"),
         instead=None,
     ),
     "store.leases.renew": Row(
@@ -199,14 +209,19 @@ ROWS: dict[str, Row] = {
         lambda s, a, m: leases.skip(s, a, THEIRS["p"].task, THEIRS["p"].token, "why"),
         instead=StaleLease,
     ),
-    "store.appeals.appeal": Row(
+    "store.appeals.open_appeal": Row(
         "labeler",
-        lambda s, a, m: appeals.appeal(s, SPOKE.get(a, (a, ""))[0], SPOKE.get(a, (a, ""))[1], 1, "C1", "no"),
-        others=lambda s, a, m: appeals.appeal(s, a, "d1", 1, "C1", "no"),
+        lambda s, a, m: appeals.open_appeal(
+            s, SPOKE.get(a, (a, ""))[0], SPOKE.get(a, (a, ""))[1], 1, "C1", "no"
+        ),
+        others=lambda s, a, m: appeals.open_appeal(s, a, "d1", 1, "C1", "no"),
     ),
-    "store.appeals.waiting": Row("expert", lambda s, a, m: appeals.waiting(s, a)),
-    "store.appeals.own": Row(
-        "labeler", lambda s, a, m: appeals.own(s, a), others=lambda s, a, m: appeals.own(s, a), instead=()
+    "store.appeals.list_open": Row("expert", lambda s, a, m: appeals.list_open(s, a)),
+    "store.appeals.list_own": Row(
+        "labeler",
+        lambda s, a, m: appeals.list_own(s, a),
+        others=lambda s, a, m: appeals.list_own(s, a),
+        instead=(),
     ),
     "store.annotations.submit": Row(
         "labeler",
@@ -225,16 +240,16 @@ ROWS: dict[str, Row] = {
         "reviewer", lambda s, a, m: annotations.review(s, a, "d2", f"review {a}", ["C1"], expected=None)
     ),
     "store.annotations.of_dialogue": Row("reviewer", lambda s, a, m: annotations.of_dialogue(s, a, "d1")),
-    "store.annotations.own": Row(
+    "store.annotations.list_own": Row(
         "labeler",
-        lambda s, a, m: annotations.own(s, a),
-        others=lambda s, a, m: annotations.own(s, a),
+        lambda s, a, m: annotations.list_own(s, a),
+        others=lambda s, a, m: annotations.list_own(s, a),
         instead=(),
     ),
-    "store.annotations.last_in": Row(
+    "store.annotations.find_last_answer": Row(
         "labeler",
-        lambda s, a, m: annotations.last_in(s, a, "p"),
-        others=lambda s, a, m: annotations.last_in(s, a, "p"),
+        lambda s, a, m: annotations.find_last_answer(s, a, "p"),
+        others=lambda s, a, m: annotations.find_last_answer(s, a, "p"),
         instead=None,
     ),
     "store.counted_annotations._last": Row("reviewer", lambda s, a, m: counted_annotations._last(s, a, None)),
@@ -245,29 +260,31 @@ ROWS: dict[str, Row] = {
         "lead", lambda s, a, m: projects.create(s, a, Project(id=f"by {a}", codes=("C1",)))
     ),
     "store.projects.set_state": Row("lead", lambda s, a, m: projects.set_state(s, a, "p", "closed")),
-    "store.projects.listed": Row("labeler", lambda s, a, m: projects.listed(s, a)),
-    "store.projects.annotation_count": Row("reviewer", lambda s, a, m: projects.annotation_count(s, a, "p")),
-    "store.drafts.keep": Row("labeler", lambda s, a, m: drafts.keep(s, a, "item", a)),
-    "store.drafts.of_item": Row(
+    "store.projects.list_projects": Row("labeler", lambda s, a, m: projects.list_projects(s, a)),
+    "store.projects.count_annotations": Row(
+        "reviewer", lambda s, a, m: projects.count_annotations(s, a, "p")
+    ),
+    "store.drafts.save_draft": Row("labeler", lambda s, a, m: drafts.save_draft(s, a, "item", a)),
+    "store.drafts.load_draft": Row(
         "labeler",
-        lambda s, a, m: drafts.of_item(s, a, "item"),
-        others=lambda s, a, m: drafts.of_item(s, a, "theirs"),
+        lambda s, a, m: drafts.load_draft(s, a, "item"),
+        others=lambda s, a, m: drafts.load_draft(s, a, "theirs"),
         instead=None,
     ),
-    "store.drafts.drop": Row("labeler", lambda s, a, m: drafts.drop(s, a, "theirs")),
-    "store.labels.put": Row("lead", lambda s, a, m: labels.put(s, a, [])),
+    "store.drafts.delete_draft": Row("labeler", lambda s, a, m: drafts.delete_draft(s, a, "theirs")),
+    "store.labels.write_labels": Row("lead", lambda s, a, m: labels.write_labels(s, a, [])),
     "store.labels.of_dialogue": Row("reviewer", lambda s, a, m: labels.of_dialogue(s, a, "d1")),
     "store.gold.set_gold": Row("expert", lambda s, a, m: gold.set_gold(s, a, GOLD)),
     "store.gold._import_gold": Row("expert", lambda s, a, m: gold._import_gold(s, a, [GOLD], False)),
     "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
-    "store.gold.all_gold": Row("expert", lambda s, a, m: gold.all_gold(s, a)),
+    "store.gold.list_gold": Row("expert", lambda s, a, m: gold.list_gold(s, a)),
     "store.dialogues.add": Row("lead", lambda s, a, m: dialogues.add(s, a, [a_dialogue(f"by {a}")])),
     "store.dialogues.add_verdicts": Row(
         "lead", lambda s, a, m: dialogues.add_verdicts(s, a, [a_verdict("d2", release=f"by {a}")])
     ),
     "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
     "store.tasks.add": Row("lead", lambda s, a, m: tasks.add(s, a, "p", [NewTask(dialogue="d2", turn=1)])),
-    "store.tasks.want": Row("lead", lambda s, a, m: tasks.want(s, a, 1, 99)),
+    "store.tasks.set_wanted": Row("lead", lambda s, a, m: tasks.set_wanted(s, a, 1, 99)),
     "store.tasks.queue_counts": Row("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
     "store.tasks.view": Row("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
     "exchange.store_import.bring_in": Row(
@@ -289,14 +306,14 @@ OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
     "set gold": lambda s, a, m: gold.set_gold(s, a, GOLD.model_copy(update={"dialogue": m})),
     "retire gold": lambda s, a, m: gold.retire_gold(s, a, m),
-    "decide gold": lambda s, a, m: gold_review.decide(s, a, m, 1, "C1", present=True, reason="why"),
+    "decide gold": lambda s, a, m: gold_review.decide_gold(s, a, m, 1, "C1", present=True, reason="why"),
     "import gold": lambda s, a, m: gold.import_gold(s, a, [GOLD.model_copy(update={"dialogue": m})]),
     "bring gold in": lambda s, a, m: gold._keep(s, a, [], {m: "pair"}),
 }
 """What nobody may of a dialogue that they spoke in."""
 SEES_OWN: dict[str, Act] = {
     "see it": lambda s, a, m: dialogues.read(s, a, m),
-    "appeal": lambda s, a, m: appeals.appeal(s, a, m, 1, "C1", "no"),
+    "appeal": lambda s, a, m: appeals.open_appeal(s, a, m, 1, "C1", "no"),
 }
 """What everybody may."""
 
@@ -305,13 +322,15 @@ THEIRS: dict[str, Any] = {}
 
 
 def operations() -> set[str]:
-    """Everything marked `reading` or `writing`, found in the source, so that nothing new goes unseen."""
+    """Everything marked `reading` or `write_operation`, found in the source, so that nothing new goes unseen."""
     found = set()
     root = Path(__file__).parents[3]
     for path in (path for room in ("labeling", "app", "eval") for path in (root / room).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
-            if any(mark.split("(")[0].split(".")[-1] in ("reading", "writing") for mark in marks):
+            if any(
+                mark.split("(")[0].split(".")[-1] in ("read_operation", "write_operation") for mark in marks
+            ):
                 place = path.relative_to(root).with_suffix("").parts
                 found.add(".".join([*(place[1:] if place[0] == "labeling" else place), node.name]))  # type: ignore[attr-defined]
     return found
@@ -353,12 +372,12 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
         assert first is not None
         annotations.submit(s, "other", first.task, first.token, "theirs")
         THEIRS["p"], THEIRS["a"] = leases.claim(s, "other", "p"), leases.claim(s, "other", "a")
-        drafts.keep(s, "other", "theirs", "x")
+        drafts.save_draft(s, "other", "theirs", "x")
         for dialogue in ("d1", *MINE.values()):
             gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": dialogue}))
         s.write(lambda t: t.run(gold.gold.update().values(doubt="2 of 3")))
-        appeals.appeal(s, "agnes", "d3", 1, "C1", "no")
-        appeals.open_reviews(s, "lea", "r")
+        appeals.open_appeal(s, "agnes", "d3", 1, "C1", "no")
+        appeals.open_second_reviews(s, "lea", "r")
         lease = leases.claim(s, "second", "r")
         assert lease is not None
         annotations.submit(s, "second", lease.task, lease.token, "second")
@@ -386,7 +405,7 @@ def test_who_may(filled: Store, name: str) -> None:
         assert name in (
             "store.accounts.create_first",
             "store.accounts.has_accounts",
-            "store.passwords.signed_in",
+            "store.passwords.find_signed_in",
         ), "by a name, before any right"
         return
     at = ROLES.index(row.first)  # type: ignore[arg-type]
@@ -450,26 +469,26 @@ def test_signing_in(store: Store) -> None:
 def test_a_given_password_is_good_for_choosing_another_only(store: Store) -> None:
     given = "given by the admin"
     accounts.create(store, "ada", Account(id="new", role="lead"), given)
-    with pytest.raises(MustChoose):
+    with pytest.raises(MustChangePassword):
         passwords.sign_in(store, "new", given)
-    assert passwords.signed_in(store, "new") is None
+    assert passwords.find_signed_in(store, "new") is None
     for poor in (given, "short"):
         with pytest.raises(StoreRefused, match="E_PASSWORD"):
             passwords.choose_password(store, "new", given, poor)
-    assert accounts.listed(store, "new"), "the command line needs no password"
+    assert accounts.list_accounts(store, "new"), "the command line needs no password"
     passwords.choose_password(store, "new", given, "one of my own")
-    assert passwords.sign_in(store, "new", "one of my own") == passwords.signed_in(store, "new")
+    assert passwords.sign_in(store, "new", "one of my own") == passwords.find_signed_in(store, "new")
     with pytest.raises(NotAllowed):
         passwords.sign_in(store, "new", given)
     for actor in ("ada", "new"):  # lost, or made anew by oneself: given again, either way
         accounts.set_password(store, actor, "new", given)
-        with pytest.raises(MustChoose):
+        with pytest.raises(MustChangePassword):
             passwords.sign_in(store, "new", given)
-        assert passwords.signed_in(store, "new") is None, "who is in is put out"
+        assert passwords.find_signed_in(store, "new") is None, "who is in is put out"
     accounts.set_status(store, "ada", "new", "suspended")
     with pytest.raises(NotAllowed) as refused:
         passwords.choose_password(store, "new", given, "one of my own")
-    assert not isinstance(refused.value, MustChoose)
+    assert not isinstance(refused.value, MustChangePassword)
 
 
 def test_a_password_that_was_replaced_meanwhile_chooses_nothing(
@@ -486,7 +505,7 @@ def test_a_password_that_was_replaced_meanwhile_chooses_nothing(
     monkeypatch.setattr(Store, "write", late)
     with pytest.raises(NotAllowed):
         passwords.choose_password(store, "ann", "given to ann", "one of my own")
-    with pytest.raises(MustChoose):
+    with pytest.raises(MustChangePassword):
         passwords.sign_in(store, "ann", "given once more")
 
 
@@ -520,14 +539,14 @@ def test_dialogues_and_verdicts_go_in_once(store: Store, made: Any) -> None:
 def test_labels_and_gold_have_one_row_each(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [made.dialogue("d1")])
     one = Label(dialogue_id="d1", turn=1, code="C1", probability=0.5, method="majority", n_labelers=2)
-    labels.put(store, "lea", [one])
-    labels.put(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
+    labels.write_labels(store, "lea", [one])
+    labels.write_labels(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
     assert [found.probability for found in labels.of_dialogue(store, "rob", "d1")] == [0.75]
     gold.set_gold(store, "eve", GOLD)
     gold.set_gold(store, "eve", GOLD.model_copy(update={"present": False}))
-    assert [known.present for known in gold.all_gold(store, "eve")] == [False]
+    assert [known.present for known in gold.list_gold(store, "eve")] == [False]
     gold.retire_gold(store, "lea", "d1")
-    assert gold.all_gold(store, "eve") == ()
+    assert gold.list_gold(store, "eve") == ()
 
 
 def test_an_appeal_is_decided_by_somebody_else_and_teaches(store: Store, made: Any) -> None:
@@ -540,14 +559,14 @@ def test_an_appeal_is_decided_by_somebody_else_and_teaches(store: Store, made: A
     with pytest.raises(NotAllowed):
         dialogues.read(store, "agent", "d2")
     with pytest.raises(NotAllowed):
-        appeals.appeal(store, "agent", "d2", 1, "C1", "not mine")
+        appeals.open_appeal(store, "agent", "d2", 1, "C1", "not mine")
     with pytest.raises(StoreRefused, match="no such finding"):
-        appeals.appeal(store, "agent", "d1", 1, "T1", "I did not say that")
-    mine = appeals.appeal(store, "agent", "d1", 1, "C1", "I had answered before")
-    assert appeals.appeal(store, "agent", "d1", 1, "C1", "again") == mine
-    assert appeals.waiting(store, "eve") == (mine,)
+        appeals.open_appeal(store, "agent", "d1", 1, "T1", "I did not say that")
+    mine = appeals.open_appeal(store, "agent", "d1", 1, "C1", "I had answered before")
+    assert appeals.open_appeal(store, "agent", "d1", 1, "C1", "again") == mine
+    assert appeals.list_open(store, "eve") == (mine,)
     annotations.review(store, "eve", "d1", "k", ["C1"], [made.finding()], expected=None)
-    decide = writing(repeatable=True)(appeals.decide)  # a second review is the caller's care
+    decide = write_operation(repeatable=True)(appeals._decide)  # a second review is the caller's care
     with pytest.raises(NotAllowed, match="somebody else"):
         decide(store, "eve", mine.id, "upheld", "as I said")
     settled = decide(store, "emil", mine.id, "overturned", "turn 0 was answered")
@@ -555,5 +574,5 @@ def test_an_appeal_is_decided_by_somebody_else_and_teaches(store: Store, made: A
     assert decide(store, "emil", mine.id, "overturned", "turn 0 was answered") == settled
     with pytest.raises(StoreRefused, match="overturned already"):
         decide(store, "emil", mine.id, "upheld", "no")
-    assert [(known.present, known.source) for known in gold.all_gold(store, "eve")] == [(False, "appeal")]
-    assert appeals.own(store, "agent") == (settled,)
+    assert [(known.present, known.source) for known in gold.list_gold(store, "eve")] == [(False, "appeal")]
+    assert appeals.list_own(store, "agent") == (settled,)

@@ -21,7 +21,7 @@ from dialint.labeling.store import (
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.grades import Accuracy, Known, graded
+from dialint.labeling.store.grades import Accuracy, GoldAnswer, grade_answer
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
 
 RULES = rater_status.Rules(window=8, least=4, exam_least=4, exam_pass=0.45, exam_most=6, fast_s=2.0)
@@ -56,13 +56,18 @@ class Row:
 ])  # fmt: skip
 def test_grades_by_hand(row: Any, expected: set[Any]) -> None:
     """C1 is in turn 1 and not in turn 3; D1, of the whole dialogue, is there, said of turn 3."""
-    known = [Known(1, "C1", True), Known(3, "C1", False), Known(1, "D1", False), Known(3, "D1", True)]
-    assert {tuple(grade) for grade in graded(row, known, {"D1"}).grades} == expected
+    known = [
+        GoldAnswer(1, "C1", True),
+        GoldAnswer(3, "C1", False),
+        GoldAnswer(1, "D1", False),
+        GoldAnswer(3, "D1", True),
+    ]
+    assert {tuple(grade) for grade in grade_answer(row, known, {"D1"}).grades} == expected
 
 
 def setting(store: Store, made: Any, n: int = 12) -> None:
     """`p`: tasks, control tasks g0... and an exam e0..., errors in the even ones."""
-    rater_status.replace(store, "lea", RULES)
+    rater_status.set_rules(store, "lea", RULES)
     projects.create(store, "lea", Project(id="p", codes=("C1",), control_share=1.0))
     kinds = [(kind, f"{kind}{i}", i) for kind in "dge" for i in range(n)]
     dialogues.add(store, "lea", [made.dialogue(name) for _, name, _ in kinds])
@@ -89,7 +94,7 @@ def work(
 
 
 def standings(store: Store) -> dict[str, tuple[str, str]]:
-    return {one.account: (one.does, one.why) for one in rater_status.review(store, "lea")}
+    return {one.account: (one.does, one.why) for one in rater_status.evaluate_status(store, "lea")}
 
 
 @pytest.mark.parametrize(("right", "does", "why"), [
@@ -104,11 +109,11 @@ def test_the_window_by_hand(store: Store, made: Any, right: list[bool], does: st
     setting(store, made)
     work(store, made, "ann", right)
     assert standings(store)["ann"] == (does, why)
-    done = rater_status.apply(store, "lea")
+    done = rater_status.apply_rules(store, "lea")
     assert [one.account for one in done] == ([] if does == "keep" else ["ann"])
     status = {"keep": "active", "retrain": "training", "suspend": "suspended"}[does]
-    assert {one.id: one.status for one in accounts.listed(store, "lea")}["ann"] == status
-    assert rater_status.apply(store, "lea") == ()
+    assert {one.id: one.status for one in accounts.list_accounts(store, "lea")}["ann"] == status
+    assert rater_status.apply_rules(store, "lea") == ()
     verify(store)
 
 
@@ -121,7 +126,7 @@ def test_too_fast_is_suspended_whatever_the_answers(store: Store, made: Any) -> 
 
 def test_one_code_alone_may_send_to_training(store: Store, made: Any) -> None:
     setting(store, made)
-    rater_status.replace(
+    rater_status.set_rules(
         store, "lea", RULES.model_copy(update={"retrain_below": 0.4, "code_retrain_below": 0.6})
     )
     work(store, made, "ann", [True, False, False, True])
@@ -131,7 +136,7 @@ def test_one_code_alone_may_send_to_training(store: Store, made: Any) -> None:
 def test_a_measure_tells_its_figures(store: Store, made: Any) -> None:
     setting(store, made)
     work(store, made, "ann", [True, True, False, True])
-    (ann,) = [one for one in rater_status.review(store, "lea") if one.account == "ann"]
+    (ann,) = [one for one in rater_status.evaluate_status(store, "lea") if one.account == "ann"]
     assert (ann.accuracy, ann.present.right, ann.present.n, ann.absent.right, ann.absent.n) == (
         0.75,
         1,
@@ -141,7 +146,7 @@ def test_a_measure_tells_its_figures(store: Store, made: Any) -> None:
     )
     assert [(one.code, one.n_answers, one.accuracy) for one in ann.codes] == [("C1", 4, 0.75)]
     assert (ann.fast, ann.n_timed) == (0.0, 4)
-    assert {one.account for one in rater_status.review(store, "lea")} == {"ann", "ben", "cem", "dot"}
+    assert {one.account for one in rater_status.evaluate_status(store, "lea")} == {"ann", "ben", "cem", "dot"}
 
 
 def test_gold_put_right_puts_the_standing_right(store: Store, made: Any) -> None:
@@ -156,7 +161,7 @@ def test_the_way_in_goes_through_the_exam(store: Store, made: Any) -> None:
     """All of 2 and 2: the Wilson limit of 2 of 2 is 1 / (1 + 3.8415 / 2) = 0.342, too little for 0.45; with
     3 of 3 each it is 0.438, with 4 of 4 it would be 0.51."""
     setting(store, made)
-    rater_status.replace(store, "lea", RULES.model_copy(update={"exam_most": 12}))
+    rater_status.set_rules(store, "lea", RULES.model_copy(update={"exam_most": 12}))
     accounts.create(store, "ada", Account(id="new", role="labeler", status="training"))
     with pytest.raises(NotAllowed, match="E_POOL"):
         leases.claim(store, "new", "p", pool="main")
@@ -170,17 +175,17 @@ def test_the_way_in_goes_through_the_exam(store: Store, made: Any) -> None:
     assert standings(store)["new"] == ("keep", "accuracy at least 0.44 in 6 exam answers: 0.45 passes")
     work(store, made, "new", [True] * 2, pool="exam")
     assert standings(store)["new"] == ("admit", "accuracy at least 0.51 in 8 exam answers: 0.45 passes")
-    rater_status.apply(store, "lea")
+    rater_status.apply_rules(store, "lea")
     assert leases.claim(store, "new", "p") is not None
     assert standings(store)["new"] == ("keep", "0 of at least 4 graded answers"), "a new beginning"
-    assert list(counted_annotations.counted(store, "lea")) == [], "an exam is no truth"
+    assert list(counted_annotations.iterate_counted(store, "lea")) == [], "an exam is no truth"
 
 
 def test_who_does_not_pass_has_no_endless_tries(store: Store, made: Any) -> None:
     setting(store, made)
     accounts.create(store, "ada", Account(id="new", role="labeler", status="training"))
     work(store, made, "new", [False] * 6, pool="exam")
-    (done,) = rater_status.apply(store, "lea")
+    (done,) = rater_status.apply_rules(store, "lea")
     assert (done.account, done.does) == ("new", "suspend")
     assert "no more tries" in done.why
 
@@ -196,13 +201,13 @@ def test_everybody_takes_the_same_exam(store: Store, made: Any) -> None:
 def test_after_retraining_the_old_answers_do_not_count(store: Store, made: Any) -> None:
     setting(store, made)
     work(store, made, "ann", [False, True, True, False])
-    rater_status.apply(store, "lea")
+    rater_status.apply_rules(store, "lea")
     accounts.set_status(store, "lea", "ann", "active")
     assert standings(store)["ann"] == ("keep", "0 of at least 4 graded answers")
 
 
 @pytest.mark.parametrize("act", [
-    rater_status.review, rater_status.apply, rater_status.current, lambda s, a: rater_status.replace(s, a, RULES),
+    rater_status.evaluate_status, rater_status.apply_rules, rater_status.get_rules, lambda s, a: rater_status.set_rules(s, a, RULES),
     lambda s, a: accounts.ban(s, a, "ann", "copies"),
 ])  # fmt: skip
 def test_discipline_is_a_leads(store: Store, act: Any) -> None:
@@ -229,7 +234,7 @@ def test_a_ban_opens_tasks_again_and_keeps_the_annotations(store: Store, made: A
     assert accounts.ban(store, "lea", "ann", "copies from ben") == 5
     assert tasks.queue_counts(store, "rob", "p")["main"]["open"] == 5
     assert [one.labeler for one in annotations.of_dialogue(store, "rob", "d0")] == ["ann", "ben"]
-    assert {one.labeler for one in counted_annotations.counted(store, "lea", "p")} == {"ben"}
+    assert {one.labeler for one in counted_annotations.iterate_counted(store, "lea", "p")} == {"ben"}
     assert accounts.ban(store, "lea", "ann", "again") == 0
     verify(store)
     work(store, made, "cem", [True] * 5)
@@ -267,34 +272,34 @@ def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:
     """Corrections replace, reviews of one person too, imports count, in pages as in one piece."""
     banned(store, made, 3)
     dialogues.add(store, "lea", [made.dialogue("x")])
-    first = annotations.own(store, "ben", 1)[0]
+    first = annotations.list_own(store, "ben", 1)[0]
     corrected = annotations.correct(store, "ben", int(first.id), "corrected", [made.finding(probability=0.5)])
     one = annotations.review(store, "rob", "x", "r1", ["C1"], expected=None)
     two = annotations.review(store, "rob", "x", "r2", ["C1"], [made.finding()], expected=int(one.id))
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
     bring_in(store, "ada", [came], "toloka")
-    found = list(counted_annotations.counted(store, "rob"))
+    found = list(counted_annotations.iterate_counted(store, "rob"))
     assert len(found) == 6 + 2 + 1
     assert {first.id, one.id}.isdisjoint(each.id for each in found)
     assert {two, other} <= set(found)
     assert {each.id: each.findings for each in found}[corrected.id] == corrected.findings
     assert [int(each.id) for each in found] == sorted(int(each.id) for each in found)
-    assert [each.labeler for each in counted_annotations.counted(store, "rob", "p")] == ["ann"] * 3 + [
-        "ben"
-    ] * 3
+    assert [each.labeler for each in counted_annotations.iterate_counted(store, "rob", "p")] == [
+        "ann"
+    ] * 3 + ["ben"] * 3
     with pytest.raises(NotAllowed):
-        next(counted_annotations.counted(store, "ann"))
+        next(counted_annotations.iterate_counted(store, "ann"))
     monkeypatch.setattr(counted_annotations, "PAGE", 2)
-    assert list(counted_annotations.counted(store, "rob")) == found
+    assert list(counted_annotations.iterate_counted(store, "rob")) == found
 
 
 def test_counting_is_as_of_its_beginning(store: Store, made: Any, monkeypatch: Any) -> None:
     banned(store, made, 2)
     monkeypatch.setattr(counted_annotations, "PAGE", 1)
-    pages = counted_annotations.counted(store, "rob", "p")
+    pages = counted_annotations.iterate_counted(store, "rob", "p")
     found = [next(pages)]
-    last = annotations.own(store, "ben", 1)[0]
+    last = annotations.list_own(store, "ben", 1)[0]
     annotations.correct(store, "ben", int(last.id), "late", [])
     found += pages
     assert [one.id for one in found] == ["1", "2", "3", "4"]

@@ -34,7 +34,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database import catalog
-from dialint.labeling.store.database.audit import START, Entry, chained
+from dialint.labeling.store.database.audit import START, Entry, entry_hash
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
@@ -64,14 +64,14 @@ def work_in(store: Store, made: Any) -> None:
     held = leases.claim(store, "cem", "p")
     assert held is not None
     leases.renew(store, "cem", held.task, held.token)
-    drafts.keep(store, "cem", "item", '{"begun": 1}')
+    drafts.save_draft(store, "cem", "item", '{"begun": 1}')
     label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
-    labels.put(store, "lea", [label])
-    appeals.appeal(store, "ag", "d1", 1, "C1", "I did answer")
-    rater_status.replace(store, "lea", rater_status.Rules(least=12))
+    labels.write_labels(store, "lea", [label])
+    appeals.open_appeal(store, "ag", "d1", 1, "C1", "I did answer")
+    rater_status.set_rules(store, "lea", rater_status.Rules(least=12))
     dialogues.read(store, "rob", "d0")
-    gold.all_gold(store, "eve")
-    masked_view.prepare(store, "d0")
+    gold.list_gold(store, "eve")
+    masked_view.prepare_view(store, "d0")
 
 
 @pytest.fixture(scope="session")
@@ -263,12 +263,12 @@ def test_a_newer_server_writes_definitions_in_its_own_way(
     worked: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then only what there is counts, until the schema is noted anew."""
-    objects = catalog.objects
+    objects = catalog.list_objects
 
     def written_otherwise(connection: Connection) -> dict[str, str]:
         return {name: f"{sql}'" for name, sql in objects(connection).items()} | {catalog.SERVER: "99"}
 
-    monkeypatch.setattr(catalog, "objects", written_otherwise)
+    monkeypatch.setattr(catalog, "list_objects", written_otherwise)
     verify(worked)
     with worked.engine.connect() as connection, connection.begin() as transaction:
         connection.exec_driver_sql(f"DROP TRIGGER {triggers(connection)[0]}")
@@ -283,7 +283,7 @@ def computed_anew(connection: Connection, upto: int) -> None:
     connection.execute(text("DELETE FROM audit WHERE id > :upto"), {"upto": upto})
     for row in connection.execute(text("SELECT * FROM audit ORDER BY id")).all():
         entry = Entry(*(row._mapping[name] for name in Entry._fields))
-        last = chained(last, row.id, entry)
+        last = entry_hash(last, row.id, entry)
         connection.execute(text("UPDATE audit SET hash = :hash WHERE id = :id"), {"hash": last, "id": row.id})
     connection.execute(text("UPDATE audit_head SET id = :id, hash = :hash"), {"id": upto, "hash": last})
 

@@ -43,7 +43,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database.schema import audit
-from dialint.labeling.store.database.transactions import Store, Transaction, inside
+from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, NewTask, Project
 
@@ -215,7 +215,7 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
         done.set()
 
     def first(transaction: Transaction) -> None:
-        fates.append(inside(bring_in)(transaction, "ada", [crowd_answer("1")], "first", once=True))
+        fates.append(in_transaction(bring_in)(transaction, "ada", [crowd_answer("1")], "first", once=True))
         thread.start()
         done.wait(0.5)
 
@@ -243,7 +243,7 @@ def test_two_imports_of_whole_files_bring_each_answer_once(
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(new) == len(list(counted_annotations.counted(filled, "lea"))) == 300
+    assert sum(new) == len(list(counted_annotations.iterate_counted(filled, "lea"))) == 300
 
 
 def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path: Path) -> None:
@@ -254,8 +254,8 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     told = bring_labels(filled, "ada", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
     assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
-        assert len(list(counted_annotations.counted(filled, "rob", project))) == n
-    assert [projects.annotation_count(filled, "rob", name) for name in "pq"] == [3, 0]
+        assert len(list(counted_annotations.iterate_counted(filled, "rob", project))) == n
+    assert [projects.count_annotations(filled, "rob", name) for name in "pq"] == [3, 0]
     assert {(one.dialogue, one.code) for one in load_posteriors(filled, "lea", "p", load_taxonomy())} == {
         ("d0", "C1"), ("d0", "L1"), ("d1", "C1"),
     }  # fmt: skip
@@ -279,9 +279,14 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
     bring_labels(filled, "ada", ImportConfig((path,)), "crowd", SILENT)
-    assert [one.codes[0] for one in counted_annotations.counted(filled, "lea")] == ["C1", "L1", "T1", "C1"]
+    assert [one.codes[0] for one in counted_annotations.iterate_counted(filled, "lea")] == [
+        "C1",
+        "L1",
+        "T1",
+        "C1",
+    ]
     bring_in(filled, "ada", [crowd_answer("corrected")], "ours")
-    found = list(counted_annotations.counted(filled, "lea"))
+    found = list(counted_annotations.iterate_counted(filled, "lea"))
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
     ]  # fmt: skip
