@@ -1,1 +1,1 @@
-"""Labelled errors made in clean dialogues, one module for each category."""
+"""Synthetic errors: labelled errors made in clean dialogues, one module for each category; texts in data/."""

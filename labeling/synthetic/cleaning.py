@@ -187,7 +187,7 @@ _REFUSED = tuple(re.compile(pattern, re.IGNORECASE) for pattern in REFUSED)
 
 @dataclass(frozen=True)
 class Corrector:
-    """What is known of the words of the corpora: `suspects` are most likely misspellings."""
+    """The words of the corpora: `suspects` are most likely misspellings."""
 
     suspects: frozenset[str]
 
@@ -202,7 +202,7 @@ class Corrector:
 
 @lru_cache(maxsize=1 << 16)
 def correct_text(text: str) -> str:
-    """The text with those slips mended that can be mended for certain."""
+    """The text with those slips corrected that can be corrected for certain."""
     text = _WORD.sub(lambda match: _RIGHT.get(match[0], match[0]), text)
     text = _CONTRACTION.sub(lambda match: _in_case(match[1], CONTRACTIONS[match[1].lower()]), text)
     for pattern, new in _MENDS:
@@ -212,7 +212,7 @@ def correct_text(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def is_broken(text: str) -> bool:
-    """Whether the text holds a slip of grammar that only its author could mend."""
+    """Whether the text holds a slip of grammar that only its author could correct."""
     return any(pattern.search(text) for pattern in _REFUSED)
 
 
@@ -284,7 +284,7 @@ def repeats_lawfully(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()
     """Whether what the agent says word for word again was called for each time: a new round of questions,
     a changed request, a new number, or words that come twice by nature. None if nothing is repeated.
 
-    Agent turns of `looked_up` tell what a system answered since the customer last spoke: the same words
+    Agent turns of `looked_up` report what a system answered since the customer last spoke: the same words
     are another answer then.
 
     In doubt it was not: of unlawful repeats the exact check finds the plain ones only.
@@ -301,28 +301,33 @@ def repeats_lawfully(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()
 def find_repeats(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
     """(Where the words were sent last, where they come again) for each agent turn that was sent before."""
     sent: dict[str, int] = {}
-    found = []
+    repeats = []
     for index, turn in enumerate(turns):
         words = re.findall(r"[a-z]+", turn.text.lower())
         if turn.role == "agent" and len(turn.text.split()) >= MIN_WORDS:
             key = " ".join(words)
             if key in sent:
-                found.append((sent[key], index))
+                repeats.append((sent[key], index))
             sent[key] = index
-    return found
+    return repeats
 
 
 def _called_for(turns: Sequence[DraftTurn], before: int, index: int, looked_up: bool) -> bool:
     between, text = turns[before + 1 : index], turns[index].text
-    said = [turn.text for turn in between if turn.role == "customer"]
-    if not said:
+    customer_texts = [turn.text for turn in between if turn.role == "customer"]
+    if not customer_texts:
         return False
     if looked_up or is_closing(text) or "anything else" in text.lower():
         return True
-    asked = any(turn.role == "agent" and re.search(r"\?|__", turn.text) for turn in between)
-    heard = set(re.findall(r"\w+", " ".join(turn.text for turn in turns[: before + 1]).lower()))
-    new = set(re.findall(r"(?<!\w)(?:(?=[^\W\d]*+\d)\w++|\w+day\b)", said[-1].lower())) - heard
-    changed = bool(new or _CHANGE.search(said[-1]))
+    has_question = any(turn.role == "agent" and re.search(r"\?|__", turn.text) for turn in between)
+    earlier_words = set(re.findall(r"\w+", " ".join(turn.text for turn in turns[: before + 1]).lower()))
+    new = (
+        set(re.findall(r"(?<!\w)(?:(?=[^\W\d]*+\d)\w++|\w+day\b)", customer_texts[-1].lower()))
+        - earlier_words
+    )
+    changed = bool(new or _CHANGE.search(customer_texts[-1]))
     if "?" in text and _OPEN.search(text):
-        return bool(_CHANGE.search(said[-1]))  # an open question that was answered is not asked again
-    return (asked and len(said[-1]) > 2) or ("?" not in text and changed)
+        return bool(
+            _CHANGE.search(customer_texts[-1])
+        )  # an open question that was answered is not asked again
+    return (has_question and len(customer_texts[-1]) > 2) or ("?" not in text and changed)

@@ -146,8 +146,8 @@ def _instead(name: str, grammar: Grammar, beside: str, use: Use) -> Family:
 
 def _topic(ask: str) -> str:
     """The customer's question as it can be said back, without its mark."""
-    asked = [part for part in sentences(ask) if "?" in part]
-    topic = max(asked or [ask], key=len).strip().rstrip("?.! ")
+    questions = [part for part in sentences(ask) if "?" in part]
+    topic = max(questions or [ask], key=len).strip().rstrip("?.! ")
     return topic[:120]
 
 
@@ -187,8 +187,8 @@ def _honest(name: str, words: Grammar, asking: re.Pattern[str]) -> HardNegative:
 def _short(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """A very short answer, in the form of the question: "Does it ...?" "It does, yes."."""
     for index in pointed_indexes(draft, rng, _YES_OR_NO):
-        asked = next(part for part in sentences(draft.turns[index - 1].text) if "?" in part)
-        opening = _VERB.search(asked)
+        question = next(part for part in sentences(draft.turns[index - 1].text) if "?" in part)
+        opening = _VERB.search(question)
         if opening is None:
             continue
         answers = (*SHORT[""], *SHORT.get(" ".join(opening[0].lower().split()), ()))

@@ -1,7 +1,7 @@
 """U3: the agent states one value first and another later, with nothing between them to change it.
 
 The twin repeats the right value in the same words, so that only memory tells the two apart; for yes and
-no it differs in what was stated first. Facts of our own making are in `contradiction_planted`.
+no it differs in what was stated first. Planted facts are in `contradiction_planted`.
 """
 
 from __future__ import annotations
@@ -90,37 +90,39 @@ _FIGURE = re.compile(
 def _chances(draft: Draft, rng: Random) -> list[tuple[int, int, AgentStatement]]:
     """(agent turn that states, later agent turn, what), nothing else being said of it between, in
     random order."""
-    turns, found = draft.turns, []
+    turns, chances = draft.turns, []
     for index, turn in enumerate(turns):
         if turn.role != "agent" or turn.touched:
             continue
-        for stated in agent_statements(turn.text):
+        for statement in agent_statements(turn.text):
             for later in range(index + 1, min(index + MAX_DISTANCE, len(turns))):
-                if states_kind(stated.kind, turns[later].text):
+                if states_kind(statement.kind, turns[later].text):
                     break
                 if turns[later].role == "agent" and not turns[later].touched and later > index + 1:
-                    found.append((index, later, stated))
-    rng.shuffle(found)
-    return found
+                    chances.append((index, later, statement))
+    rng.shuffle(chances)
+    return chances
 
 
-def _phrase(grammar: Grammar, stated: AgentStatement, value: str, draft: Draft, seed: float) -> str:
+def _phrase(grammar: Grammar, statement: AgentStatement, value: str, draft: Draft, seed: float) -> str:
     rng = Random(seed)
-    rules = {**grammar, "fact": FACTS[stated.kind], "label": LABELS[stated.kind]}
-    rules["question"] = QUESTIONS[stated.kind]
+    rules = {**grammar, "fact": FACTS[statement.kind], "label": LABELS[statement.kind]}
+    rules["question"] = QUESTIONS[statement.kind]
     return match_agent_style(capitalize_first(expand(rules, rng, value=value)), draft)
 
 
-def _another(draft: Draft, stated: AgentStatement, rng: Random) -> str | None:
+def _another(draft: Draft, statement: AgentStatement, rng: Random) -> str | None:
     """A value that contradicts the stated one and that nobody has named; None if there is none."""
-    if stated.kind == "stars":
-        value: str | None = rng.choice([star for star in "12345" if star != stated.value])
+    if statement.kind == "stars":
+        value: str | None = rng.choice([star for star in "12345" if star != statement.value])
     else:
-        value = other_value(stated.value, rng)
-    if value is None or is_same_value(value, stated.value):
+        value = other_value(statement.value, rng)
+    if value is None or is_same_value(value, statement.value):
         return None
-    named = stated.kind != "stars" and any(_spelled(value).search(turn.text) for turn in draft.turns)
-    return None if named else value
+    is_mentioned = statement.kind != "stars" and any(
+        _spelled(value).search(turn.text) for turn in draft.turns
+    )
+    return None if is_mentioned else value
 
 
 def _spelled(value: str) -> re.Pattern[str]:
@@ -130,10 +132,10 @@ def _spelled(value: str) -> re.Pattern[str]:
 
 def _elsewhere(draft: Draft, value: str, new: str, at: int) -> Draft | None:
     """The draft in which every turn but `at` says `new` for `value`; None if a mark is in the way."""
-    found = _spelled(value)
+    pattern = _spelled(value)
     turns = []
     for index, turn in enumerate(draft.turns):
-        changed = found.sub(lambda _: new, turn.text) if index != at else turn.text
+        changed = pattern.sub(lambda _: new, turn.text) if index != at else turn.text
         if changed != turn.text and turn.marks:
             return None
         turns.append(turn if changed == turn.text else replace(turn, text=changed))
@@ -159,12 +161,12 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """A later agent turn also repeats the value, before or after what it says."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for _, later, stated in _chances(draft, rng):
-            value = _another(draft, stated, rng)
+        for _, later, statement in _chances(draft, rng):
+            value = _another(draft, statement, rng)
             if value is None:
                 continue
             seed, first, text = rng.random(), rng.random() < 0.25, draft.turns[later].text
-            bad, good = (_phrase(grammar, stated, v, draft, seed) for v in (value, stated.value))
+            bad, good = (_phrase(grammar, statement, v, draft, seed) for v in (value, statement.value))
             if first:
                 made = error_turn(join_texts(bad, text)[0], f"U3.{name}", "U3", end=len(bad))
                 twin = clean_turn("agent", join_texts(good, text)[0], "U3")
@@ -173,7 +175,7 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
                 made = error_turn(whole, f"U3.{name}", "U3", start=start, end=end)
                 twin = clean_turn("agent", join_texts(text, good)[0], "U3")
             pair = ErrorPair(draft.with_turn(later, made), draft.with_turn(later, twin))
-            return _turned(pair, stated.value, value, later, rng, use == "train" and rng.random() < 0.5)
+            return _turned(pair, statement.value, value, later, rng, use == "train" and rng.random() < 0.5)
         return None
 
     return Family("U3", f"U3.{name}", make, use)
@@ -181,21 +183,21 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
 
 def _asked(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer asks for it once more and gets another value."""
-    for index, later, stated in _chances(draft, rng):
-        value = _another(draft, stated, rng)
+    for index, later, statement in _chances(draft, rng):
+        value = _another(draft, statement, rng)
         at = later if draft.turns[later - 1].role == "agent" else later - 1
         if value is None or at <= index:
             continue
         ask = clean_turn(
-            "customer", capitalize_first(expand({**ASK_AGAIN, "question": QUESTIONS[stated.kind]}, rng))
+            "customer", capitalize_first(expand({**ASK_AGAIN, "question": QUESTIONS[statement.kind]}, rng))
         )
         seed = rng.random()
-        bad, good = (_phrase(TELL_AGAIN, stated, v, draft, seed) for v in (value, stated.value))
+        bad, good = (_phrase(TELL_AGAIN, statement, v, draft, seed) for v in (value, statement.value))
         pair = ErrorPair(
             splice(draft, at, at, (ask, error_turn(bad, "U3.asked", "U3"))),
             splice(draft, at, at, (ask, clean_turn("agent", good, "U3"))),
         )
-        return _turned(pair, stated.value, value, at + 1, rng, rng.random() < 0.5)
+        return _turned(pair, statement.value, value, at + 1, rng, rng.random() < 0.5)
     return None
 
 
@@ -225,12 +227,12 @@ def _swapped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 def _same_figure(match: re.Match[str], text: str, before: str) -> bool:
     """Whether the agent had named this very figure `before`: a bare small number only if the same word
     followed it, for "10 results" says nothing of "10 people"."""
-    told = _spelled(match[0]).search(before)
-    if told is None or _TAKES_BACK.search(before):
+    earlier = _spelled(match[0]).search(before)
+    if earlier is None or _TAKES_BACK.search(before):
         return False
     if len(match[0]) >= MIN_TELLING:
         return True
-    unit, its = (re.match(r"\A\W*+(\w++)", part) for part in (text[match.end() :], before[told.end() :]))
+    unit, its = (re.match(r"\A\W*+(\w++)", part) for part in (text[match.end() :], before[earlier.end() :]))
     return bool(unit and its and unit[1].lower() == its[1].lower())
 
 
@@ -276,7 +278,7 @@ def _apart(draft: Draft, rng: Random) -> tuple[int, int] | None:
 
 
 def _new_to(draft: Draft, statement: str) -> bool:
-    """Whether the talk has not been about this."""
+    """Whether the dialogue has not been about this."""
     return not content_words(statement) & content_words(" ".join(turn.text for turn in draft.turns))
 
 
@@ -305,13 +307,13 @@ def _figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         if pair is None or not _new_to(draft, first[0] + " " + second[0]):
             continue
         value, other = rng.sample(values, 2)
-        stated = _state(draft, pair[0], _line(first, draft, rng, v=value))
+        with_first = _state(draft, pair[0], _line(first, draft, rng, v=value))
         words = rng.choice(second)
         bad, good = (_line((words,), draft, rng, v=each) for each in (other, value))
         before = rng.random() < 0.4
         return ErrorPair(
-            _state_again(stated, pair[1], bad, "U3.house-figure", before),
-            _state_again(stated, pair[1], good, "", before),
+            _state_again(with_first, pair[1], bad, "U3.house-figure", before),
+            _state_again(with_first, pair[1], good, "", before),
         )
     return None
 
@@ -334,22 +336,22 @@ def _yes_and_no(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
 
 def _recalled(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """What the agent really stated, told again some turns later, before anything else of its kind."""
+    """What the agent really stated, stated again some turns later, before anything else of its kind."""
     for index in shuffle(open_agent_turns(draft), rng):
-        for stated in agent_statements(draft.turns[index].text):
-            wordings = RECALLED.get(stated.kind)
-            later = _silent_after(draft, index, stated.kind)
-            wrong_value = other_value(stated.value, rng)
-            if "," in stated.value:  # other values come without the comma, which would tell
+        for statement in agent_statements(draft.turns[index].text):
+            wordings = RECALLED.get(statement.kind)
+            later = _silent_after(draft, index, statement.kind)
+            wrong_value = other_value(statement.value, rng)
+            if "," in statement.value:  # other values come without the comma, which would tell
                 continue
-            if stated.kind == "stars" and wrong_value not in _STARS:
+            if statement.kind == "stars" and wrong_value not in _STARS:
                 continue
-            if wordings is None or not later or not wrong_value or wrong_value == stated.value:
+            if wordings is None or not later or not wrong_value or wrong_value == statement.value:
                 continue
             words, at, before = rng.choice(wordings), rng.choice(later), rng.random() < 0.4
             bad, good = (
                 _line((words,), draft, rng, v=each.removesuffix(" minutes"))  # the wordings name the unit
-                for each in (wrong_value, stated.value)
+                for each in (wrong_value, statement.value)
             )
             return ErrorPair(
                 _state_again(draft, at, bad, "U3.recalled", before), _state_again(draft, at, good, "", before)
@@ -359,7 +361,7 @@ def _recalled(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
 def _silent_after(draft: Draft, index: int, kind: str) -> list[int]:
     """Open agent turns after `index` up to the first turn that speaks of this kind or of another choice."""
-    found = []
+    indexes = []
     for at in range(index + 1, len(draft.turns)):
         turn = draft.turns[at]
         if turn.touched or states_kind(kind, turn.text) or is_closing(turn.text):
@@ -367,8 +369,8 @@ def _silent_after(draft: Draft, index: int, kind: str) -> list[int]:
         if turn.role == "customer" and _ELSE.search(turn.text):  # from here on it may be about another one
             break
         if turn.role == "agent" and at - index >= MIN_APART:
-            found.append(at)
-    return [at for at in found[:3] if at in open_agent_turns(draft)]
+            indexes.append(at)
+    return [at for at in indexes[:3] if at in open_agent_turns(draft)]
 
 
 def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -378,11 +380,11 @@ def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         if pair is None or not _new_to(draft, first[0] + " " + second[0]):
             continue
         old, new = rng.sample(values, 2)
-        stated = _state(draft, pair[0], _line(first, draft, rng, v=old))
+        with_first = _state(draft, pair[0], _line(first, draft, rng, v=old))
         turn = add_words(
             DraftTurn("agent", draft.turns[pair[1]].text), _line(CORRECTIONS, draft, rng, v=new, w=old)
         )
-        return stated.with_turn(pair[1], clean_turn("agent", turn.text, "U3"))
+        return with_first.with_turn(pair[1], clean_turn("agent", turn.text, "U3"))
     return None
 
 

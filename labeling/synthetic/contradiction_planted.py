@@ -1,4 +1,4 @@
-"""U3 on facts of our own making: the agent states one thing, and later the same or another thing.
+"""U3 on planted facts: the agent states one thing, and later the same or another thing.
 
 The later turn is the same in error and twin; what was stated before decides. Values are sampled alike for
 both, so that none is likelier to be wrong. What the corpora's agents really stated is changed in
@@ -71,7 +71,7 @@ class _Scene:
 
 
 def _value(form: str, rng: Random) -> str:
-    """A value drawn from one of the forms, so that two of a form look alike."""
+    """A value sampled from one of the forms, so that two of a form look alike."""
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
     text = expand({**PARTS, "say": (form,)}, rng)
     return _DRAWN.sub(lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else rng.choice(letters), text)
@@ -250,8 +250,8 @@ def _wished(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         (beside, error_turn(later, "U3.wished", "U3", "C1")),
         (noun, clean_turn("agent", later, "U3")),
     ):
-        asked = clean_turn("customer", _said(CHANGES, seed, noun=wish))
-        halves.append(splice(base, at, at, (asked, turn)))
+        request = clean_turn("customer", _said(CHANGES, seed, noun=wish))
+        halves.append(splice(base, at, at, (request, turn)))
     return ErrorPair(*halves)
 
 
@@ -270,7 +270,7 @@ def _change_scene(draft: Draft, rng: Random) -> int | None:
 
 
 def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer asks for it once more and is told another value; the twin's agent had said that one."""
+    """The customer asks for it once more and gets another value; the twin's agent had said that one."""
     at = _change_scene(draft, rng)
     if at is None:
         return None
@@ -278,7 +278,7 @@ def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     noun, (one, other), seed = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng), rng.random()
     texts = agent_texts(draft)
     later = match_style(_said(_fit(LATER, kind), rng.random(), noun=noun, value=other), texts)
-    asked = clean_turn("customer", _said(ASKED_AGAIN, rng.random(), noun=noun))
+    question = clean_turn("customer", _said(ASKED_AGAIN, rng.random(), noun=noun))
     first = rng.choice([i for i in range(at) if _open(draft.turns[i])])
     halves = []
     for value, turn in (
@@ -288,7 +288,7 @@ def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         base = _stated(
             draft, first, match_style(_said(_fit(FIRST, kind), seed, noun=noun, value=value), texts), False
         )
-        halves.append(splice(base, at, at, (asked, turn)))
+        halves.append(splice(base, at, at, (question, turn)))
     return ErrorPair(*halves)
 
 

@@ -93,7 +93,7 @@ def read(corpus: Corpus, data: Path) -> Iterator[CleanDialogue]:
     """The usable dialogues of `corpus`, exact copies once, in file order.
 
     Left out: broken-off and failed dialogues, those without agent or customer, over-long ones, and
-    those whose agent repeats himself word for word without being called to.
+    those whose agent repeats itself word for word without being called to.
 
     Raises:
         InputRefused: the file is not there.
@@ -215,8 +215,8 @@ def _domain(name: str, row: Row) -> str:
         return str(row["dialogue_id"]).partition("-")[0]
     meta = json.loads(row["meta"] or "{}")
     if name == "star":
-        known = [domain for domain in meta.get("domains") or [] if domain]
-        return "+".join(sorted(known)) or "star"
+        domains = [domain for domain in meta.get("domains") or [] if domain]
+        return "+".join(sorted(domains)) or "star"
     if name == "tau_bench":
         return "airline" if "airline" in str(row["dialogue_id"]) else "retail"
     if name == "sgd":
@@ -246,9 +246,9 @@ def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
 
 
 def _looked_up(row: Row) -> frozenset[int]:
-    """Places, among what was said in STAR, of agent turns after a system's answer to the customer's last
+    """Indexes, among the turns that STAR keeps, of agent turns after a system's answer to the customer's last
     turn."""
-    found, answered, index = set(), False, 0
+    indexes, answered, index = set(), False, 0
     for turn in row["turns"]:
         text = turn["text"] or ""
         if turn["role"] == "system":
@@ -257,9 +257,9 @@ def _looked_up(row: Row) -> frozenset[int]:
             if said.role == "customer":
                 answered = False
             elif answered:
-                found.add(index)
+                indexes.add(index)
             index += 1
-    return frozenset(found)
+    return frozenset(indexes)
 
 
 def _star_chart(row: Row) -> str | None:

@@ -81,8 +81,8 @@ def is_nod(text: str) -> bool:
 
 def sentences(text: str) -> list[str]:
     """The text cut after sentence ends; joined again they are the text."""
-    found = _SENTENCE.findall(text)
-    return found if "".join(found) == text else [text]
+    parts = _SENTENCE.findall(text)
+    return parts if "".join(parts) == text else [text]
 
 
 def words_of(text: str) -> set[str]:
@@ -186,7 +186,7 @@ MATTERS: dict[str, str] = {
     "film": r"\bmovie|\bfilm\b|cinema|theater",
     "repair": r"mechanic|\brepair|\boil change|tires?\b",
 }
-"""The trades of the corpora by their words."""
+"""The domains of the corpora by their words."""
 
 
 _NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
@@ -236,10 +236,10 @@ def leaves_ask_open(text: str, before: str = "") -> bool | None:
 def ask_points(ask: str) -> frozenset[str]:
     """The points (place, price, time ...) that a customer's definite question asks for; none if his
     question is wide, so that many a reply could pass for an answer."""
-    asked = " ".join(part for part in sentences(ask) if "?" in part)
-    if not asked or _WIDE.search(asked):
+    questions = " ".join(part for part in sentences(ask) if "?" in part)
+    if not questions or _WIDE.search(questions):
         return frozenset()
-    return frozenset(point for point, pattern in _ASKED_OF.items() if pattern.search(asked))
+    return frozenset(point for point, pattern in _ASKED_OF.items() if pattern.search(questions))
 
 
 def opens_like_answer(reply: str) -> bool:
@@ -258,14 +258,14 @@ def is_surely_unanswered(ask: str, reply: str) -> bool:
 
 
 def named_topics(text: str) -> frozenset[str]:
-    """The trades that the text speaks of by name."""
+    """The domains that the text speaks of by name."""
     return frozenset(matter for matter, pattern in _MATTER_OF.items() if pattern.search(text))
 
 
 def is_other_topic(reply: str, heard: str) -> bool | None:
     """Whether the reply brings in a matter of which nothing was `heard` before; None if that is not clear."""
-    matters, told = named_topics(reply), named_topics(heard)
-    if matters:
-        return False if matters & told else True if told else None
+    topics, earlier_topics = named_topics(reply), named_topics(heard)
+    if topics:
+        return False if topics & earlier_topics else True if earlier_topics else None
     common = content_words(reply) & content_words(heard)
     return False if len(common) >= 2 or len(content_words(reply)) <= 3 else None

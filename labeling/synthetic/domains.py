@@ -1,6 +1,6 @@
 """Whether synthetic text fits a dialogue: of its domain or of none, and asking for nothing already given.
 
-A sentence about bins in a talk about coffee would be a topic jump, an error of another code, in the error
+A sentence about bins in a dialogue about coffee would be a topic jump, an error of another code, in the error
 and in its twin alike. Decided by word lists alone; what the sentence says is not checked against the
 facts.
 """
@@ -62,7 +62,7 @@ DOMAINS: dict[str, str] = {
     "papers": r"form\b|forms\b|signature|sign(?:ed|s)? (?:it|both|the|by)|must sign|the papers|documents?\b|photo|screenshot|picture|scan\b|terms\b|in writing"
     r"|letter\b|signed|upload|pictures|envelope|application",
 }
-"""By trade, what speaks of it; a pattern, to be met at the start of a word."""
+"""By domain, what speaks of it; a pattern, to be met at the start of a word."""
 
 
 GIVEN: dict[str, tuple[str, str]] = {
@@ -125,12 +125,12 @@ _GIVEN = tuple(
 
 @lru_cache(maxsize=1 << 15)
 def domains_in(text: str) -> frozenset[str]:
-    """The trades that the text speaks of; empty for words that fit any chat."""
+    """The domains that the text speaks of; empty for words that fit any chat."""
     return frozenset(name for name, pattern in _TRADE if pattern.search(text))
 
 
 def dialogue_domains(draft: Draft) -> frozenset[str]:
-    """The trades that the dialogue speaks of."""
+    """The domains that the dialogue speaks of."""
     return domains_in("\n".join((*(turn.text for turn in draft.turns), draft.domain)))
 
 
@@ -138,9 +138,9 @@ def asks_known(words: str, draft: Draft, index: int) -> bool:
     """Whether the words ask for a thing that came up before the turn at `index`."""
     if not _ASKING.search(words) and len(words.split()) > _BARE_ASK:
         return False
-    asked = [told for ask, told in _GIVEN if ask.search(words)]
-    before = "\n".join(turn.text for turn in draft.turns[:index]) if asked else ""
-    return any(told.search(before) for told in asked)
+    patterns = [told for ask, told in _GIVEN if ask.search(words)]
+    before = "\n".join(turn.text for turn in draft.turns[:index]) if patterns else ""
+    return any(told.search(before) for told in patterns)
 
 
 def names_somebody(draft: Draft) -> bool:
@@ -151,17 +151,17 @@ def names_somebody(draft: Draft) -> bool:
 def sample_fitting(
     draft: Draft,
     rng: Random,
-    draw: Callable[[], Words],
+    sample_words: Callable[[], Words],
     texts: Callable[[Words], tuple[str, ...]],
     allowed: Callable[[Words], bool] = lambda words: True,
     anywhere: frozenset[str] = frozenset(),
     tries: int = TRIES,
 ) -> Words | None:
-    """The first draw that is `allowed` and of which no text is of a trade that the dialogue does not know;
-    the trades in `anywhere` are known everywhere. None after `tries` draws."""
-    known = dialogue_domains(draft) | anywhere
+    """The first sample that is `allowed` and of which no text is of a domain foreign to the dialogue;
+    the domains in `anywhere` fit everywhere. None after `tries` samples."""
+    allowed_domains = dialogue_domains(draft) | anywhere
     for _ in range(tries):
-        drawn = draw()
-        if all(domains_in(text) <= known for text in texts(drawn)) and allowed(drawn):
-            return drawn
+        sample = sample_words()
+        if all(domains_in(text) <= allowed_domains for text in texts(sample)) and allowed(sample):
+            return sample
     return None

@@ -1,5 +1,4 @@
-"""A dialogue that errors are being made in, what a generator of errors is, and the edits that generators
-make.
+"""Drafts of dialogues with errors, what a generator of errors is, and the edits that generators make.
 
 Marks hang on turns, so a generator may insert, drop or rewrite turns and no index goes wrong: indices and
 labels are derived when the draft is done. A generator never touches a turn that another has marked.
@@ -30,9 +29,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class DraftTurn:
-    """A turn in the making. `touched` says that a family has changed it, with an error or without;
+    """A turn being built. `touched` says that a family has changed it, with an error or without;
     `probe` names the code whose clean counterpart this turn is, for the hard-pair figures; `action` is
-    the node of a flow chart that the agent chose, "" where none is known."""
+    the node of a flow chart that the agent chose, "" where there is none."""
 
     role: Role
     text: str
@@ -44,8 +43,8 @@ class DraftTurn:
 
 @dataclass(frozen=True)
 class Draft:
-    """A dialogue in the making; `source` is the corpus, `domain` its trade as far as known. `policy` names
-    the flow chart that the agent was to follow, and `required` the steps which that chart demands before
+    """A dialogue being built; `source` is the corpus, `domain` what the corpus says of its domain. `policy`
+    names the flow chart that the agent was to follow, and `required` the steps that the chart demands before
     each outcome; see `dialint.labeling.synthetic.flowcharts`."""
 
     id: str
@@ -114,7 +113,7 @@ or for the exam alone, which decides nothing. Apart by the author's idea, not by
 
 
 MakeError = Callable[[Draft, Random, Pool], ErrorPair | None]
-"""Makes one error, or returns None where this dialogue offers no honest place for it."""
+"""Makes one error, or returns None where this dialogue offers no fitting turn for it."""
 
 
 MakeNegative = Callable[[Draft, Random, Pool], Draft | None]
@@ -143,7 +142,7 @@ class HardNegative:
 
 
 def untouched_agent_turns(draft: Draft) -> list[int]:
-    """Places of agent turns that no family has touched."""
+    """Indexes of agent turns that no family has touched."""
     return [i for i, turn in enumerate(draft.turns) if turn.role == "agent" and not turn.touched]
 
 
@@ -158,12 +157,12 @@ def customer_texts(draft: Draft) -> list[str]:
 
 
 def match_agent_style(text: str, draft: Draft) -> str:
-    """The words in the manner of the agent's own turns."""
+    """The text in the style of the agent's own turns."""
     return match_style(text, agent_texts(draft))
 
 
 def match_customer_style(text: str, draft: Draft) -> str:
-    """The words in the manner of the customer's own turns."""
+    """The text in the style of the customer's own turns."""
     own = [turn.text for turn in draft.turns if turn.role == "customer" and not turn.touched]
     return match_style(text, own)
 
@@ -216,7 +215,7 @@ def add_customer_words(draft: Draft, index: int, words: str) -> Draft:
 
 
 def shuffle(indexes: Iterable[int], rng: Random) -> list[int]:
-    """The places in random order."""
+    """The indexes in random order."""
     order = list(indexes)
     rng.shuffle(order)
     return order

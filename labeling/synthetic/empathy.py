@@ -141,25 +141,25 @@ def unmoved_by(kind: Distress, voice: Voice) -> MakeError:
         if not indexes:
             return None
         index = rng.choice(indexes)
-        asked, turn = draft.turns[index - 1], draft.turns[index]
-        told = render(rng.choice(kind.said), SLOTS, rng)
-        neutral = render(rng.choice(NEUTRAL), SLOTS, rng)
-        heard = render(rng.choice((*kind.heard, *kind.heard, *voice.heard)), SLOTS, rng)
+        before, turn = draft.turns[index - 1], draft.turns[index]
+        distress = render(rng.choice(kind.said), SLOTS, rng)
+        calm = render(rng.choice(NEUTRAL), SLOTS, rng)
+        sympathy = render(rng.choice((*kind.heard, *kind.heard, *voice.heard)), SLOTS, rng)
         cold = voice.use == "train" and rng.random() < 0.1
         dry = rng.choice(COLD if cold else voice.unheard)
-        unheard = render(dry, SLOTS, rng) if rng.random() < 0.75 else ""
-        told_how = sample_style(asked.text, rng, rng.choice(("before", "after")))
+        cold_lead = render(dry, SLOTS, rng) if rng.random() < 0.75 else ""
+        said_style = sample_style(before.text, rng, rng.choice(("before", "after")))
         leading = sample_style(turn.text, rng, "before")
         trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
 
         def version(said: str, words: str, style: Style, family: str | None) -> Draft:
-            told_so = draft.with_turn(index - 1, tell(asked, said, told_how))
+            told_so = draft.with_turn(index - 1, tell(before, said, said_style))
             return _unmoved(told_so, index, words, style, family)
 
-        error = version(told, unheard, leading, name)
-        if rng.random() < 0.35 and not (cold and unheard):
-            return ErrorPair(error=error, twin=version(neutral, unheard, leading, None))
-        return ErrorPair(error=error, twin=version(told, heard, trailing, None))
+        error = version(distress, cold_lead, leading, name)
+        if rng.random() < 0.35 and not (cold and cold_lead):
+            return ErrorPair(error=error, twin=version(calm, cold_lead, leading, None))
+        return ErrorPair(error=error, twin=version(distress, sympathy, trailing, None))
 
     return make
 

@@ -48,13 +48,13 @@ def all_families() -> tuple[Family, ...]:
     Raises:
         ValueError: two families have one name, or one is not named "<code>.<name>".
     """
-    found = [family for module in _MODULES for family in module.FAMILIES]
-    names = [family.name for family in found]
+    families = [family for module in _MODULES for family in module.FAMILIES]
+    names = [family.name for family in families]
     if len(names) != len(set(names)):
         raise ValueError("two families share a name")
-    if any(not family.name.startswith(f"{family.code}.") for family in found):
+    if any(not family.name.startswith(f"{family.code}.") for family in families):
         raise ValueError("a family's name must begin with its code")
-    return tuple(sorted(found, key=lambda family: (family.code, family.name)))
+    return tuple(sorted(families, key=lambda family: (family.code, family.name)))
 
 
 def all_negatives() -> tuple[HardNegative, ...]:
@@ -63,10 +63,10 @@ def all_negatives() -> tuple[HardNegative, ...]:
     Raises:
         ValueError: two have one name, or one is not named "<code>.not-<idea>".
     """
-    found = [negative for module in _MODULES for negative in module.NEGATIVES]
-    names = [negative.name for negative in found]
+    negatives = [negative for module in _MODULES for negative in module.NEGATIVES]
+    names = [negative.name for negative in negatives]
     if len(names) != len(set(names)):
         raise ValueError("two hard negatives share a name")
-    if any(not negative.name.startswith(f"{negative.code}.not-") for negative in found):
+    if any(not negative.name.startswith(f"{negative.code}.not-") for negative in negatives):
         raise ValueError('a hard negative\'s name must begin with its code and "not-"')
-    return tuple(sorted(found, key=lambda negative: (negative.code, negative.name)))
+    return tuple(sorted(negatives, key=lambda negative: (negative.code, negative.name)))

@@ -44,9 +44,9 @@ def required_steps(chart: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     needs = {}
     for outcome in _outcomes(graph, replies):
         if outcome in _reached(graph):
-            found = tuple(step for step in steps if outcome not in _reached(graph, without=step))
-            if found:
-                needs[outcome] = found
+            required = tuple(step for step in steps if outcome not in _reached(graph, without=step))
+            if required:
+                needs[outcome] = required
     return needs
 
 
@@ -84,9 +84,15 @@ def _is_step(node: str, reply: str) -> bool:
 def _outcomes(graph: Graph, replies: Mapping[str, str]) -> Iterator[str]:
     answers = {node for node in graph if _QUERY.fullmatch(node) or node in ("query_success", "available")}
     for node in graph:
-        told = any(node in graph[answer] for answer in answers)
+        is_answer = any(node in graph[answer] for answer in answers)
         inner = node.startswith("query") or node == "available" or "_ask_" in node
-        if told and not inner and node in replies and not _FAILED.search(node) and "?" not in replies[node]:
+        if (
+            is_answer
+            and not inner
+            and node in replies
+            and not _FAILED.search(node)
+            and "?" not in replies[node]
+        ):
             yield node
 
 
@@ -119,7 +125,7 @@ _REFUSES = re.compile(r"\b(sorry|unfortunately|not authori[sz]ed|cannot|unable|f
 
 @dataclass(frozen=True)
 class Step:
-    """A step that was taken: places of the agent's question and of the outcome that needs it, and the
+    """A step that was taken: indexes of the agent's question and of the outcome that needs it, and the
     noun for what is asked; "" is consent to the outcome itself. The answer is at ``ask + 1``."""
 
     ask: int
@@ -135,15 +141,15 @@ def find_steps(draft: Draft) -> list[Step]:
         return []
     if any(turn.action in ("utter", "custom") and "?" in turn.text for turn in turns[:outcome]):
         return []  # a question of the agent's own making may have been the step in other words
-    found = []
+    results = []
     for name in draft.required[turns[outcome].action]:
         asks = [i for i, turn in enumerate(turns) if turn.action == name]
         if len(asks) == 1 and 0 < asks[0] < outcome - 1 and _simple(draft, asks[0]):
             thing = "" if _CONFIRMS.search(turns[asks[0]].text) else step_noun(name)
             step = Step(asks[0], outcome, thing)
             if _agreed(draft, step) if not thing else _only_there(draft, step):
-                found.append(step)
-    return found
+                results.append(step)
+    return results
 
 
 def step_noun(name: str) -> str:
@@ -152,7 +158,7 @@ def step_noun(name: str) -> str:
 
 
 def _simple(draft: Draft, ask: int) -> bool:
-    """Customer, question, short answer, agent: the pair can go and the talk still alternates."""
+    """Customer, question, short answer, agent: the pair can go and the dialogue still alternates."""
     before, question, answer, after = draft.turns[ask - 1 : ask + 3]
     roles = [turn.role for turn in (before, question, answer, after)]
     return (
@@ -171,13 +177,13 @@ def _agreed(draft: Draft, step: Step) -> bool:
 
 def _only_there(draft: Draft, step: Step) -> bool:
     """Whether no other turn of the customer's holds a word or number of the answer."""
-    given = _values(draft.turns[step.ask + 1].text)
+    values = _values(draft.turns[step.ask + 1].text)
     elsewhere = (
         _values(turn.text)
         for i, turn in enumerate(draft.turns)
         if turn.role == "customer" and i != step.ask + 1
     )
-    return not any(given & other for other in elsewhere)
+    return not any(values & other for other in elsewhere)
 
 
 def _values(text: str) -> set[str]:

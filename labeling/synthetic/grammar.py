@@ -1,4 +1,4 @@
-"""L2: grammar broken in the agent's own words by rules, or in whole sentences that come in broken.
+"""L2: grammar broken in the agent's own words by rules, or in whole sentences that are put in broken.
 
 The clean twin is the same turn unbroken, the sentence in its right form, or the same slip in the
 customer's mouth, which is nobody's fault. One mark for each place where error and twin part; where a word
@@ -171,12 +171,12 @@ def both_forms(template: str, rng: Random) -> tuple[Said, Said]:
 def _form(template: str, side: int) -> Said:
     """One side of every bracket, single-spaced, with a capital at the start."""
     text, spans, at = "", [], 0
-    for found in _BRACKET.finditer(template):
-        text = _grown(text, template[at : found.start()])
-        start = len(_grown(text, found[side])) - len(found[side])
-        text = _grown(text, found[side])
+    for match in _BRACKET.finditer(template):
+        text = _grown(text, template[at : match.start()])
+        start = len(_grown(text, match[side])) - len(match[side])
+        text = _grown(text, match[side])
         spans.append((max(0, start), len(text)))
-        at = found.end()
+        at = match.end()
     text = _grown(text, template[at:])
     return Said(text[:1].upper() + text[1:], tuple(_widened(text, start, end) for start, end in spans))
 
@@ -306,11 +306,13 @@ def replace_span(text: str, start: int, end: int, new: str) -> Slipped:
 
 def _own_words(text: str, rng: Random) -> Slipped | None:
     """Words of the turn itself, as a hurried or foreign writer leaves them."""
-    found = [(rule, new) for rule, new in _OWN_RULES if rule.search(text)]
-    if not found:
+    applicable = [(rule, new) for rule, new in _OWN_RULES if rule.search(text)]
+    if not applicable:
         return None
-    rest = [each for each in found if each[0] is not _OWN_RULES[0][0]]  # a word typed twice fits anywhere
-    rule, new = rng.choice(rest if rest and rng.random() < 0.75 else found)
+    rest = [
+        each for each in applicable if each[0] is not _OWN_RULES[0][0]
+    ]  # a word typed twice fits anywhere
+    rule, new = rng.choice(rest if rest and rng.random() < 0.75 else applicable)
     match = rng.choice(list(rule.finditer(text)))
     made = match.expand(new).replace("@", "A" if match[0][0].isupper() else "a")
     tail = re.match(r"\A\w+", text[match.end() :]) if made.endswith(" ") else None

@@ -35,7 +35,7 @@ MAX_TURN = 900
 
 
 DRAWS = 12
-"""Draws of a pair before a dialogue is given up: few, so that an idea of one trade is not worn down to the
+"""Draws of a pair before a dialogue is given up: few, so that an idea of one domain is not worn down to the
 few wordings that fit all others."""
 
 
@@ -69,7 +69,7 @@ ANYWHERE: Mapping[str, frozenset[str]] = {
     "T1": frozenset({"scene", "family", "calendar", "price", "line"}),
     "V2": frozenset({"card", "account"}),
 }
-"""By code, the trades whose words fit any dialogue: insults are figures of speech, and asking for a secret
+"""By code, the domains whose words fit any dialogue: insults are figures of speech, and asking for a secret
 is the error itself."""
 
 
@@ -116,7 +116,7 @@ def render(template: str, slots: Grammar, rng: Random) -> str:
 
 
 def sample_style(text: str, rng: Random, where: Placement) -> Style:
-    """A manner that suits the turn `text`: its capitals, its final stops, now and then a new line."""
+    """A style that suits the turn `text`: its capitals, its final stops, now and then a new line."""
     is_lower = text == text.lower()
     unstopped = not text.rstrip().endswith((".", "!", "?"))
     return Style(
@@ -128,7 +128,7 @@ def sample_style(text: str, rng: Random, where: Placement) -> Style:
 
 
 def apply_style(words: str, style: Style) -> str:
-    """The words in that manner: lower-case where the turn is, without a last stop where it has none."""
+    """The words in that style: lower-case where the turn is, without a last stop where it has none."""
     if style.lower:
         words = words.lower()
     if style.bare and style.where in ("after", "instead"):
@@ -163,7 +163,7 @@ def open_agent_turns(draft: Draft) -> list[int]:
 
 def sample_placement(draft: Draft, index: int, rng: Random) -> Placement:
     """Where in a turn to put words. `instead` only where nothing that was asked for is dropped: neither
-    an answer that is due nor the agent's own question, nor the end of the talk."""
+    an answer that is due nor the agent's own question, nor the end of the dialogue."""
     turn = draft.turns[index]
     idle = "?" not in turn.text and bool(_COURTESY.match(turn.text))
     free = idle and index + 1 < len(draft.turns) and is_nothing_due(draft, index)
@@ -198,7 +198,7 @@ def insert_words(draft: Draft, index: int, words: str, style: Style, code: str, 
 
 
 def open_replies(draft: Draft) -> list[int]:
-    """Open places of agent turns that directly follow a customer turn."""
+    """Indexes of open agent turns that directly follow a customer turn."""
     return [index for index in open_agent_turns(draft) if index and draft.turns[index - 1].role == "customer"]
 
 
@@ -217,7 +217,7 @@ def insert_exchange(
 
 
 def _pair(draft: Draft, index: int, code: str, idea: Idea, rng: Random) -> tuple[str, str] | None:
-    """A wrong and a right wording that fit the dialogue; the right one asks for nothing known already.
+    """A wrong and a right wording that fit the dialogue; the right one asks for nothing given already.
     Ideas that are not trained on are taken as they come, so that they stay what they were."""
 
     def draw() -> tuple[str, str]:
@@ -374,7 +374,7 @@ def tell(turn: DraftTurn, words: str, style: Style) -> DraftTurn:
 
 def exchange_words(draft: Draft, index: int, said: str, words: str, code: str, rng: Random) -> Draft:
     """`said` in the customer's turn before `index`, and the agent's turn there led in by `words`, if any."""
-    asked, turn = draft.turns[index - 1], draft.turns[index]
-    told = tell(asked, said, sample_style(asked.text, rng, rng.choice(["before", "after"])))
-    heard = edit_turn(turn, lead_in(turn.text, words, sample_style(turn.text, rng, "before")), None)
-    return draft.with_turn(index - 1, told).with_turn(index, replace(heard, probe=code))
+    before, turn = draft.turns[index - 1], draft.turns[index]
+    with_said = tell(before, said, sample_style(before.text, rng, rng.choice(["before", "after"])))
+    answered = edit_turn(turn, lead_in(turn.text, words, sample_style(turn.text, rng, "before")), None)
+    return draft.with_turn(index - 1, with_said).with_turn(index, replace(answered, probe=code))

@@ -125,7 +125,7 @@ def _codes(draft: Draft, index: int, ask: str, reply: str) -> tuple[str, ...] | 
 
 
 def _borrowed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer's own question with an answer of another dialogue of the trade."""
+    """The customer's own question with an answer of another dialogue of the domain."""
     exchanges = pool.exchanges.get(draft.domain, [])
     for index in pointed_indexes(draft, rng) if exchanges else ():
         own = draft.turns[index - 1].text
@@ -141,7 +141,7 @@ def _borrowed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
 
 def _lent(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The agent's own answer after a question of another dialogue of the trade."""
+    """The agent's own answer after a question of another dialogue of the domain."""
     exchanges = pool.exchanges.get(draft.domain, [])
     for index in pointed_indexes(draft, rng) if exchanges else ():
         if (mine := _mine(draft, index)) is None:
@@ -169,8 +169,8 @@ def _misfit(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
                 continue
             jump = index < 2 or is_other_topic(reply, f"{heard} {ask}")  # the first turn raises everything
             if jump is not None:
-                asked = match_style(ask, customer_texts(draft))
-                return pair_for_ask(base, index, asked, own, reply, "misfit", *(("U5",) if jump else ()))
+                passed = match_style(ask, customer_texts(draft))
+                return pair_for_ask(base, index, passed, own, reply, "misfit", *(("U5",) if jump else ()))
     return None
 
 
@@ -198,7 +198,7 @@ def _written(name: str, *ideas: tuple[tuple[str, str], ...]) -> Family:
 
 
 def answered_asks(draft: Draft) -> list[int]:
-    """Places of untouched agent turns that directly follow an untouched customer question and are
+    """Indexes of untouched agent turns that directly follow an untouched customer question and are
     the agent's only turn before the customer speaks again."""
     turns = draft.turns
     return [
@@ -248,23 +248,23 @@ def _neighbour(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         while frozenset({one, other}) in NEAR:
             one, other = rng.sample(list(ASPECTS), 2)
         question, answer = sample_side_question(other, rng)
-        asked = customer_turn(sample_side_question(one, rng)[0], draft)
+        passed = customer_turn(sample_side_question(one, rng)[0], draft)
         fitting, words = customer_turn(question, draft), match_agent_style(answer, draft)
         return ErrorPair(
-            splice(draft, index, index, (asked, error_turn(words, "C1.neighbour-question", "C1", "U5"))),
+            splice(draft, index, index, (passed, error_turn(words, "C1.neighbour-question", "C1", "U5"))),
             splice(draft, index, index, (fitting, clean_turn("agent", words, "C1"))),
         )
     return None
 
 
 def _elsewhere(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The reply comes from another talk of this trade; the twin's customer had asked for that."""
-    known = pool.exchanges.get(draft.domain, [])
-    for index in shuffle(answered_asks(draft), rng) if known else ():
+    """The reply comes from another dialogue of this domain; the twin's customer had asked for that."""
+    exchanges = pool.exchanges.get(draft.domain, [])
+    for index in shuffle(answered_asks(draft), rng) if exchanges else ():
         ask = draft.turns[index - 1].text
         if index < 2 or not _ASKED.search(ask) or ask.count("?") > 1 or is_closing(draft.turns[index].text):
             continue
-        for question, reply in rng.sample(known, min(len(known), 60)):
+        for question, reply in rng.sample(exchanges, min(len(exchanges), 60)):
             if _unfit(ask, draft.turns[index].text, question, reply):
                 continue
             fitting = DraftTurn("customer", question, touched=True)
@@ -300,9 +300,9 @@ def _answering_words(question: str, reply: str) -> set[str]:
 def _deferred(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """A question put off with a reason and a time, or asked about."""
     for index in scene_indexes(draft, rng):
-        asked = customer_turn(render(rng.choice(rng.choice(list(ASPECTS.values()))[0]), {}, rng), draft)
+        request = customer_turn(render(rng.choice(rng.choice(list(ASPECTS.values()))[0]), {}, rng), draft)
         words = match_agent_style(render(rng.choice(DEFERRALS), {}, rng), draft)
-        return splice(draft, index, index, (asked, clean_turn("agent", words, "C1")))
+        return splice(draft, index, index, (request, clean_turn("agent", words, "C1")))
     return None
 
 

@@ -1,7 +1,6 @@
-"""From one clean draft to examples: which error goes in, its clean twin, a hard negative, or nothing at
-all.
+"""From one clean draft to examples: with an error and its clean twin, with a hard negative, or as it is.
 
-Knows nothing of files. The choice of codes and families leans towards those made least so far.
+Reads and writes no files. The choice of codes and families leans towards those made least so far.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class Mixer:
         error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
         if rng.random() < self.second:
             codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
-            # not R1: it cuts the talk off, and the first error with it
+            # not R1: it cuts the dialogue off, and the first error with it
             more = self._made(error, rng, codes | {"R1"}, self.counts)
             error = more[1].error if more else error
         if not self.twinned:
@@ -100,7 +99,7 @@ class Mixer:
         ]
 
     def _several(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
-        """The draft with errors of `DENSE`, or None where it has no place for one."""
+        """The draft with errors of `DENSE`, or None where none fits."""
         without = frozenset(family.code for family in self.families) - DENSE
         several = draft
         for _ in range(rng.randint(2, MOST_DENSE)):

@@ -1,6 +1,6 @@
 """Texts from small grammars, so that one idea comes out in hundreds of surface forms.
 
-``@rule`` is another rule or a value given by the caller, ``(a|b|)`` a choice. No knowledge of errors.
+``@rule`` is another rule or a value given by the caller, ``(a|b|)`` a choice. Knows of grammars only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RULE = re.compile(r"@([a-z_]+[0-9]*)")
 class ThinnedRandom(Random):
     """A generator that knows only a fixed share of the wordings, for the ablation of their number.
 
-    Wordings stand in tuples, what is drawn from dialogues in lists, which are left whole.
+    Wordings stand in tuples, what is sampled from dialogues in lists, which are left whole.
     """
 
     def __init__(self, seed: str, share: float) -> None:
@@ -71,8 +71,8 @@ def expand(grammar: Grammar, rng: Random, start: str = "say", **values: str) -> 
 
 def resolve_choices(template: str, rng: Random) -> str:
     """The template with its choices made, innermost and leftmost first; its rules are left open."""
-    while found := _INNER_CHOICE.search(template):
-        template = template[: found.start()] + rng.choice(found[1].split("|")) + template[found.end() :]
+    while match := _INNER_CHOICE.search(template):
+        template = template[: match.start()] + rng.choice(match[1].split("|")) + template[match.end() :]
     return template
 
 
@@ -104,15 +104,15 @@ def capitalize_first(text: str) -> str:
 
 
 def match_style(text: str, neighbours: Sequence[str]) -> str:
-    """`text` in the manner of the agent's other turns: lower case, or no last full stop, if they
-    mostly do so. Manner must not tell a made turn from a real one."""
-    shown = [other for other in neighbours if other.strip()]
-    if not shown:
+    """`text` in the style of the agent's other turns: lower case, or no last full stop, if they
+    mostly do so. Style must not give away a made turn among a real one."""
+    others = [other for other in neighbours if other.strip()]
+    if not others:
         return text
-    lower = sum(other[0].islower() for other in shown)
-    bare = sum(other.rstrip()[-1].isalnum() for other in shown)
-    if lower * 2 > len(shown):
+    lower = sum(other[0].islower() for other in others)
+    bare = sum(other.rstrip()[-1].isalnum() for other in others)
+    if lower * 2 > len(others):
         text = text[:1].lower() + text[1:] if not text.startswith(("I ", "I'")) else text
-    if bare * 2 > len(shown) and text.endswith("."):
+    if bare * 2 > len(others) and text.endswith("."):
         text = text[:-1]
     return text

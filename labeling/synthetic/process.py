@@ -59,8 +59,8 @@ _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)?\b(?=\W*$)")
 
 
 def _chosen(draft: Draft, rng: Random, consent: bool) -> Step | None:
-    found = [step for step in find_steps(draft) if bool(step.thing) != consent]
-    return rng.choice(found) if found else None
+    steps = [step for step in find_steps(draft) if bool(step.thing) != consent]
+    return rng.choice(steps) if steps else None
 
 
 def _accused(turn: DraftTurn, family: str, start: int = 0) -> DraftTurn:
@@ -78,9 +78,9 @@ def _agent(draft: Draft, template: str, rng: Random, thing: str = "") -> DraftTu
 
 
 def _customer(draft: Draft, template: str, rng: Random, **values: str) -> DraftTurn:
-    shown = [turn.text for turn in draft.turns if turn.role == "customer"]
+    others = [turn.text for turn in draft.turns if turn.role == "customer"]
     text = render(template, {key: (value,) for key, value in values.items()}, rng)
-    return clean_turn("customer", match_style(capitalize_first(text), shown))
+    return clean_turn("customer", match_style(capitalize_first(text), others))
 
 
 def _instead(draft: Draft, step: Step, made: Iterable[DraftTurn]) -> Draft:
@@ -88,8 +88,8 @@ def _instead(draft: Draft, step: Step, made: Iterable[DraftTurn]) -> Draft:
 
 
 def _outcome_accused(draft: Draft, step: Step, made: tuple[DraftTurn, ...], family: str) -> Draft:
-    told = draft.with_turn(step.outcome, _accused(draft.turns[step.outcome], family))
-    return _instead(told, step, made)
+    accused = draft.with_turn(step.outcome, _accused(draft.turns[step.outcome], family))
+    return _instead(accused, step, made)
 
 
 def _left_out(name: str, consent: bool) -> Family:
@@ -106,13 +106,13 @@ def _left_out(name: str, consent: bool) -> Family:
 
 def _straight(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two or more steps are left out, so that the outcome comes much too soon."""
-    found = find_steps(draft)
-    if len(found) < 2:
+    steps = find_steps(draft)
+    if len(steps) < 2:
         return None
-    error = draft.with_turn(found[0].outcome, _accused(draft.turns[found[0].outcome], "P1.straight"))
-    for step in sorted(found, key=lambda step: -step.ask):
+    error = draft.with_turn(steps[0].outcome, _accused(draft.turns[steps[0].outcome], "P1.straight"))
+    for step in sorted(steps, key=lambda step: -step.ask):
         error = _instead(error, step, ())
-    return ErrorPair(error, _cleared(draft, found[0].outcome, "P1"))
+    return ErrorPair(error, _cleared(draft, steps[0].outcome, "P1"))
 
 
 def _chatted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
@@ -121,9 +121,9 @@ def _chatted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         return None
     asks, answers = rng.choice(CHAT)
     chat = (_agent(draft, asks, rng), _customer(draft, answers, rng))
-    kept = draft.turns[step.ask : step.ask + 2]
+    own_step = draft.turns[step.ask : step.ask + 2]
     twin = _cleared(draft, step.outcome, "P1")
-    twin = _instead(twin, step, (*chat, *kept) if rng.random() < 0.5 else (*kept, *chat))
+    twin = _instead(twin, step, (*chat, *own_step) if rng.random() < 0.5 else (*own_step, *chat))
     return ErrorPair(_outcome_accused(draft, step, chat, "P1.chatted"), twin)
 
 
@@ -158,9 +158,9 @@ def _unmatched(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     if (step := _chosen(draft, rng, consent=False)) is None:
         return None
     fails, reply, holds = rng.choice(UNMATCHED)
-    kept = draft.turns[step.ask : step.ask + 2]
-    error = (*kept, _agent(draft, fails, rng), _customer(draft, reply, rng))
-    fine = (*kept, _agent(draft, holds, rng), _customer(draft, MATCHED_THANKS, rng))
+    own_step = draft.turns[step.ask : step.ask + 2]
+    error = (*own_step, _agent(draft, fails, rng), _customer(draft, reply, rng))
+    fine = (*own_step, _agent(draft, holds, rng), _customer(draft, MATCHED_THANKS, rng))
     twin = _instead(_cleared(draft, step.outcome, "P1"), step, fine)
     return ErrorPair(_outcome_accused(draft, step, error, "P1.unmatched"), twin)
 
@@ -215,20 +215,23 @@ def _owned_up(
 ) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
     n = rng.randrange(len(LATE))
     ask, answer = draft.turns[step.ask : step.ask + 2]
-    asked = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(REWORDED), rng, step.thing).text
+    question = ask.text if rng.random() < 0.5 else _agent(draft, rng.choice(REWORDED), rng, step.thing).text
     late, early = (_agent(draft, leads[n], rng).text for leads in (LATE, EARLY))
     reply = clean_turn("customer", answer.text)
-    return (clean_turn("agent", f"{late} {asked}"), reply), (clean_turn("agent", f"{early} {asked}"), reply)
+    return (clean_turn("agent", f"{late} {question}"), reply), (
+        clean_turn("agent", f"{early} {question}"),
+        reply,
+    )
 
 
 def _verified(
     draft: Draft, step: Step, rng: Random
 ) -> tuple[tuple[DraftTurn, ...], tuple[DraftTurn, ...]] | None:
-    found = _NAME.search(draft.turns[step.ask + 1].text)
-    if step.thing != "name" or not found:
+    name = _NAME.search(draft.turns[step.ask + 1].text)
+    if step.thing != "name" or not name:
         return None
     asks, answers = rng.choice(VERIFIED)
-    pair = (_agent(draft, asks, rng), _customer(draft, answers, rng, answer=found.group()))
+    pair = (_agent(draft, asks, rng), _customer(draft, answers, rng, answer=name.group()))
     return pair, pair
 
 
@@ -238,7 +241,7 @@ def _moved(
     """The step comes behind the outcome that needed it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for step in rng.sample(found := find_steps(draft), len(found)):
+        for step in rng.sample(steps := find_steps(draft), len(steps)):
             index = where(draft, step, rng) if bool(step.thing) != consent else None
             made = words(draft, step, rng) if index is not None else None
             if index is None or made is None:
@@ -260,8 +263,8 @@ def _one_breath(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     ask, answer = draft.turns[step.ask : step.ask + 2]
     text, start, _ = join_texts(draft.turns[step.outcome].text, ask.text)
     both = _accused(replace(draft.turns[step.outcome], text=text), "P4.one-breath", start)
-    told, _, _ = join_texts(answer.text, draft.turns[step.outcome + 1].text)
-    error = splice(draft, step.outcome, step.outcome + 2, (both, clean_turn("customer", told)))
+    answer_and_reaction, _, _ = join_texts(answer.text, draft.turns[step.outcome + 1].text)
+    error = splice(draft, step.outcome, step.outcome + 2, (both, clean_turn("customer", answer_and_reaction)))
     return ErrorPair(_instead(error, step, ()), _cleared(draft, step.ask, "P4"))
 
 
@@ -296,8 +299,8 @@ def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
             "cap_thing": capitalize_first(step.thing),
         }
         answer = _customer(draft, rng.choice(frames), rng, **values).text
-    told = clean_turn("customer", join_texts(draft.turns[index].text, answer)[0])
-    return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, told), step, ())
+    told_turn = clean_turn("customer", join_texts(draft.turns[index].text, answer)[0])
+    return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, told_turn), step, ())
 
 
 def _behind(
@@ -306,10 +309,10 @@ def _behind(
     """A lawful exchange behind the outcome; the first of `turns` is added to the customer's reaction."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-        found = [step for step in find_steps(draft) if _reaction(draft, step) and step.thing]
-        if not found:
+        steps = [step for step in find_steps(draft) if _reaction(draft, step) and step.thing]
+        if not steps:
             return None
-        step = rng.choice(found)
+        step = rng.choice(steps)
         said, *more = turns(draft, step, rng)
         index = step.outcome + 1
         text = draft.turns[index].text

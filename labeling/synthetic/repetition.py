@@ -132,10 +132,10 @@ def _shortened(text: str, rng: Random) -> str:
     parts = sentences(text)
     if len(parts) < 2:
         parts = re.split(r"(?<=,)(?= )", text)
-    kept = [part for part in ("".join(parts[1:]), "".join(parts[:-1])) if len(part) >= 0.5 * len(text)]
-    if len(parts) < 2 or not kept:
+    rest = [part for part in ("".join(parts[1:]), "".join(parts[:-1])) if len(part) >= 0.5 * len(text)]
+    if len(parts) < 2 or not rest:
         return text
-    short = rng.choice(kept).strip()
+    short = rng.choice(rest).strip()
     return capitalize_first(short.removesuffix(",") + text[-1] if short.endswith(",") else short)
 
 
@@ -205,13 +205,13 @@ MAX_ANSWER = 25
 
 def _codes(draft: Draft, index: int, source: int, text: str) -> tuple[str, ...] | None:
     """The codes of the `text` of turn `source` sent again at `index`: C1 too where an ask of the customer's
-    is passed over, U2 too where he had told what the text asks for. None if either is not clear."""
-    said, told = draft.turns[index - 1].text, draft.turns[source + 1]
-    open_ask = asks_clearly(said)
+    is passed over, U2 too where he had answered what the text asks for. None if either is not clear."""
+    request, answer = draft.turns[index - 1].text, draft.turns[source + 1]
+    open_ask = asks_clearly(request)
     if not _OPEN.search(text) or "else" in text.lower():
-        unclear = not open_ask and asks_anything(said) and not asks_nothing(said)
+        unclear = not open_ask and asks_anything(request) and not asks_nothing(request)
         return None if unclear or _HALF_OPEN.search(text) else ("M3", "C1") if open_ask else ("M3",)
-    if told.role != "customer" or _UNTOLD.search(told.text) or len(told.text.split()) > MAX_ANSWER:
+    if answer.role != "customer" or _UNTOLD.search(answer.text) or len(answer.text.split()) > MAX_ANSWER:
         return None
     answered_just_now = source + 2 == index  # his wish is the answer, and it is asked about, if again
     return ("M3", "U2", "C1") if open_ask and not answered_just_now else ("M3", "U2")
@@ -233,8 +233,8 @@ def _twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
 
 def _said(draft: Draft, template: str, rng: Random) -> DraftTurn:
-    shown = [turn.text for turn in draft.turns if turn.role == "customer"]
-    return clean_turn("customer", match_style(capitalize_first(render(template, {}, rng)), shown))
+    others = [turn.text for turn in draft.turns if turn.role == "customer"]
+    return clean_turn("customer", match_style(capitalize_first(render(template, {}, rng)), others))
 
 
 def _spots(draft: Draft) -> list[int]:
@@ -263,10 +263,12 @@ def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
             text = change(source, rng)
             if "?" in source or (text == source and change is not _verbatim):
                 continue
-            nothing, asked = (_said(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN))
+            no_news, request = (
+                _said(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN)
+            )
             return ErrorPair(
-                _exchange(draft, index, nothing, error_turn(text, f"M3.{name}", "M3")),
-                _exchange(draft, index, asked, clean_turn("agent", text, "M3")),
+                _exchange(draft, index, no_news, error_turn(text, f"M3.{name}", "M3")),
+                _exchange(draft, index, request, clean_turn("agent", text, "M3")),
             )
         return None
 
@@ -318,7 +320,7 @@ MIN_REPEATED_WORDS = 6
 
 
 def _repeatable_pauses(draft: Draft, rng: Random) -> list[int]:
-    """Pauses after a statement of the agent that is long enough to be told again."""
+    """Pauses after a statement of the agent that is long enough to be sent again."""
     return [
         index
         for index in scene_indexes(draft, rng)
@@ -359,7 +361,7 @@ def _repeated(text: str, family: str, before: DraftTurn) -> DraftTurn:
 
 
 def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """Told again because the customer asked for it."""
+    """Sent again because the customer asked for it."""
     for index in _repeatable_pauses(draft, rng):
         pardon = customer_turn(render(rng.choice(PARDONS), {}, rng), draft)
         again = clean_turn("agent", draft.turns[index - 1].text, "M3")

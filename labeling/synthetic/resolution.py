@@ -101,7 +101,7 @@ _ASKS_BACK = re.compile(
     r"|let me (?:check|see|look|find)|please (?:provide|confirm|tell|specify|choose|check|select))\b",
     re.IGNORECASE,
 )
-"""An agent who is not through yet, question mark or not: nothing to end a talk after."""
+"""An agent who is not through yet, question mark or not: nothing to end a dialogue after."""
 
 
 def _open_asks(draft: Draft, rng: Random) -> list[int]:
@@ -141,7 +141,7 @@ def _closing(grammar: Grammar, draft: Draft, rng: Random) -> str:
 
 
 def _said(texts: tuple[str, ...], draft: Draft, rng: Random) -> DraftTurn:
-    """One of the customer's sentences, in the manner of his other ones."""
+    """One of the customer's sentences, in the style of his other ones."""
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
     return clean_turn("customer", match_style(capitalize_first(expand({"say": texts}, rng)), others))
 
@@ -196,12 +196,12 @@ def _second_thought(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         ]
         if not earlier:
             continue
-        asked = turns[index - 1].text
+        question = turns[index - 1].text
         text = _closing(ANY, draft, rng)
         thanks = expand({"say": DONE_THANKS[:2]}, rng)
         ask = clean_turn(
             "customer",
-            f"{thanks} {rng.choice(SECOND_THOUGHTS)} {asked}",
+            f"{thanks} {rng.choice(SECOND_THOUGHTS)} {question}",
         )
         answer, done = clean_turn("agent", _answer(turns[index].text)), _said(DONE_THANKS, draft, rng)
         return ErrorPair(
@@ -220,14 +220,14 @@ def _cut_off(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
             "customer",
         ]:
             continue
-        asked, given, served = (turn.text for turn in turns[index - 2 : index + 1])
-        if "?" not in asked or _OFFERS_MORE.search(asked) or "?" in given or not _answers(served):
+        question, answer_given, reply = (turn.text for turn in turns[index - 2 : index + 1])
+        if "?" not in question or _OFFERS_MORE.search(question) or "?" in answer_given or not _answers(reply):
             continue
-        if is_thanks(given) or _CONFIRMS.search(given) or turns[index - 1].touched:
+        if is_thanks(answer_given) or _CONFIRMS.search(answer_given) or turns[index - 1].touched:
             continue
-        codes = ("R1", "C1") if asks_clearly(given) else ("R1",)
+        codes = ("R1", "C1") if asks_clearly(answer_given) else ("R1",)
         text = _closing(ANY, draft, rng)
-        answer, done = clean_turn("agent", _answer(served)), _said(DONE_THANKS, draft, rng)
+        answer, done = clean_turn("agent", _answer(reply)), _said(DONE_THANKS, draft, rng)
         return ErrorPair(
             _ended(draft, index, (error_turn(text, "R1.cut-off", *codes),)),
             _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
@@ -298,11 +298,11 @@ def _answered_goodbye(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn,
 
 
 MIN_BEFORE = 4
-"""Turns before the scene that ends the talk, at least."""
+"""Turns before the scene that ends the dialogue, at least."""
 
 
 def _ends(draft: Draft, rng: Random) -> int | None:
-    """Where the talk may end: the last place where the agent has spoken and asked nothing, so that the
+    """Where the dialogue may end: the last place where the agent has spoken and asked nothing, so that the
     customer's own matters are behind him."""
     return max((index for index in scene_indexes(draft, rng) if index >= MIN_BEFORE), default=None)
 

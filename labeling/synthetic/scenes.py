@@ -12,7 +12,7 @@ from dialint.labeling.synthetic.insertion import render
 from dialint.labeling.synthetic.wordings import Texts, Wordings
 
 MIN_TURNS = 6
-"""Turns of a talk that is long enough to hold a scene."""
+"""Turns of a dialogue that is long enough to hold a scene."""
 
 Aspect = tuple[Texts, tuple[str, ...], Texts]
 """Questions, for each the numbers of its answers, and the answers; see the file."""
@@ -22,12 +22,12 @@ ASPECTS: dict[str, Aspect] = SIDE_QUESTIONS.records_by_name("aspects", "question
 
 
 def scene_indexes(draft: Draft, rng: Random, last: bool = True) -> list[int]:
-    """Places before a customer turn where the agent has just spoken and asked nothing, so that a scene
-    opened by the customer fits in; inside the talk, not after leave was taken. In random order."""
+    """Indexes before a customer turn where the agent has just spoken and asked nothing, so that a scene
+    opened by the customer fits in; inside the dialogue, not after leave was taken. In random order."""
     turns = draft.turns
     if len(turns) < MIN_TURNS:
         return []
-    found = [
+    indexes = [
         index
         for index in range(2, len(turns))
         if turns[index].role == "customer"
@@ -38,13 +38,13 @@ def scene_indexes(draft: Draft, rng: Random, last: bool = True) -> list[int]:
         and not any(is_closing(turn.text) for turn in turns[:index])
         and (last or index + 2 < len(turns))
     ]
-    return shuffle(found, rng)
+    return shuffle(indexes, rng)
 
 
 def reply_indexes(draft: Draft, rng: Random, first: int = 1) -> list[int]:
     """Untouched agent turns right after an untouched customer turn that takes no leave, in random order."""
     turns = draft.turns
-    found = [
+    indexes = [
         index
         for index in range(first, len(turns))
         if turns[index].role == "agent"
@@ -54,7 +54,7 @@ def reply_indexes(draft: Draft, rng: Random, first: int = 1) -> list[int]:
         and not is_closing(turns[index].text)
         and not (is_thanks(turns[index - 1].text) and "?" not in turns[index - 1].text)
     ]
-    return shuffle(found, rng)
+    return shuffle(indexes, rng)
 
 
 def sample_side_question(aspect: str, rng: Random) -> tuple[str, str]:

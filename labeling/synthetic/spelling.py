@@ -182,15 +182,19 @@ def _capitalised(draft: Draft) -> set[str]:
 
 def _misspelt(text: str, slip: Slip, spared: set[str], rng: Random) -> tuple[str, int, int] | None:
     """The text with one word misspelt, and where; None if no word lends itself."""
-    found = [m for m in _WORD.finditer(text) if m[0].islower() or m.start() == 0]
-    rng.shuffle(found)
-    for match in found[:8]:
+    matches = [m for m in _WORD.finditer(text) if m[0].islower() or m.start() == 0]
+    rng.shuffle(matches)
+    for match in matches[:8]:
         word = match[0].lower()
         made = None if word in spared else slip(word, rng)
         if not made or made == word or made in REAL_WORDS or made in MISSPELLINGS:
             continue
-        shown = made.capitalize() if match[0][0].isupper() else made
-        return text[: match.start()] + shown + text[match.end() :], match.start(), match.start() + len(shown)
+        word_made = made.capitalize() if match[0][0].isupper() else made
+        return (
+            text[: match.start()] + word_made + text[match.end() :],
+            match.start(),
+            match.start() + len(word_made),
+        )
     return None
 
 
@@ -294,10 +298,10 @@ def _by_words(name: str) -> HeldoutSlip:
 
 def _boundary(text: str, rng: Random) -> Slipped | None:
     """Two words run together or one torn apart."""
-    found = list(_JOINED.finditer(text)) + list(_TEARABLE.finditer(text)) * 2
-    if not found:
+    matches = list(_JOINED.finditer(text)) + list(_TEARABLE.finditer(text)) * 2
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     new = match[0].replace(" ", "") if " " in match[0] else _TORN[match[0].lower()]
     new = capitalize_first(new) if match[0][0].isupper() else new
     return replace_span(text, match.start(), match.end(), new)

@@ -1,8 +1,8 @@
 """U2: the agent asks for what the customer has stated already, or to do what was tried already.
 
 The question is the same in the error and in its twin; only what came before it differs: in the twin the
-customer had not stated it yet, or had stated something else. Hard negatives read back to confirm. Things
-of our own making are in `state_planted`.
+customer had not stated it yet, or had stated something else. Hard negatives read back to confirm. Planted
+things are in `state_planted`.
 """
 
 from __future__ import annotations
@@ -83,20 +83,20 @@ SLOTS = {
     "day": "date", "people": "people", "nights": "duration", "price": "budget", "departure": "origin",
     "name": "name", "email": "email", "zip": "postcode", "order": "order", "size": "size",
 }  # fmt: skip
-"""What a given kind is called among the things of our own making. No times: an arrival is no appointment."""
+"""What a kind of statement is called among the planted things. No times: an arrival is no appointment."""
 
 
 def _statements(draft: Draft, rng: Random) -> list[tuple[int, CustomerStatement]]:
-    """What the customer states for the first time, with its place, in random order."""
+    """What the customer states for the first time, with the index of its turn, in random order."""
     found: list[tuple[int, CustomerStatement]] = []
     seen: list[str] = []
     for index, turn in enumerate(draft.turns):
         if turn.role == "customer" and not turn.touched:
             found += [
-                (index, given)
-                for given in customer_statements(turn.text)
-                if (given.without or _bare(turn.text))
-                and not any(mentions(given.kind, text) for text in seen)
+                (index, statement)
+                for statement in customer_statements(turn.text)
+                if (statement.without or _bare(turn.text))
+                and not any(mentions(statement.kind, text) for text in seen)
             ]
         seen.append(turn.text)
     rng.shuffle(found)
@@ -117,58 +117,58 @@ def _reply(value: str, rng: Random) -> str:
     return capitalize_first(expand({"say": REPLIES}, rng, value=value))
 
 
-def _unsaid(draft: Draft, index: int, given: CustomerStatement, rng: Random) -> Draft:
+def _unsaid(draft: Draft, index: int, statement: CustomerStatement, rng: Random) -> Draft:
     """The draft in which the customer has not said it."""
-    text = given.without or expand({"say": UNSAID}, rng)
+    text = statement.without or expand({"say": UNSAID}, rng)
     return draft.with_turn(index, clean_turn("customer", text))
 
 
-def _settled(draft: Draft, index: int, given: CustomerStatement, until: int) -> bool:
+def _settled(draft: Draft, index: int, statement: CustomerStatement, until: int) -> bool:
     """Whether up to `until` nothing else is said of this kind, so that the question stays needless."""
     between = draft.turns[index + 1 : until]
-    return not any(mentions(given.kind, turn.text) for turn in between if turn.role == "customer")
+    return not any(mentions(statement.kind, turn.text) for turn in between if turn.role == "customer")
 
 
-def _partner(draft: Draft, at: int, given: CustomerStatement, rng: Random) -> str | None:
-    """A kind of thing that the customer has not told before turn `at` and that is not like the given one."""
-    told = " ".join(turn.text for turn in draft.turns[:at] if turn.role == "customer")
-    like_it = SLOTS.get(given.kind)
-    return sample_third_kind(told, (like_it,) if like_it else (), rng)
+def _partner(draft: Draft, at: int, statement: CustomerStatement, rng: Random) -> str | None:
+    """A kind of thing that the customer has not stated before turn `at` and unlike the one stated."""
+    earlier = " ".join(turn.text for turn in draft.turns[:at] if turn.role == "customer")
+    like_it = SLOTS.get(statement.kind)
+    return sample_third_kind(earlier, (like_it,) if like_it else (), rng)
 
 
-def _put(draft: Draft, index: int, given: CustomerStatement, kind: str, value: str, rng: Random) -> Draft:
+def _put(draft: Draft, index: int, statement: CustomerStatement, kind: str, value: str, rng: Random) -> Draft:
     """The draft in which the customer tells this instead of what was given."""
-    words = match_style(state_slot(kind, value, rng), [given.without or draft.turns[index].text])
-    text = join_texts(given.without, words)[0] if given.without else words
+    words = match_style(state_slot(kind, value, rng), [statement.without or draft.turns[index].text])
+    text = join_texts(statement.without, words)[0] if statement.without else words
     return draft.with_turn(index, clean_turn("customer", text))
 
 
 def _histories(
-    draft: Draft, index: int, given: CustomerStatement, at: int, rng: Random
+    draft: Draft, index: int, statement: CustomerStatement, at: int, rng: Random
 ) -> tuple[Draft, Draft, str, str] | None:
     """(history of the error, of the twin, question, value): what the customer really said and what he is
     made to say instead; asked for is the one or the other, so that neither tells error from twin."""
-    kind = _partner(draft, at, given, rng)
+    kind = _partner(draft, at, statement, rng)
     if kind is None:
         return None
     value = sample_value(kind, rng)
-    other = _put(draft, index, given, kind, value, rng)
+    other = _put(draft, index, statement, kind, value, rng)
     between = " ".join(turn.text.lower() for turn in draft.turns[index + 1 : at])
-    known = any(word in between for word in given.value.lower().split() if len(word) > 2)
-    if known or rng.random() < 0.5:  # where the agent has taken it up, leaving it unsaid is no twin
+    taken_up = any(word in between for word in statement.value.lower().split() if len(word) > 2)
+    if taken_up or rng.random() < 0.5:  # where the agent has taken it up, leaving it unsaid is no twin
         return other, draft, match_agent_style(ask_slot(kind, rng), draft), value
-    slot = SLOTS.get(given.kind)
+    slot = SLOTS.get(statement.kind)
     ask = match_agent_style(ask_slot(slot, rng), draft) if slot and rng.random() < 0.6 else ""
-    return draft, other, ask or _ask(ASK, given.kind, draft, rng), given.value
+    return draft, other, ask or _ask(ASK, statement.kind, draft, rng), statement.value
 
 
 def _turned(
-    draft: Draft, index: int, given: CustomerStatement, at: int, name: str, rng: Random
+    draft: Draft, index: int, statement: CustomerStatement, at: int, name: str, rng: Random
 ) -> ErrorPair | None:
     """Question and reply put in before turn `at` of two histories."""
-    if (found := _histories(draft, index, given, at, rng)) is None:
+    if (histories := _histories(draft, index, statement, at, rng)) is None:
         return None
-    told, untold, ask, value = found
+    stated, unstated, ask, value = histories
     reply = clean_turn("customer", _reply(value, rng))
     draw = rng.random()
     answer = (reply,) if draw < 0.5 else (clean_turn("customer", rng.choice(PUT_OFF)),) if draw < 0.75 else ()
@@ -176,44 +176,51 @@ def _turned(
         answer = (clean_turn("customer", PUT_OFF[0]),)  # no other family's error is cut off
     end = at if answer else len(draft.turns)
     return ErrorPair(
-        splice(told, at, end, (error_turn(ask, f"U2.{name}", "U2"), *answer)),
-        splice(untold, at, end, (clean_turn("agent", ask, "U2"), *answer)),
+        splice(stated, at, end, (error_turn(ask, f"U2.{name}", "U2"), *answer)),
+        splice(unstated, at, end, (clean_turn("agent", ask, "U2"), *answer)),
     )
 
 
 def _inserted(name: str, grammar: Grammar, use: Use = "train") -> Family:
-    """Right after the statement the agent asks; the customer answers, and the talk goes on."""
+    """Right after the statement the agent asks; the customer answers, and the dialogue goes on."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for index, given in _statements(draft, rng):
+        for index, statement in _statements(draft, rng):
             if index + 1 >= len(draft.turns) or draft.turns[index + 1].role != "agent":
                 continue
             if use == "train" and asks_question(draft.turns[index].text):
                 continue  # the question would be passed over as well
             if use == "train":
-                return _turned(draft, index, given, index + 1, name, rng)
-            ask, reply = _ask(grammar, given.kind, draft, rng), _reply(given.value, rng)
-            return _pair(draft, index, given, index + 1, name, ask, reply, rng)
+                return _turned(draft, index, statement, index + 1, name, rng)
+            ask, reply = _ask(grammar, statement.kind, draft, rng), _reply(statement.value, rng)
+            return _pair(draft, index, statement, index + 1, name, ask, reply, rng)
         return None
 
     return Family("U2", f"U2.{name}", make, use)
 
 
 def _pair(
-    draft: Draft, index: int, given: CustomerStatement, at: int, name: str, ask: str, reply: str, rng: Random
+    draft: Draft,
+    index: int,
+    statement: CustomerStatement,
+    at: int,
+    name: str,
+    ask: str,
+    reply: str,
+    rng: Random,
 ) -> ErrorPair:
     """Question and reply put in before turn `at`; the twin's customer has said nothing before."""
     bad = (error_turn(ask, f"U2.{name}", "U2"), clean_turn("customer", reply))
     good = (clean_turn("agent", ask, "U2"), clean_turn("customer", reply))
-    return ErrorPair(splice(draft, at, at, bad), splice(_unsaid(draft, index, given, rng), at, at, good))
+    return ErrorPair(splice(draft, at, at, bad), splice(_unsaid(draft, index, statement, rng), at, at, good))
 
 
 def _later(name: str, grammar: Grammar, use: Use = "train") -> Family:
-    """Turns later the agent asks; only for what stays true, or while the talk is still about it."""
+    """Turns later the agent asks; only for what stays true, or while the dialogue is still about it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for index, given in _statements(draft, rng):
-            reach = len(draft.turns) if given.kind in LASTING else index + 4
+        for index, statement in _statements(draft, rng):
+            reach = len(draft.turns) if statement.kind in LASTING else index + 4
             options = [
                 at
                 for at in range(index + 3, min(reach, len(draft.turns)))
@@ -221,14 +228,14 @@ def _later(name: str, grammar: Grammar, use: Use = "train") -> Family:
                 and draft.turns[at - 1].role == "customer"
                 and not asks_anything(draft.turns[at - 1].text)
                 and not is_thanks(draft.turns[at - 1].text)
-                and _settled(draft, index, given, at)
-                and not any(mentions(given.kind, turn.text) for turn in draft.turns[index + 1 : at])
+                and _settled(draft, index, statement, at)
+                and not any(mentions(statement.kind, turn.text) for turn in draft.turns[index + 1 : at])
             ]
             if options and use == "train":
-                return _turned(draft, index, given, rng.choice(options), name, rng)
+                return _turned(draft, index, statement, rng.choice(options), name, rng)
             if options:
-                ask, reply = _ask(grammar, given.kind, draft, rng), _reply(given.value, rng)
-                return _pair(draft, index, given, rng.choice(options), name, ask, reply, rng)
+                ask, reply = _ask(grammar, statement.kind, draft, rng), _reply(statement.value, rng)
+                return _pair(draft, index, statement, rng.choice(options), name, ask, reply, rng)
         return None
 
     return Family("U2", f"U2.{name}", make, use)
@@ -236,21 +243,28 @@ def _later(name: str, grammar: Grammar, use: Use = "train") -> Family:
 
 def _appended(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent's next turn ends in the needless question; the customer answers in his own next one."""
-    for index, given in _statements(draft, rng):
+    for index, statement in _statements(draft, rng):
         turns = draft.turns
         if index + 2 >= len(turns) or [t.role for t in turns[index + 1 : index + 3]] != ["agent", "customer"]:
             continue
         answer = turns[index + 1]
-        if not given.without or "?" in answer.text or answer.touched or mentions(given.kind, answer.text):
+        if (
+            not statement.without
+            or "?" in answer.text
+            or answer.touched
+            or mentions(statement.kind, answer.text)
+        ):
             continue
-        if (found := _histories(draft, index, given, index + 2, rng)) is None:
+        if (histories := _histories(draft, index, statement, index + 2, rng)) is None:
             continue
-        told, untold, ask, value = found
+        stated, unstated, ask, value = histories
         text, start, end = join_texts(answer.text, ask)
         reply = clean_turn("customer", join_texts(_reply(value, rng), turns[index + 2].text)[0])
         bad = (error_turn(text, "U2.appended", "U2", start=start, end=end), reply)
         good = (clean_turn("agent", text, "U2"), reply)
-        return ErrorPair(splice(told, index + 1, index + 3, bad), splice(untold, index + 1, index + 3, good))
+        return ErrorPair(
+            splice(stated, index + 1, index + 3, bad), splice(unstated, index + 1, index + 3, good)
+        )
     return None
 
 
@@ -264,7 +278,7 @@ def _detail_words(kind: str, value: str, draft: Draft, rng: Random) -> str:
 
 
 def _kinds(draft: Draft, rng: Random) -> tuple[str, str] | None:
-    """Two kinds of detail that the talk is silent on; to tell one is not to tell the other."""
+    """Two kinds of detail that the dialogue is silent on; to tell one is not to tell the other."""
     texts = [turn.text for turn in draft.turns]
     free = [kind for kind in shuffled_names(rng) if is_silent_on(DETAILS[kind].topic, texts)]
     for kind in free:
@@ -280,7 +294,7 @@ def shuffled_names(rng: Random) -> list[str]:
 
 
 def _volunteered(name: str, far: bool) -> Family:
-    """The customer has just told it, or told it a while ago, and is asked for it."""
+    """The customer has just stated it, or stated it a while ago, and is asked for it."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         kinds = _kinds(draft, rng) if len(draft.turns) >= MIN_TURNS else None
@@ -290,8 +304,8 @@ def _volunteered(name: str, far: bool) -> Family:
                 continue
             kind, other = kinds
             value = rng.choice(DETAILS[kind].values)
-            given = add_customer_words(draft, told_at, _detail_words(kind, value, draft, rng))
-            apart = add_customer_words(
+            same = add_customer_words(draft, told_at, _detail_words(kind, value, draft, rng))
+            different = add_customer_words(
                 draft, told_at, _detail_words(other, rng.choice(DETAILS[other].values), draft, rng)
             )
             ask = match_agent_style(render(rng.choice(DETAILS[kind].questions), {}, rng), draft)
@@ -304,7 +318,9 @@ def _volunteered(name: str, far: bool) -> Family:
                 if _can_append(draft, index) and (pending or rng.random() < 0.5)
                 else _exchange_before
             )
-            return ErrorPair(put(given, index, ask, reply, f"U2.{name}"), put(apart, index, ask, reply, ""))
+            return ErrorPair(
+                put(same, index, ask, reply, f"U2.{name}"), put(different, index, ask, reply, "")
+            )
         return None
 
     return Family("U2", f"U2.{name}", make, "heldout")
@@ -312,10 +328,10 @@ def _volunteered(name: str, far: bool) -> Family:
 
 def _earlier(draft: Draft, index: int, rng: Random) -> int | None:
     """A customer turn well before `index`."""
-    found = [
+    indexes = [
         at for at in range(index - 2) if draft.turns[at].role == "customer" and not draft.turns[at].touched
     ]
-    return rng.choice(found) if found else None
+    return rng.choice(indexes) if indexes else None
 
 
 def _exchange_before(draft: Draft, index: int, ask: str, reply: str, family: str) -> Draft:
@@ -351,14 +367,14 @@ def _tried(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         while frozenset({step, other}) in CLOSE_STEPS:
             step, other = rng.sample(steps, 2)
         trouble = render(rng.choice(troubles), {}, rng)
-        given, apart = (
+        same, different = (
             customer_turn(join_texts(trouble, rng.choice(STEPS[each][0]))[0], draft) for each in (step, other)
         )
         ask = match_agent_style(render(rng.choice(STEPS[step][1]), {}, rng), draft)
         rest = (customer_turn(rng.choice(DONE_THAT), draft), agent_turn(rng.choice(GO_ON), draft))
         return ErrorPair(
-            splice(draft, index, index, (given, error_turn(ask, "U2.tried-already", "U2"), *rest)),
-            splice(draft, index, index, (apart, clean_turn("agent", ask, "U2"), *rest)),
+            splice(draft, index, index, (same, error_turn(ask, "U2.tried-already", "U2"), *rest)),
+            splice(draft, index, index, (different, clean_turn("agent", ask, "U2"), *rest)),
         )
     return None
 
@@ -372,10 +388,10 @@ def _read_back(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
             continue
         kind = rng.choice(kinds)
         value = rng.choice(DETAILS[kind].values)
-        given = add_customer_words(draft, index - 1, _detail_words(kind, value, draft, rng))
+        stated = add_customer_words(draft, index - 1, _detail_words(kind, value, draft, rng))
         echo = match_agent_style(capitalize_first(expand({"say": ECHOES}, rng, v=value)), draft)
         back = (clean_turn("agent", echo, "U2"), customer_turn(rng.choice(CONFIRMATIONS), draft))
-        return splice(given, index, index, back)
+        return splice(stated, index, index, back)
     return None
 
 

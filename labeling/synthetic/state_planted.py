@@ -1,4 +1,4 @@
-"""U2 on things of our own making: the customer states one thing, the agent asks for it or for another.
+"""U2 on planted things: the customer states one thing, the agent asks for it or for another.
 
 Error and twin have the same question, the same answer and the same number of things stated; only which
 thing the customer stated before differs. What the corpora's customers really stated is asked for in
@@ -52,12 +52,12 @@ UNREADABLE = _TRAIN.texts("unreadable")
 CONFIRMATIONS = _TRAIN.texts("confirmations")
 
 MIN_TURNS = 4
-"""A talk that is shorter is no talk."""
+"""A dialogue that is shorter is no talk."""
 
 
 @dataclass(frozen=True)
 class _Scene:
-    """Where to ask (before the agent turn at `ask_at`), where it was told, and what."""
+    """Where to ask (before the agent turn at `ask_at`), where it was stated, and what."""
 
     draft: Draft
     ask_at: int
@@ -99,7 +99,7 @@ def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: boo
 
 
 def _telling(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
-    """The draft whose customer turn `at` also says the words, ahead or after, in the customer's manner."""
+    """The draft whose customer turn `at` also says the words, ahead or after, in the customer's style."""
     words, text = match_style(words, _customer_texts(draft)), draft.turns[at].text
     first = ahead and at >= 2  # not before a greeting
     return draft.with_turn(
@@ -112,15 +112,15 @@ def _customer_texts(draft: Draft) -> list[str]:
 
 
 def _with_distractor(scene: _Scene, rng: Random) -> Draft:
-    """The draft in which the customer also tells a third thing, in error and twin alike."""
+    """The draft in which the customer also states a third thing, in error and twin alike."""
     turns = scene.draft.turns
-    told = " ".join(turn.text for turn in turns if turn.role == "customer")
+    stated = " ".join(turn.text for turn in turns if turn.role == "customer")
     free = [
         at
         for at in range(scene.ask_at)
         if turns[at].role == "customer" and not turns[at].touched and at != scene.told_at
     ]
-    kind = sample_third_kind(told, (scene.kind, scene.other), rng)
+    kind = sample_third_kind(stated, (scene.kind, scene.other), rng)
     if not free or not kind or rng.random() < 0.35:
         return scene.draft
     words = state_slot(kind, sample_value(kind, rng), rng)
@@ -168,7 +168,7 @@ def _base(scene: _Scene, rng: Random) -> str:
 
 
 def _planted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer volunteers a thing; later the agent asks for it. The twin's customer told another."""
+    """The customer volunteers a thing; later the agent asks for it. The twin's customer stated another."""
     scene = _scene(draft, rng)
     if scene is None:
         return None
@@ -181,13 +181,13 @@ def _planted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         (scene.kind, scene.value, bad),
         (scene.other, scene.other_value, good),
     ):
-        told = _telling(base, scene.told_at, state_slot(kind, value, Random(seed)), ahead)
-        made.append(_asked(told, scene.ask_at, turn, answer, bool(own)))
+        history = _telling(base, scene.told_at, state_slot(kind, value, Random(seed)), ahead)
+        made.append(_asked(history, scene.ask_at, turn, answer, bool(own)))
     return ErrorPair(*made)
 
 
 def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The agent asked, was told, and asks again; the twin's agent first asked for another thing."""
+    """The agent asked, was answered, and asks again; the twin's agent first asked for another thing."""
     scene = _scene(draft, rng, told_by="agent")
     if scene is None or draft.turns[scene.told_at - 1].role != "customer":
         return None
@@ -209,12 +209,12 @@ def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
 
 def _both_told(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """Two things are told in one breath and one is asked for; the twin's customer told two others."""
+    """Two things are stated in one turn and one is asked for; the twin's customer stated two others."""
     scene = _scene(draft, rng)
     if scene is None:
         return None
-    told = "\n".join(_customer_texts(draft))
-    third = sample_third_kind(told, (scene.kind, scene.other), rng)
+    stated = "\n".join(_customer_texts(draft))
+    third = sample_third_kind(stated, (scene.kind, scene.other), rng)
     if third is None:
         return None
     seed, own, ahead, before = rng.random(), _base(scene, rng), rng.random() < 0.5, rng.random() < 0.4
@@ -228,8 +228,8 @@ def _both_told(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         again = Random(seed)
         parts = [state_slot(kind, value, again), state_slot(third, third_value, again)]
         words = join_texts(*(parts if ahead else parts[::-1]))[0]
-        told_too = _telling(draft, scene.told_at, words, before)
-        made.append(_asked(told_too, scene.ask_at, turn, answer, bool(own)))
+        history = _telling(draft, scene.told_at, words, before)
+        made.append(_asked(history, scene.ask_at, turn, answer, bool(own)))
     return ErrorPair(*made)
 
 
@@ -252,7 +252,7 @@ def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     taken_up = clean_turn(
         "agent", match_style(capitalize_first(expand({"say": TAKEN_UP}, rng, noun=noun)), texts)
     )
-    told = clean_turn(
+    new_answer = clean_turn(
         "customer", match_style(capitalize_first(expand({"say": REPLY}, rng, value=new)), customers)
     )
     answer = None if rng.random() < 0.5 else [clean_turn("customer", rng.choice(PUT_OFF))]
@@ -260,9 +260,9 @@ def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     seed, made = rng.random(), []
     for wished, turn in ((noun, bad), (" and the ".join(both), good)):
         wish = capitalize_first(expand({"say": CHANGE}, Random(seed), noun=wished))
-        asked = _asked(base, scene.ask_at, turn, answer)
-        steps = (bridge, clean_turn("customer", wish), taken_up, told)
-        made.append(splice(asked, scene.ask_at, scene.ask_at, steps))
+        history = _asked(base, scene.ask_at, turn, answer)
+        steps = (bridge, clean_turn("customer", wish), taken_up, new_answer)
+        made.append(splice(history, scene.ask_at, scene.ask_at, steps))
     return ErrorPair(*made)
 
 
@@ -271,17 +271,17 @@ Words = Callable[[_Scene, Random], tuple[str, str]]
 
 
 def _negative(name: str, words: Words) -> HardNegative:
-    """The customer told it, the agent comes back to it, and that is in order."""
+    """The customer stated it, the agent comes back to it, and that is in order."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         scene = _scene(draft, rng)
         if scene is None:
             return None
         ask, reply = words(scene, rng)
-        told = _telling(draft, scene.told_at, state_slot(scene.kind, scene.value, rng), rng.random() < 0.4)
+        history = _telling(draft, scene.told_at, state_slot(scene.kind, scene.value, rng), rng.random() < 0.4)
         ask = match_agent_style(capitalize_first(ask), draft)
         answer = None if rng.random() < 0.3 else [clean_turn("customer", reply)]
-        return _asked(told, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
+        return _asked(history, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
 
     return HardNegative("U2", f"U2.not-{name}", make)
 
@@ -308,24 +308,24 @@ def _again(scene: _Scene, rng: Random) -> str:
 
 
 def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """The customer has told his own; now the other person's is asked for."""
+    """The customer has stated his own; now the other person's is asked for."""
     scene = _scene(draft, rng)
     if scene is None:
         return None
     wish, ask = rng.choice(SECOND)
-    told = state_slot(scene.kind, scene.value, rng)
-    base = _telling(draft, scene.told_at, told, rng.random() < 0.4)
+    statement = state_slot(scene.kind, scene.value, rng)
+    base = _telling(draft, scene.told_at, statement, rng.random() < 0.4)
     texts, noun = agent_texts(draft), sample_noun(scene.kind, rng)
     ask = match_style(expand({"say": (ask,)}, rng, noun=noun), texts)
     bridge = (clean_turn("agent", match_style(rng.choice(ACKNOWLEDGE), texts)), clean_turn("customer", wish))
-    asked = _asked(
+    history = _asked(
         base, scene.ask_at, clean_turn("agent", ask, "U2"), _answer(sample_value(scene.kind, rng), rng)
     )
-    return splice(asked, scene.ask_at, scene.ask_at, bridge)
+    return splice(history, scene.ask_at, scene.ask_at, bridge)
 
 
 def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """Two values have been told; the agent asks which of them holds."""
+    """Two values have been stated; the agent asks which of them holds."""
     scene = _scene(draft, rng)
     if scene is None:
         return None
@@ -333,11 +333,11 @@ def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if other == scene.value:
         return None
     words = join_texts(state_slot(scene.kind, scene.value, rng), state_slot(scene.kind, other, rng))[0]
-    told = _telling(draft, scene.told_at, words, rng.random() < 0.4)
+    history = _telling(draft, scene.told_at, words, rng.random() < 0.4)
     ask = expand({"say": BOTH}, rng, noun=sample_noun(scene.kind, rng), value=scene.value, other=other)
     ask = match_agent_style(capitalize_first(ask), draft)
     answer = _answer(rng.choice([scene.value, other]), rng)
-    return _asked(told, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
+    return _asked(history, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
 
 
 FAMILIES: tuple[Family, ...] = (

@@ -79,7 +79,7 @@ class CustomerStatement:
 
 def customer_statements(text: str) -> list[CustomerStatement]:
     """Everything the text states once; a kind stated twice in one turn is left out."""
-    found = []
+    statements = []
     for kind, pattern in _GIVEN.items():
         matches = list(pattern.finditer(text))
         if kind in ("destination", "departure") and not _JOURNEY.search(text):
@@ -87,8 +87,8 @@ def customer_statements(text: str) -> list[CustomerStatement]:
         if len(matches) == 1:
             match = matches[0]
             rest = _mended(text, text[: match.start("cut")] + text[match.end("cut") :])
-            found.append(CustomerStatement(kind, match["value"], rest if len(rest.split()) >= 4 else ""))
-    return found
+            statements.append(CustomerStatement(kind, match["value"], rest if len(rest.split()) >= 4 else ""))
+    return statements
 
 
 def mentions(kind: str, text: str) -> bool:
@@ -153,12 +153,12 @@ class AgentStatement:
 
 def agent_statements(text: str) -> list[AgentStatement]:
     """Every attribute that the text gives exactly one value of."""
-    found = []
+    statements = []
     for kind, pattern in _STATED.items():
         values = {match["value"] for match in pattern.finditer(text)}
         if len(values) == 1:
-            found.append(AgentStatement(kind, values.pop()))
-    return found
+            statements.append(AgentStatement(kind, values.pop()))
+    return statements
 
 
 def states_kind(kind: str, text: str) -> bool:

@@ -169,11 +169,11 @@ def _sentence_family(
 
 
 def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
-    """A line that fits the dialogue, its slot left open; it names nobody where names are known."""
-    known = names_somebody(draft)
+    """A line that fits the dialogue, its slot left open; it names nobody where somebody is named."""
+    is_named = names_somebody(draft)
 
     def allowed(line: str) -> bool:
-        return not (known and re.search("@name|@agent", line))
+        return not (is_named and re.search("@name|@agent", line))
 
     return sample_fitting(
         draft,
@@ -188,10 +188,10 @@ def _value(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A value that the agent did give becomes the slot it came from."""
     for index in shuffle(untouched_agent_turns(draft), rng):
         text = draft.turns[index].text
-        found = [m for m in _VALUE.finditer(text) if m.lastgroup]
-        if not found:
+        matches = [m for m in _VALUE.finditer(text) if m.lastgroup]
+        if not matches:
             continue
-        match = rng.choice(found)
+        match = rng.choice(matches)
         hole = _hole(str(match.lastgroup), rng, SYNTAXES, blanks=True)
         bad = text[: match.start()] + hole + text[match.end() :]
         made = error_turn(bad, "M2.value", "M2", start=match.start(), end=match.start() + len(hole))
@@ -259,9 +259,9 @@ def render_slot(kind: str, shape: str, rng: Random) -> str:
     """The slot's label in the syntax `shape`; never what redaction would leave."""
     label = rng.choice(KINDS[kind].labels)
     snake = re.sub(r"[ .]", "_", label)
-    shown = shape.replace("@snakeup", snake.upper()).replace("@upper", label.upper())
-    shown = shown.replace("@snake", snake).replace("@label", label)
-    return shown.upper() if _REDACTED.fullmatch(shown) else shown
+    slot = shape.replace("@snakeup", snake.upper()).replace("@upper", label.upper())
+    slot = slot.replace("@snake", snake).replace("@label", label)
+    return slot.upper() if _REDACTED.fullmatch(slot) else slot
 
 
 def _misfilled(kind: str, rng: Random) -> str:
@@ -295,7 +295,7 @@ def _macros(name: str, chosen: Callable[[Random], Hole], lines: tuple[str, ...] 
 
 
 def _closing(words: str, style: Style) -> Style:
-    """The manner, but a signature, which ends without a stop, closes its turn."""
+    """The style, but a signature, which ends without a stop, closes its turn."""
     return style if words[-1] in ".!?,:" or style.where == "instead" else replace(style, where="after")
 
 
@@ -304,10 +304,10 @@ Filled = tuple[str, str, list[tuple[int, int]]]
 
 
 def _fitting_macro(draft: Draft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
-    """A macro that fits the dialogue, filled; it names nobody where names are known."""
-    known = names_somebody(draft)
+    """A macro that fits the dialogue, filled; it names nobody where somebody is named."""
+    is_named = names_somebody(draft)
     return sample_fitting(
-        draft, rng, draw, lambda made: (made[1],), lambda made: not (known and _NAMES.search(made[1]))
+        draft, rng, draw, lambda made: (made[1],), lambda made: not (is_named and _NAMES.search(made[1]))
     )
 
 
@@ -320,12 +320,12 @@ def _filled(template: str, hole: Hole, rng: Random) -> Filled:
     spans = []
     for number, slot in enumerate(slots):
         value = rng.choice(KINDS[slot[1]].values)
-        shown = hole(slot[1], rng) if number in left_open else value
+        filler = hole(slot[1], rng) if number in left_open else value
         lead = template[at : slot.start()]
         bad, good = bad + lead, good + lead + value
         if number in left_open:
-            spans.append((len(bad), len(bad) + len(shown)))
-        bad, at = bad + shown, slot.end()
+            spans.append((len(bad), len(bad) + len(filler)))
+        bad, at = bad + filler, slot.end()
     return bad + template[at:], good + template[at:], spans
 
 
@@ -402,16 +402,16 @@ def _gone_wrong(name: str, holes: Mapping[str, tuple[str, ...]]) -> Family:
 def _names(draft: Draft) -> list[tuple[int, str]]:
     """Where the customer tells his first name, and the name."""
     return [
-        (index, given.value.split()[0])
+        (index, statement.value.split()[0])
         for index, turn in enumerate(draft.turns)
         if turn.role == "customer" and not turn.touched
-        for given in customer_statements(turn.text)
-        if given.kind == "name"
+        for statement in customer_statements(turn.text)
+        if statement.kind == "name"
     ]
 
 
 def _other_name(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The customer has told his name and is called by another one."""
+    """The customer has stated his name and is called by another one."""
     names = _names(draft)
     after = [index for index in open_agent_turns(draft) if names and index > names[0][0]]
     if not after or len({name for _, name in names}) > 1:

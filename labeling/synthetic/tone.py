@@ -120,7 +120,7 @@ def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 
 def _firm(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """The agent is short or firm, and not rude."""
+    """The agent is short or firm but not rude."""
     for index in reply_indexes(draft, rng):
         words = match_agent_style(render(rng.choice(FIRM_HELDOUT), {}, rng), draft)
         own, first = draft.turns[index].text, rng.random() < 0.5

@@ -72,34 +72,34 @@ _TRAVEL = frozenset({"travel", "hotel", "restaurant", "ride", "trip", "plane", "
 
 
 def _akin(one: str, other: str) -> bool:
-    """Whether two trades may share topics."""
+    """Whether two domains may share topics."""
     a, b = set(one.split("+")), set(other.split("+"))
     return bool(a & b) or bool(a & _TRAVEL and b & _TRAVEL) or {"star"} & (a | b) != set()
 
 
 def _foreign(draft: Draft, rng: Random, pool: Pool, asking: bool) -> tuple[str, str] | None:
-    """A customer turn and the agent's reply from another trade, with hardly a word in common."""
+    """A customer turn and the agent's reply from another domain, with hardly a word in common."""
     domains = [domain for domain in pool.exchanges if not _akin(domain, draft.domain)]
-    known = content_words(" ".join(turn.text for turn in draft.turns))
+    words_so_far = content_words(" ".join(turn.text for turn in draft.turns))
     for _ in range(MAX_TRIES if domains else 0):
-        said, reply = rng.choice(pool.exchanges[rng.choice(domains)])
+        request, reply = rng.choice(pool.exchanges[rng.choice(domains)])
         words = content_words(reply)
-        strange = words - known
+        strange = words - words_so_far
         if (
             25 <= len(reply) <= 220
-            and 12 <= len(said) <= 220
+            and 12 <= len(request) <= 220
             and ("?" in reply) == asking
             and len(strange) >= MIN_FOREIGN_WORDS
             and len(strange) >= 0.7 * len(words)
-            and content_words(said) & words
+            and content_words(request) & words
             and not is_closing(reply)
         ):
-            return said, reply
+            return request, reply
     return None
 
 
 def _places(draft: Draft, rng: Random) -> list[int]:
-    """Agent turns inside the talk that answer the customer, in random order."""
+    """Agent turns inside the dialogue that answer the customer, in random order."""
     return shuffle(
         (
             index
@@ -126,7 +126,7 @@ def _before(draft: Draft, index: int) -> str:
 
 
 def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str | None:
-    """What a customer might say of a third trade, with no word of the exchange `met`; now and then None,
+    """What a customer might say of a third domain, with no word of the exchange `met`; now and then None,
     so that the error's customer says strange things as the twin's does."""
     other = _foreign(draft, rng, pool, asking=rng.random() < 0.5) if rng.random() < 0.65 else None
     strange = other and not content_words(" ".join(other)) & content_words(" ".join(met))
@@ -134,7 +134,7 @@ def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str |
 
 
 def _instead(name: str, asking: bool) -> Family:
-    """A turn of another trade in the place of the agent's own."""
+    """A turn of another domain in the place of the agent's own."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         borrowed = _foreign(draft, rng, pool, asking)
@@ -156,7 +156,7 @@ def _instead(name: str, asking: bool) -> Family:
 
 
 def _extra(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """A turn of another trade after a nod of the customer, or after his words on another matter; the
+    """A turn of another domain after a nod of the customer, or after his words on another matter; the
     twin's customer has just raised it."""
     borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
     indexes = _places(draft, rng)
@@ -230,7 +230,7 @@ def _at_the_end(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 
 def _tail(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The agent's own turn runs on into another trade; the twin's customer had asked for both."""
+    """The agent's own turn runs on into another domain; the twin's customer had asked for both."""
     borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
     indexes = _places(draft, rng)
     if not borrowed or not indexes:
@@ -306,9 +306,9 @@ def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer changes the topic, and the agent goes along."""
     for index in scene_indexes(draft, rng):
         question, answer = sample_side_question(rng.choice(list(ASPECTS)), rng)
-        asked = customer_turn("Something else: " + question, draft)
+        request = customer_turn("Something else: " + question, draft)
         return splice(
-            draft, index, index, (asked, clean_turn("agent", match_agent_style(answer, draft), "U5"))
+            draft, index, index, (request, clean_turn("agent", match_agent_style(answer, draft), "U5"))
         )
     return None
 
