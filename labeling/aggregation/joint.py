@@ -39,7 +39,7 @@ from dialint.labeling.aggregation.posterior import Components, Posterior, normal
 from dialint.labeling.aggregation.sparse import CELLS, Pairs, worker_label_pairs
 
 Guessing = Literal["anything", "as the crowd"]
-"""How whoever knows nothing of an item answers: any label alike, or as people do on all items."""
+"""How a worker without knowledge of an item answers: any label alike, or as people do over all items."""
 
 SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
 """Exponents of the pooled shares: 0 knows nothing of the item, 1 is the average person."""
@@ -47,94 +47,100 @@ SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """`kinds`, shape (6,), the shares of the kinds; `centre`, shape (truth, answer), the logarithm of the
-    tables' mean that is taken out; `strength` in answers, infinite for no tables."""
+    """`kinds`, shape (6,), the shares of the kinds; `centre`, shape (truth, answer), the mean log table,
+    which is subtracted; `strength` in answers, infinite for no tables."""
 
     items: ItemModel
     kinds: Floats
     centre: Floats
     strength: float
-    blind: Guessing = "as the crowd"
+    guessing: Guessing = "as the crowd"
 
     def kind_logs(self) -> Floats:
         """The logarithm of each kind's answer shares, shape (kinds, labels, components)."""
         shares = self.items.shares
-        blind = self.items.weights @ shares if self.blind == "as the crowd" else np.ones(shares.shape[1])
-        rows = [shares**x * blind ** max(0.0, 1.0 - x) for x in SHARPNESS]
+        guessing = (
+            self.items.weights @ shares if self.guessing == "as the crowd" else np.ones(shares.shape[1])
+        )
+        rows = [shares**x * guessing ** max(0.0, 1.0 - x) for x in SHARPNESS]
         return np.ascontiguousarray(np.log(normalise(np.stack(rows))).transpose(0, 2, 1))
 
-    def memberships(self, counts: Floats) -> Floats:
+    def kind_probabilities(self, counts: Floats) -> Floats:
         """The probability of each kind, shape (workers, kinds), from expected `counts` of answers, shape
         (workers, labels, components)."""
         size = len(counts)
         logs = self.kind_logs().reshape(len(SHARPNESS), -1)
         return softmax(counts.reshape(size, -1) @ logs.T + np.log(self.kinds))[0]
 
-    def raw_tables(self, counts: Floats, members: Floats) -> Floats:
+    def raw_tables(self, counts: Floats, kind_probabilities: Floats) -> Floats:
         """Logarithm of the workers' own tables before centring, shape (workers, truth, answer)."""
         if np.isinf(self.strength):
             return np.zeros((len(counts), self.items.n_labels, self.items.n_labels))
-        expected = np.exp(self._mixed(members)) * counts.sum(axis=1)[:, None]
-        own, thought = (self._by_truth(values) for values in (counts, expected))
+        expected = np.exp(self._mixed(kind_probabilities)) * counts.sum(axis=1)[:, None]
+        own, expected_own = (self._by_truth(values) for values in (counts, expected))
         weight = self.strength * self.items.pooled
-        return np.asarray(np.log((own + weight) / (thought + weight)), float)
+        return np.asarray(np.log((own + weight) / (expected_own + weight)), float)
 
-    def logs(self, members: Floats, raw: Floats) -> Floats:
-        """The logarithm of each answer's chance, shape (workers, labels, components)."""
+    def logs(self, kind_probabilities: Floats, raw: Floats) -> Floats:
+        """The log probability of each answer, shape (workers, labels, components)."""
         own = (raw - self.centre).transpose(0, 2, 1)
-        flat = np.ascontiguousarray(own).reshape(-1, self.items.n_labels) @ self.items.verdicts.T
-        return _log_normalised(self._mixed(members) + flat.reshape(*own.shape[:2], -1))
+        flat = np.ascontiguousarray(own).reshape(-1, self.items.n_labels) @ self.items.label_probabilities.T
+        return _log_normalised(self._mixed(kind_probabilities) + flat.reshape(*own.shape[:2], -1))
 
     def _by_truth(self, values: Floats) -> Floats:
         """Sums over components, shape (workers, labels, components), by truth: (workers, truth, answer)."""
-        flat = values.reshape(-1, values.shape[2]) @ self.items.verdicts
+        flat = values.reshape(-1, values.shape[2]) @ self.items.label_probabilities
         return np.asarray(flat.reshape(*values.shape[:2], -1).transpose(0, 2, 1), float)
 
-    def _mixed(self, members: Floats) -> Floats:
+    def _mixed(self, kind_probabilities: Floats) -> Floats:
         """The kinds' logarithms averaged for each worker, shape (workers, labels, components), a distribution
         of labels in each component."""
         logs = self.kind_logs()
-        return _log_normalised((members @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:]))
+        return _log_normalised(
+            (kind_probabilities @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:])
+        )
 
 
 def _log_normalised(logs: Floats) -> Floats:
     """`logs`, shape (workers, labels, components), less the logarithm of their sum over labels; they are near
-    0 as chances are, so that no maximum need be taken out first."""
+    0, so that no maximum has to be subtracted first."""
     return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)), float)
 
 
-def initial_workers(items: ItemModel, strength: float, blind: Guessing = "as the crowd") -> WorkerModel:
-    """A crowd of which nothing is known but the items: most are near the average."""
+def initial_workers(items: ItemModel, strength: float, guessing: Guessing = "as the crowd") -> WorkerModel:
+    """Workers before any answer: most are near the average."""
     kinds = normalise(np.exp(-((SHARPNESS - 1.0) ** 2)))
-    return WorkerModel(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength, blind)
+    return WorkerModel(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength, guessing)
 
 
-def update_workers(crowd: WorkerModel, pairs: Pairs, counts: Floats) -> tuple[WorkerModel, Floats]:
-    """The crowd learnt anew from `counts`, shape (pairs, components); and the logarithm of the chance of
-    each pair's answer, same shape, under the kinds and the centre from before."""
+def update_workers(workers: WorkerModel, pairs: Pairs, counts: Floats) -> tuple[WorkerModel, Floats]:
+    """The M step: the workers fitted to `counts`, shape (pairs, components); and the log probability of each
+    pair's answer, same shape, under the previous kinds and centre."""
     table = np.empty_like(counts)
-    shares, centre, weight = np.ones(len(crowd.kinds)), np.zeros_like(crowd.centre), 0.0
+    shares, centre, weight = np.ones(len(workers.kinds)), np.zeros_like(workers.centre), 0.0
     for selected, first, dense in worker_blocks(pairs, counts):
-        members = crowd.memberships(dense)
-        raw = crowd.raw_tables(dense, members)
+        kind_probabilities = workers.kind_probabilities(dense)
+        raw = workers.raw_tables(dense, kind_probabilities)
         at = (pairs.worker[selected] - first, pairs.label[selected])
-        table[selected] = crowd.logs(members, raw)[at]
+        table[selected] = workers.logs(kind_probabilities, raw)[at]
         answers = dense.sum(axis=(1, 2))
-        shares += members[answers > 0].sum(axis=0)
+        shares += kind_probabilities[answers > 0].sum(axis=0)
         centre += np.einsum("w,wkl->kl", answers, raw)
         weight += float(answers.sum())
-    return replace(crowd, kinds=normalise(shares), centre=centre / max(weight, 1e-12)), table
+    return replace(workers, kinds=normalise(shares), centre=centre / max(weight, 1e-12)), table
 
 
-def confusion_matrices(crowd: WorkerModel, pairs: Pairs, counts: Floats) -> Floats:
-    """Every worker's chance of an answer given the truth, shape (workers, truth, answer)."""
-    within = crowd.items.verdicts * crowd.items.weights[:, None]
+def confusion_matrices(workers: WorkerModel, pairs: Pairs, counts: Floats) -> Floats:
+    """The probability of each worker's answers given the true label, shape (workers, truth, answer)."""
+    within = workers.items.label_probabilities * workers.items.weights[:, None]
     within = within / np.maximum(within.sum(axis=0), 1e-300)  # (components, truth)
     rows = []
     for _, _, dense in worker_blocks(pairs, counts):
-        members = crowd.memberships(dense)
-        chance = np.exp(crowd.logs(members, crowd.raw_tables(dense, members)))
-        rows.append(np.einsum("wlc,ck->wkl", chance, within))
+        kind_probabilities = workers.kind_probabilities(dense)
+        probabilities = np.exp(
+            workers.logs(kind_probabilities, workers.raw_tables(dense, kind_probabilities))
+        )
+        rows.append(np.einsum("wlc,ck->wkl", probabilities, within))
     return np.concatenate(rows)
 
 
@@ -158,39 +164,42 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class JointFit:
-    """All that the joint method holds after a fit: `base`, shape (tasks, components), the logarithms of the
-    tasks' priors, with the model's word if it `hears` one; `member`, same shape, their posteriors; and
-    `counts`, shape (pairs, components), with which workers are known."""
+    """A fit of the joint method: `base`, shape (tasks, components), the log priors of the tasks, which
+    include a model's if the fit `uses_model`; `responsibilities`, same shape, their posteriors; and `counts`,
+    shape (pairs, components), the expected answers of each worker."""
 
-    crowd: WorkerModel
+    workers: WorkerModel
     pairs: Pairs
-    hears: bool
+    uses_model: bool
     base: Floats
-    member: Floats
+    responsibilities: Floats
     counts: Floats
     iterations: int
     log_likelihood: float
 
     def posterior(self) -> Posterior:
-        """The fit as every method tells it."""
-        items = self.crowd.items
-        matrices = confusion_matrices(self.crowd, self.pairs, self.counts)
-        skills = np.einsum("k,wkk->w", items.weights @ items.verdicts, matrices)
-        truth, expected = normalise(self.member @ items.verdicts), normalise(self.member @ items.shares)
-        may_be = Components(self.member.astype(np.float32), items.shares, items.verdicts)
-        return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood, may_be)
+        """The fit in the form common to all methods."""
+        items = self.workers.items
+        matrices = confusion_matrices(self.workers, self.pairs, self.counts)
+        skills = np.einsum("k,wkk->w", items.weights @ items.label_probabilities, matrices)
+        truth = normalise(self.responsibilities @ items.label_probabilities)
+        expected = normalise(self.responsibilities @ items.shares)
+        components = Components(
+            self.responsibilities.astype(np.float32), items.shares, items.label_probabilities
+        )
+        return Posterior(truth, expected, skills, matrices, self.iterations, self.log_likelihood, components)
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What is assumed and not learnt in a fit: the `strength` with which workers are held to the pool, in
-    answers (infinite: kinds only), the form of the items, how a model is used if there is one, and how
-    whoever knows nothing answers."""
+    """The assumptions of a fit: the `strength` with which workers are shrunk towards the pool, in answers
+    (infinite: kinds only), the form of the items, how a model is used if there is one, and how workers
+    without knowledge answer."""
 
     strength: float
-    form: Form = "moot"
+    form: Form = "heterogeneous"
     use: ModelUse = "recalibrated"
-    blind: Guessing = "as the crowd"
+    guessing: Guessing = "as the crowd"
 
 
 def joint_posterior(
@@ -201,8 +210,8 @@ def joint_posterior(
 ) -> Posterior:
     """The joint posterior of people and model.
 
-    `model` holds its probabilities, shape (tasks, labels), rows of NaN where it is silent; `gold` the label
-    of tasks whose truth is known, -1 elsewhere, shape (tasks,). `assumptions` are chosen if none are given.
+    `model` holds its probabilities, shape (tasks, labels), rows of NaN where it has none; `gold` the true
+    label of gold tasks, -1 elsewhere, shape (tasks,). `assumptions` are chosen if none are given.
     """
     if assumptions is None:
         assumptions = choose_assumptions(answers, model, gold=gold)
@@ -217,36 +226,45 @@ def fit_joint(
     gold: NDArray[np.int64] | None = None,
     items: ItemModel | None = None,
 ) -> JointFit:
-    """The fit under `assumptions`; `items` where they were learnt before."""
+    """The fit under `assumptions`; `items` if they were fitted before."""
     votes, use = answers.votes(), "none" if model is None else assumptions.use
-    said = None if model is None or use == "none" else centred_model_logs(model)
+    model_logs = None if model is None or use == "none" else centred_model_logs(model)
     if items is None:
-        items = fit_items(votes, assumptions.form, use, said, gold)
-    base = items.component_logs(said, gold, len(votes))
-    crowd, table = (
-        initial_workers(items, assumptions.strength, assumptions.blind),
-        worker_label_pairs(answers),
+        items = fit_items(votes, assumptions.form, use, model_logs, gold)
+    base = items.component_logs(model_logs, gold, len(votes))
+    table = worker_label_pairs(answers)
+    workers = initial_workers(items, assumptions.strength, assumptions.guessing)
+    responsibilities = np.zeros(base.shape, np.float32)  # sums over tasks are taken in double
+    counts, likelihood, change = table.expectation(
+        np.log(items.shares).T[table.label], base, responsibilities
     )
-    member = np.zeros(base.shape, np.float32)  # sums over tasks are taken in double
-    counts, likelihood, change = table.expectation(np.log(items.shares).T[table.label], base, member)
     iterations = 0
     while iterations < max_iterations and change >= TOLERANCE:
         iterations += 1
-        crowd, logs = update_workers(crowd, table, counts)
-        counts, likelihood, change = table.expectation(logs, base, member)
-    return JointFit(crowd, table, said is not None, base, normalise(member), counts, iterations, likelihood)
+        workers, logs = update_workers(workers, table, counts)
+        counts, likelihood, change = table.expectation(logs, base, responsibilities)
+    return JointFit(
+        workers,
+        table,
+        model_logs is not None,
+        base,
+        normalise(responsibilities),
+        counts,
+        iterations,
+        likelihood,
+    )
 
 
 STRENGTHS = (float("inf"), 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Tried in this order, the most cautious first, in answers for each truth, until one does clearly worse."""
 LEAST_GOLD_GAIN = 2.0
-"""Nats by which items that lean must foretell gold better than pluralities do."""
+"""Nats by which homogeneous items must predict gold better than heterogeneous ones do."""
 HIDDEN = 0.5
 """Share of the tasks with two answers or more that lose one."""
 ENOUGH_TRIAL_ANSWERS, MOST_DRAWS = 20_000, 4
-"""Small tables are tried in several draws of what is hidden, until all draws have so many answers."""
+"""Small tables are tried with several samples of hidden answers, until all samples have so many answers."""
 MOST_TRIAL_ANSWERS = 100_000
-"""Of larger tables so many answers are tried, all those to some tasks."""
+"""Of larger tables about so many answers are used, all those to a sample of the tasks."""
 TRIAL_ITERATIONS = 10
 MODEL_USES: tuple[ModelUse, ...] = ("none", "calibrated", "recalibrated")
 
@@ -255,14 +273,14 @@ def choose_assumptions(
     answers: Answers, model: Floats | None = None, seed: int = 0, gold: NDArray[np.int64] | None = None
 ) -> Assumptions:
     """The form and the use of the model of most evidence, then the rest, where a bolder assumption must
-    foretell hidden answers better than the best so far by a standard error of the difference."""
+    predict hidden answers better than the best so far by a standard error of the difference."""
     form = select_form(answers.votes(), gold)
     items, use = select_items(answers, form, model, gold)
     if len(answers) > MOST_TRIAL_ANSWERS:
-        drawn = np.random.default_rng(seed).random(len(answers.tasks)) < MOST_TRIAL_ANSWERS / len(answers)
-        drawn &= answers.n_labelers > 0
-        answers, model = answers.where(drawn[answers.task]), None if model is None else model[drawn]
-        gold, answers = None if gold is None else gold[drawn], answers.compact()
+        sampled = np.random.default_rng(seed).random(len(answers.tasks)) < MOST_TRIAL_ANSWERS / len(answers)
+        sampled &= answers.n_labelers > 0
+        answers, model = answers.where(sampled[answers.task]), None if model is None else model[sampled]
+        gold, answers = None if gold is None else gold[sampled], answers.compact()
     n_draws = min(MOST_DRAWS, math.ceil(ENOUGH_TRIAL_ANSWERS / max(1, len(answers))))
     draws = [sample_held_out(answers, seed + draw) for draw in range(n_draws)]
     trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in draws if hidden.any()]
@@ -270,50 +288,56 @@ def choose_assumptions(
     if not trials:
         return best
 
-    def logs(tried: Assumptions) -> Floats:
-        found = [
-            held_out_log_probabilities(fit_joint(seen, model, tried, TRIAL_ITERATIONS, gold, items), asked)
-            for seen, asked in trials
+    def logs(trial: Assumptions) -> Floats:
+        logs_of_trial = [
+            held_out_log_probabilities(fit_joint(seen, model, trial, TRIAL_ITERATIONS, gold, items), held_out)
+            for seen, held_out in trials
         ]
-        return np.concatenate(found)
+        return np.concatenate(logs_of_trial)
 
-    kept = logs(best)
+    best_logs = logs(best)
     for strength in STRENGTHS:  # the first with other people, the others bolder
         first = strength == STRENGTHS[0]
-        tried = replace(best, blind="as the crowd") if first else replace(best, strength=strength)
-        found = logs(tried)
-        gains = found - kept  # draws share answers: the standard error is that of a single draw
+        trial = replace(best, guessing="as the crowd") if first else replace(best, strength=strength)
+        logs_of_trial = logs(trial)
+        gains = logs_of_trial - best_logs  # draws share answers: the standard error is that of a single draw
         error = float(gains.std()) / math.sqrt(len(gains) / len(trials))
         if float(gains.mean()) > error:
-            best, kept = tried, found
+            best, best_logs = trial, logs_of_trial
         elif not first and float(gains.mean()) < -2 * error:
             break
     return best
 
 
 def select_form(votes: Floats, gold: NDArray[np.int64] | None) -> Form:
-    """What is meant by true: what most people would say, unless gold is clearly better foretold by where
-    items lean, as where most people overlook what is there."""
+    """What is meant by true: what most people would answer, unless gold is clearly better predicted by the
+    class, as where most people overlook what is there."""
     if gold is None or not ((gold >= 0) & (votes.sum(axis=1) > 0)).any():
-        return "moot"
-    known = np.flatnonzero((gold >= 0) & (votes.sum(axis=1) > 0))
+        return "heterogeneous"
+    with_gold = np.flatnonzero((gold >= 0) & (votes.sum(axis=1) > 0))
     score: dict[Form, float] = {}
-    for form in ("moot", "alike"):
+    for form in ("heterogeneous", "homogeneous"):
         items = fit_items(votes, form)
-        logs = votes[known] @ np.log(items.shares).T + items.component_logs(None, None, len(known))
-        chance = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)) @ items.verdicts
-        score[form] = float(np.log(np.maximum(chance[np.arange(len(known)), gold[known]], 1e-4)).sum())
-    return "alike" if score["alike"] > score["moot"] + LEAST_GOLD_GAIN else "moot"
+        logs = votes[with_gold] @ np.log(items.shares).T + items.component_logs(None, None, len(with_gold))
+        probabilities = (
+            np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)) @ items.label_probabilities
+        )
+        score[form] = float(
+            np.log(np.maximum(probabilities[np.arange(len(with_gold)), gold[with_gold]], 1e-4)).sum()
+        )
+    return (
+        "homogeneous" if score["homogeneous"] > score["heterogeneous"] + LEAST_GOLD_GAIN else "heterogeneous"
+    )
 
 
 def select_items(
     answers: Answers, form: Form, model: Floats | None, gold: NDArray[np.int64] | None = None
 ) -> tuple[ItemModel, ModelUse]:
-    """The items of most evidence, and the use of the model with which they were learnt."""
-    votes, said = answers.votes(), None if model is None else centred_model_logs(model)
-    uses = MODEL_USES if said is not None and said.any() else MODEL_USES[:1]
-    tried = [(fit_items(votes, form, use, said, gold), use) for use in uses]
-    return max(tried, key=lambda one: one[0].evidence)
+    """The items of most evidence, and the use of the model in their fit."""
+    votes, model_logs = answers.votes(), None if model is None else centred_model_logs(model)
+    uses = MODEL_USES if model_logs is not None and model_logs.any() else MODEL_USES[:1]
+    trial = [(fit_items(votes, form, use, model_logs, gold), use) for use in uses]
+    return max(trial, key=lambda one: one[0].evidence)
 
 
 def sample_held_out(answers: Answers, seed: int) -> NDArray[np.bool_]:
@@ -321,17 +345,17 @@ def sample_held_out(answers: Answers, seed: int) -> NDArray[np.bool_]:
     random = np.random.default_rng(seed)
     order = np.lexsort((random.random(len(answers)), answers.task))
     first = np.diff(answers.task[order], prepend=-1) != 0
-    drawn = (answers.n_labelers >= 2) & (random.random(len(answers.tasks)) < HIDDEN)
+    sampled = (answers.n_labelers >= 2) & (random.random(len(answers.tasks)) < HIDDEN)
     hidden = np.zeros(len(answers), bool)
-    hidden[order[first]] = drawn[answers.task[order[first]]]
+    hidden[order[first]] = sampled[answers.task[order[first]]]
     return hidden
 
 
 def held_out_log_probabilities(fit: JointFit, hidden: Answers) -> Floats:
-    """The logarithm of the probability of each hidden answer, shape (answers,), had a stranger given it.
+    """The log probability of each held-out answer, shape (answers,), as the answer of a stranger.
 
-    A stranger, since the task is on trial and not the worker: whoever knows a worker's own leaning
-    foretells that worker's answers better and the truth no better (dbdc3, 2026-11-22: 4 points worse).
+    A stranger, since the fit of the tasks is tested and not that of the worker: knowing a worker's own bias
+    predicts that worker's answers better and the true label no better (dbdc3, 2026-11-22: 4 points worse).
     """
-    expected = fit.member @ fit.crowd.items.shares
+    expected = fit.responsibilities @ fit.workers.items.shares
     return np.asarray(np.log(expected[hidden.task, hidden.label]), float)

@@ -1,15 +1,16 @@
-"""What items are like: what a large crowd would answer to each, and what that makes true.
+"""Items: what a large crowd would answer to each, and which label that makes true.
 
-An item leans to a label, and the answer shares of the items that lean alike are a Dirichlet around a centre
-of their own: firmly, if tasks have an answer and people err at random; loosely, if items are moot. The truth
-of an item is what the plurality of a jury would say, so that two labels with nearly equal shares are nearly
-equally true. In the limit of items that are all *alike* this is the model of Dawid and Skene with one
-confusion matrix for all; that form can be asked for, and there the truth is what an item leans to.
+An item belongs to a latent class, one for each label, and the answer shares of the items of a class are a
+Dirichlet around a centre of their own: concentrated, if tasks have an answer and people err at random;
+dispersed, if items are heterogeneous. The true label of an item is what the plurality of a jury would answer,
+so that two labels with nearly equal shares are nearly equally probable. In the limit of *homogeneous* items
+this is the model of Dawid and Skene with one confusion matrix for all; that form can be requested, and there
+the true label is the class.
 
-How firmly, the centres, and how far a model's probabilities tell where an item leans (`ModelUse`), are those
+The concentration, the centres, and how far a model's probabilities predict the class (`ModelUse`), are those
 under which the votes are likeliest, with all workers alike. With two or three answers an item the votes
-cannot tell moot items from plain ones; then the prior decides, for nearly plain ones. Knows nothing of single
-workers.
+cannot tell heterogeneous items from homogeneous ones; then the prior decides, for nearly homogeneous ones.
+Knows nothing of single workers.
 
 Source: Dawid and Skene 1979; the Dirichlet-multinomial of Mosimann 1962 as the answers within a class, so
 that items vary as in Han, Adiguzel and Carpenter 2024 (arXiv 2405.19521), who let difficulty vary instead;
@@ -30,54 +31,54 @@ from numpy.typing import NDArray
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.posterior import normalise, softmax
 
-Form = Literal["alike", "moot"]
+Form = Literal["homogeneous", "heterogeneous"]
 ModelUse = Literal["none", "calibrated", "recalibrated"]
-"""What becomes of a model: it is not heard; its probabilities tell as they stand where items lean; or after a
-temperature and offsets that the votes teach."""
+"""How a model's probabilities predict the class of an item: not at all; as they are; or after a temperature
+and offsets that are fitted to the votes."""
 
 JURY_OF_TWO, JURY, JURIES = 51, 10, 130
-"""A component of moot items is a vote of a jury: of so many people, with two labels and more, or of as few as
-keep the votes below `JURIES`."""
+"""A component of heterogeneous items is a vote of a jury: of so many people, with two labels and more, or of
+as few as keep the number of votes below `JURIES`."""
 FLOOR = 0.01
-"""No probability of a model counts as less, and no share of a moot item's answers is smaller."""
+"""No probability of a model counts as less, and no answer share of a heterogeneous item is smaller."""
 FIRST_RIGHT = 0.8
-"""Share of right answers where fitting begins; without a second answer an item it cannot be learnt."""
+"""Initial share of right answers; without a second answer an item it cannot be estimated."""
 PSEUDO_ANSWERS = 10.0
-"""Answers to each truth at which wrong ones fall on the other labels alike, beside those seen."""
+"""Pseudo-answers to each true label, the wrong ones evenly on the other labels."""
 PSEUDO_TASKS = 1.0
-"""Tasks that lean to each label beside those seen: what nobody found yet may be there."""
+"""Pseudo-tasks of each class: what nobody found yet may be there."""
 LEAST_CLEAR = 0.1
-"""Where items are alike: how far the true label's share is at least from a tie (0) towards all (1)."""
+"""Of homogeneous items: how far the true label's share is at least from a tie (0) towards all (1)."""
 FIRMNESS, FIRMNESS_SD = math.log(100.0), 1.0
 """The logarithm of the Dirichlets' concentration before any vote, and its standard deviation. Of 10, 30, 60
-and 100 all did alike on real people; 100 was best on crowds made up of plain items (2026-11-23)."""
+and 100 none was better on real people; 100 was best on simulated crowds of homogeneous items (2026-11-23)."""
 TEMPERATURE, TEMPERATURE_SD = 1.0, 0.5
 """The exponent of a model's probabilities before any vote, and its standard deviation."""
 MODEL_COST = 2.0
-"""Nats by which a model must foretell the votes better than the items' base rates do, which are free while a
-calibrated model costs nothing to learn: without, one that says nothing was heard in a third of small
-crowds."""
+"""Nats by which a model must predict the votes better than the class rates do, which are free parameters
+while a calibrated model has none: without it an uninformative model was used in a third of small crowds."""
 ROUNDS, TOLERANCE = 200, 1e-6
 """Rounds of a fit at most, and the gain in nats a task at which it ends."""
 ENOUGH_TASKS = 20_000
-"""With a model, parameters are learnt from so many tasks, drawn if there are more."""
+"""With a model, parameters are fitted to so many tasks, sampled if there are more."""
 
 
 @dataclass(frozen=True)
 class ItemModel:
-    """`shares`, shape (components, labels), are the answers of a large crowd; `verdicts`, same shape, the
-    chance of each label to be the truth; `leaning`, shape (leanings, components), where the items of each
-    leaning lie; `weights`, shape (components,), where all items lie.
+    """`shares`, shape (components, labels), are the answer shares of a large crowd; `label_probabilities`,
+    same shape, the probability of each label to be true; `class_components`, shape (classes, components), the
+    distribution of the items of each class over components.
 
-    An item leans as `softmax(offsets + temperature * model's logs)` tells, shape (labels,), or as `rates` do
-    where no model speaks. `concentration` of the Dirichlets and `evidence` in nats are for the reader.
+    The class of an item has the prior `softmax(offsets + temperature * model_logs)`, shape (labels,), or
+    `class_rates` where there is no model. `concentration` of the Dirichlets and `evidence` in nats are for
+    information.
     """
 
     form: Form
     shares: Floats
-    verdicts: Floats
-    leaning: Floats
-    rates: Floats
+    label_probabilities: Floats
+    class_components: Floats
+    class_rates: Floats
     offsets: Floats
     temperature: float
     concentration: float = math.inf
@@ -91,34 +92,36 @@ class ItemModel:
     @property
     def weights(self) -> Floats:
         """The share of the items in each component."""
-        return np.asarray(self.rates @ self.leaning, float)
+        return np.asarray(self.class_rates @ self.class_components, float)
 
     @property
     def pooled(self) -> Floats:
         """The answers of a large crowd to items of each truth, shape (truth, answer), rows sum to 1."""
-        return normalise(self.verdicts.T @ (self.weights[:, None] * self.shares) + 1e-12)
+        return normalise(self.label_probabilities.T @ (self.weights[:, None] * self.shares) + 1e-12)
 
-    def component_logs(self, said: Floats | None, gold: NDArray[np.int64] | None, n_tasks: int) -> Floats:
-        """The logarithm of each task's prior, shape (tasks, components), up to a constant a row: `said` as
-        `centred_model_logs` has it, `gold`, shape (tasks,), the known truth or -1."""
-        if said is None:
+    def component_logs(
+        self, model_logs: Floats | None, gold: NDArray[np.int64] | None, n_tasks: int
+    ) -> Floats:
+        """The logarithm of each task's prior, shape (tasks, components), up to a constant a row: `model_logs`
+        as `centred_model_logs` has it, `gold`, shape (tasks,), the known truth or -1."""
+        if model_logs is None:
             logs = np.broadcast_to(np.log(self.weights + 1e-300), (n_tasks, len(self.shares)))
         else:
-            logs = np.log(self.leans(said) @ self.leaning + 1e-300)
+            logs = np.log(self.class_probabilities(model_logs) @ self.class_components + 1e-300)
         if gold is not None:
-            known, logs = gold >= 0, np.array(logs)
-            logs[known] += np.log(self.verdicts.T[gold[known]] + 1e-9)
+            is_gold, logs = gold >= 0, np.array(logs)
+            logs[is_gold] += np.log(self.label_probabilities.T[gold[is_gold]] + 1e-9)
         return logs
 
-    def leans(self, said: Floats) -> Floats:
-        """Where each task leans before any answer, shape (tasks, labels)."""
-        speaks = (said != 0).any(axis=1, keepdims=True)
-        return np.where(speaks, softmax(self.offsets + self.temperature * said)[0], self.rates)
+    def class_probabilities(self, model_logs: Floats) -> Floats:
+        """The prior of each task's class, shape (tasks, labels)."""
+        has_model = (model_logs != 0).any(axis=1, keepdims=True)
+        return np.where(has_model, softmax(self.offsets + self.temperature * model_logs)[0], self.class_rates)
 
 
 def centred_model_logs(probabilities: Floats) -> Floats:
     """The logarithms of a model's probabilities, shape (tasks, labels), about a mean of 0; 0 throughout where
-    it is silent (NaN)."""
+    the model has none (NaN)."""
     silent = np.asarray(np.isnan(probabilities).any(axis=1))
     logs = np.log(np.clip(np.where(silent[:, None], 1.0, probabilities), FLOOR, None))
     logs -= logs.mean(axis=1, keepdims=True)
@@ -130,17 +133,17 @@ def fit_items(
     votes: Floats,
     form: Form,
     use: ModelUse = "none",
-    said: Floats | None = None,
+    model_logs: Floats | None = None,
     gold: NDArray[np.int64] | None = None,
 ) -> ItemModel:
-    """The items under which `votes`, shape (tasks, labels), are likeliest; `said` and `gold` as
-    `ItemModel.component_logs` takes them, a task of gold leaning to its truth."""
+    """The items under which `votes`, shape (tasks, labels), are likeliest; `model_logs` and `gold` as
+    `ItemModel.component_logs` takes them, a gold task is of the class of its label."""
     size = votes.shape[1]
-    votes, said, gold, counts = _sample(votes, None if use == "none" else said, gold)
-    known = np.where(gold[:, None] >= 0, np.log(np.eye(size)[gold] + 1e-12), 0.0)
-    items = _alike(votes, use, said, known, counts)
-    if form == "moot" and size > 1:
-        items = _moot(votes, use, said, known, counts, items)
+    votes, model_logs, gold, counts = _sample_tasks(votes, None if use == "none" else model_logs, gold)
+    gold_logs = np.where(gold[:, None] >= 0, np.log(np.eye(size)[gold] + 1e-12), 0.0)
+    items = _fit_homogeneous(votes, use, model_logs, gold_logs, counts)
+    if form == "heterogeneous" and size > 1:
+        items = _fit_heterogeneous(votes, use, model_logs, gold_logs, counts, items)
     cost = {
         "none": 0.0,
         "calibrated": MODEL_COST,
@@ -149,18 +152,23 @@ def fit_items(
     return replace(items, evidence=items.evidence - cost[use])
 
 
-def _sample(
-    votes: Floats, said: Floats | None, gold: NDArray[np.int64] | None
+def _sample_tasks(
+    votes: Floats, model_logs: Floats | None, gold: NDArray[np.int64] | None
 ) -> tuple[Floats, Floats | None, NDArray[np.int64], Floats]:
-    """Tasks to learn from, with how many each stands for: equal ones once or, with a model, a draw."""
+    """Tasks to fit, with how many each stands for: equal ones once or, with a model, a sample."""
     gold = np.full(len(votes), -1) if gold is None else gold
-    if said is None:
-        first, place = distinct_rows(np.column_stack([votes, gold]))
-        return votes[first], None, gold[first], np.bincount(place).astype(float)
-    chosen = np.arange(len(votes))
+    if model_logs is None:
+        first, row_of = distinct_rows(np.column_stack([votes, gold]))
+        return votes[first], None, gold[first], np.bincount(row_of).astype(float)
+    selected = np.arange(len(votes))
     if len(votes) > ENOUGH_TASKS:
-        chosen = np.sort(np.random.default_rng(0).choice(len(votes), ENOUGH_TASKS, replace=False))
-    return votes[chosen], said[chosen], gold[chosen], np.full(len(chosen), len(votes) / len(chosen))
+        selected = np.sort(np.random.default_rng(0).choice(len(votes), ENOUGH_TASKS, replace=False))
+    return (
+        votes[selected],
+        model_logs[selected],
+        gold[selected],
+        np.full(len(selected), len(votes) / len(selected)),
+    )
 
 
 def distinct_rows(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -170,36 +178,43 @@ def distinct_rows(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     sizes = (table.max(axis=0) - least).astype(np.int64) + 1
     if math.prod(sizes.tolist()) < 2**62:
         keys = np.ravel_multi_index(tuple((table - least).astype(np.int64).T), tuple(sizes))
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        _, first, row_of = np.unique(keys, return_index=True, return_inverse=True)
     else:
-        _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return np.asarray(first, np.int64), np.asarray(place, np.int64).reshape(-1)
+        _, first, row_of = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first, np.int64), np.asarray(row_of, np.int64).reshape(-1)
 
 
-def _alike(votes: Floats, use: ModelUse, said: Floats | None, known: Floats, counts: Floats) -> ItemModel:
-    """By expectation maximisation; `known`, shape (tasks, labels), are logarithms for gold."""
+def _fit_homogeneous(
+    votes: Floats, use: ModelUse, model_logs: Floats | None, gold_logs: Floats, counts: Floats
+) -> ItemModel:
+    """By expectation maximisation; `gold_logs`, shape (tasks, labels), is near minus infinity where gold
+    rules a class out."""
     size = votes.shape[1]
-    rates = normalise(counts @ votes + 1.0)
+    class_rates = normalise(counts @ votes + 1.0)
     items = ItemModel(
-        form="alike",
+        form="homogeneous",
         shares=_one_coin(FIRST_RIGHT, size),
-        verdicts=np.eye(size),
-        leaning=np.eye(size),
-        rates=rates,
-        offsets=np.zeros(size) if use == "calibrated" else np.log(rates) - np.log(rates).mean(),
+        label_probabilities=np.eye(size),
+        class_components=np.eye(size),
+        class_rates=class_rates,
+        offsets=np.zeros(size) if use == "calibrated" else np.log(class_rates) - np.log(class_rates).mean(),
         temperature=0.0 if use == "none" else 1.0,
     )
     before = -math.inf
     for _ in range(ROUNDS):
-        prior = np.log(items.rates) if said is None else np.log(items.leans(said) + 1e-300)
-        member, sums = softmax(votes @ np.log(items.shares).T + prior + known)
-        weighted = member * counts[:, None]
-        rates = normalise(weighted.sum(axis=0) + PSEUDO_TASKS)
-        items = replace(items, shares=_confusion(weighted.T @ votes), rates=rates)
+        prior = (
+            np.log(items.class_rates)
+            if model_logs is None
+            else np.log(items.class_probabilities(model_logs) + 1e-300)
+        )
+        responsibilities, sums = softmax(votes @ np.log(items.shares).T + prior + gold_logs)
+        weighted = responsibilities * counts[:, None]
+        class_rates = normalise(weighted.sum(axis=0) + PSEUDO_TASKS)
+        items = replace(items, shares=_confusion(weighted.T @ votes), class_rates=class_rates)
         if use == "none":
-            items = replace(items, offsets=np.log(rates) - np.log(rates).mean())
-        elif use == "recalibrated" and said is not None:
-            items = _recalibrated(items, said, member, counts)
+            items = replace(items, offsets=np.log(class_rates) - np.log(class_rates).mean())
+        elif use == "recalibrated" and model_logs is not None:
+            items = _recalibrate(items, model_logs, responsibilities, counts)
         likelihood = float(counts @ sums)
         if likelihood - before < TOLERANCE * counts.sum():
             break
@@ -213,49 +228,65 @@ def _one_coin(right: float, size: int) -> Floats:
     )
 
 
-def _confusion(given: Floats) -> Floats:
-    """Answer shares of each truth, shape (truth, answer), from counts of the same shape, held to wrong
-    answers that fall alike and to a true label that leads."""
-    size = len(given)
+def _confusion(counts: Floats) -> Floats:
+    """Answer shares of each truth, shape (truth, answer), from counts of the same shape, shrunk towards
+    wrong answers that fall evenly, with a true label that leads."""
+    size = len(counts)
     if size == 1:
         return np.ones((1, 1))
-    right = (np.trace(given) + FIRST_RIGHT) / (given.sum() + 1.0)
-    shares = normalise(given + PSEUDO_ANSWERS * _one_coin(right, size) + 1e-9)
+    right = (np.trace(counts) + FIRST_RIGHT) / (counts.sum() + 1.0)
+    shares = normalise(counts + PSEUDO_ANSWERS * _one_coin(right, size) + 1e-9)
     wrong = normalise(shares * (1 - np.eye(size)) + 1e-12 * (1 - np.eye(size)))
     tie = wrong.max(axis=1) / (1.0 + wrong.max(axis=1))
     own = np.clip(np.diag(shares), tie + LEAST_CLEAR * (1.0 - tie), 1.0 - FLOOR / 10)
     return np.asarray((1.0 - own)[:, None] * wrong + np.diag(own), float)
 
 
-def _recalibrated(items: ItemModel, said: Floats, member: Floats, counts: Floats) -> ItemModel:
-    """After one Newton step of the logistic regression of where items lean on what the model said."""
-    size, precision = said.shape[1], TEMPERATURE_SD**-2
-    chance = softmax(items.offsets + items.temperature * said)[0]
-    speaks = counts * (said != 0).any(axis=1)
-    error, weighted = (member - chance) * speaks[:, None], chance * speaks[:, None]
-    apart = said - (chance * said).sum(axis=1, keepdims=True)
-    slope = np.append(error.sum(axis=0), (error * said).sum() - precision * (items.temperature - TEMPERATURE))
-    bend = np.empty((size + 1, size + 1))
-    bend[:size, :size] = np.diag(weighted.sum(axis=0)) - weighted.T @ chance
-    bend[:size, size] = bend[size, :size] = (weighted * apart).sum(axis=0)
-    bend[size, size] = (weighted * apart * said).sum() + precision
-    step = np.clip(np.linalg.solve(bend + 0.01 * max(1.0, speaks.sum()) * np.eye(size + 1), slope), -1.0, 1.0)
+def _recalibrate(items: ItemModel, model_logs: Floats, responsibilities: Floats, counts: Floats) -> ItemModel:
+    """After one Newton step of the logistic regression of the classes on the model's logarithms."""
+    size, precision = model_logs.shape[1], TEMPERATURE_SD**-2
+    probabilities = softmax(items.offsets + items.temperature * model_logs)[0]
+    has_model = counts * (model_logs != 0).any(axis=1)
+    error, weighted = (
+        (responsibilities - probabilities) * has_model[:, None],
+        probabilities * has_model[:, None],
+    )
+    deviation = model_logs - (probabilities * model_logs).sum(axis=1, keepdims=True)
+    slope = np.append(
+        error.sum(axis=0), (error * model_logs).sum() - precision * (items.temperature - TEMPERATURE)
+    )
+    hessian = np.empty((size + 1, size + 1))
+    hessian[:size, :size] = np.diag(weighted.sum(axis=0)) - weighted.T @ probabilities
+    hessian[:size, size] = hessian[size, :size] = (weighted * deviation).sum(axis=0)
+    hessian[size, size] = (weighted * deviation * model_logs).sum() + precision
+    step = np.clip(
+        np.linalg.solve(hessian + 0.01 * max(1.0, has_model.sum()) * np.eye(size + 1), slope), -1.0, 1.0
+    )
     offsets = items.offsets + step[:size]
     temperature = float(np.clip(items.temperature + step[size], 0.01, 10.0))
     return replace(items, offsets=offsets - offsets.mean(), temperature=temperature)
 
 
-def _moot(
-    votes: Floats, use: ModelUse, said: Floats | None, known: Floats, counts: Floats, alike: ItemModel
+def _fit_heterogeneous(
+    votes: Floats,
+    use: ModelUse,
+    model_logs: Floats | None,
+    gold_logs: Floats,
+    counts: Floats,
+    homogeneous: ItemModel,
 ) -> ItemModel:
-    """By the gradient of the likelihood, from where items that are alike ended."""
+    """By the gradient of the likelihood, starting from the fit of homogeneous items."""
     from scipy.optimize import minimize
 
     size = votes.shape[1]
-    first, place = distinct_rows(votes)
+    first, row_of = distinct_rows(votes)
     rows = votes[first]
     cells, n_offsets = size * size, 0 if use == "calibrated" else size
-    speaks = np.zeros((1, 1), bool) if said is None else np.asarray((said != 0).any(axis=1, keepdims=True))
+    has_model = (
+        np.zeros((1, 1), bool)
+        if model_logs is None
+        else np.asarray((model_logs != 0).any(axis=1, keepdims=True))
+    )
     likelihood, prior = 0.0, _one_coin(FIRST_RIGHT, size)
 
     def unpacked(x: Floats) -> tuple[float, Floats, Floats, float]:
@@ -266,19 +297,25 @@ def _moot(
     def loss(x: Floats) -> tuple[float, Floats]:
         nonlocal likelihood
         concentration, centres, offsets, temperature = unpacked(x)
-        chance, by_alpha = _dirichlet_multinomial(rows[:, None], concentration * centres)
-        if said is None:
-            leans = softmax(offsets[None])[0]
+        log_chance, by_alpha = _dirichlet_multinomial(rows[:, None], concentration * centres)
+        if model_logs is None:
+            class_probabilities = softmax(offsets[None])[0]
         else:
-            leans = np.where(speaks, softmax(offsets + temperature * said)[0], alike.rates)
-        member, sums = softmax(chance[place] + np.log(np.maximum(leans, 1e-12)) + known)
-        member *= counts[:, None]
+            class_probabilities = np.where(
+                has_model, softmax(offsets + temperature * model_logs)[0], homogeneous.class_rates
+            )
+        responsibilities, sums = softmax(
+            log_chance[row_of] + np.log(np.maximum(class_probabilities, 1e-12)) + gold_logs
+        )
+        responsibilities *= counts[:, None]
         likelihood = float(counts @ sums)
-        by_row = np.stack([np.bincount(place, weights=one, minlength=len(rows)) for one in member.T], axis=1)
+        by_row = np.stack(
+            [np.bincount(row_of, weights=one, minlength=len(rows)) for one in responsibilities.T], axis=1
+        )
         by_centre = concentration * (by_row[:, :, None] * by_alpha).sum(axis=0)
-        by_lean = member - leans * member.sum(axis=1, keepdims=True)
-        if said is not None:
-            by_lean = by_lean * speaks
+        by_class = responsibilities - class_probabilities * responsibilities.sum(axis=1, keepdims=True)
+        if model_logs is not None:
+            by_class = by_class * has_model
         slope = np.zeros(len(x))
         slope[0] = (by_centre * centres).sum() - (x[0] - FIRMNESS) / FIRMNESS_SD**2
         by_centre = by_centre + PSEUDO_ANSWERS * prior / centres
@@ -288,37 +325,39 @@ def _moot(
         penalty = (x[0] - FIRMNESS) ** 2 / 2 / FIRMNESS_SD**2 - PSEUDO_ANSWERS * float(
             (prior * np.log(centres)).sum()
         )
-        if said is None:
-            by_lean = np.vstack([by_lean, PSEUDO_TASKS * (1.0 - size * leans)])
-            penalty -= PSEUDO_TASKS * float(np.log(leans).sum())
+        if model_logs is None:
+            by_class = np.vstack([by_class, PSEUDO_TASKS * (1.0 - size * class_probabilities)])
+            penalty -= PSEUDO_TASKS * float(np.log(class_probabilities).sum())
         if n_offsets:
-            slope[1 + cells : 1 + cells + size] = by_lean.sum(axis=0) - 0.1 * offsets
+            slope[1 + cells : 1 + cells + size] = by_class.sum(axis=0) - 0.1 * offsets
             penalty += 0.05 * float((offsets**2).sum())
-        if use == "recalibrated" and said is not None:
-            slope[-1] = (by_lean * said).sum() - (temperature - TEMPERATURE) / TEMPERATURE_SD**2
+        if use == "recalibrated" and model_logs is not None:
+            slope[-1] = (by_class * model_logs).sum() - (temperature - TEMPERATURE) / TEMPERATURE_SD**2
             penalty += (temperature - TEMPERATURE) ** 2 / 2 / TEMPERATURE_SD**2
         return (penalty - likelihood) / counts.sum(), -slope / counts.sum()
 
-    begin = [np.array([FIRMNESS]), np.log(alike.shares).ravel(), alike.offsets[:n_offsets]]
-    start = np.concatenate([*begin, [alike.temperature] * (use == "recalibrated")])
+    start_parts = [np.array([FIRMNESS]), np.log(homogeneous.shares).ravel(), homogeneous.offsets[:n_offsets]]
+    start = np.concatenate([*start_parts, [homogeneous.temperature] * (use == "recalibrated")])
     bounds = [(-2.0, 8.0)] + [(-12.0, 12.0)] * (len(start) - 1)
     if use == "recalibrated":
         bounds[-1] = (0.01, 10.0)
     best: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
     concentration, centres, offsets, temperature = unpacked(np.asarray(best.x, float))
     loss(np.asarray(best.x, float))
-    rates = softmax(offsets[None])[0][0]
-    if said is not None and speaks.any():
-        rates = normalise(counts @ (softmax(offsets + temperature * said)[0] * speaks))
-    given = jury_votes(size)
-    people = int(given[0].sum())
+    class_rates = softmax(offsets[None])[0][0]
+    if model_logs is not None and has_model.any():
+        class_rates = normalise(counts @ (softmax(offsets + temperature * model_logs)[0] * has_model))
+    votes_of_jury = jury_votes(size)
+    people = int(votes_of_jury[0].sum())
     return replace(
-        alike,
-        form="moot",
-        shares=FLOOR + (1.0 - size * FLOOR) * given / people,
-        verdicts=normalise((given == given.max(axis=1, keepdims=True)).astype(float)),
-        leaning=jury_probabilities(given, concentration, centres),
-        rates=rates,
+        homogeneous,
+        form="heterogeneous",
+        shares=FLOOR + (1.0 - size * FLOOR) * votes_of_jury / people,
+        label_probabilities=normalise(
+            (votes_of_jury == votes_of_jury.max(axis=1, keepdims=True)).astype(float)
+        ),
+        class_components=jury_probabilities(votes_of_jury, concentration, centres),
+        class_rates=class_rates,
         offsets=offsets,
         temperature=temperature if use != "none" else 0.0,
         concentration=concentration,
@@ -327,13 +366,14 @@ def _moot(
 
 
 def _dirichlet_multinomial(votes: Floats, alpha: Floats) -> tuple[Floats, Floats]:
-    """The logarithm of the chance of an order of `votes`, shape (..., labels), and its slope by `alpha`."""
+    """The log probability of an ordered sequence of `votes`, shape (..., labels), and its slope by
+    `alpha`."""
     from scipy.special import digamma, gammaln
 
     n, whole = votes.sum(axis=-1), alpha.sum(axis=-1)
-    chance = gammaln(whole) - gammaln(whole + n) + (gammaln(alpha + votes) - gammaln(alpha)).sum(axis=-1)
+    log_chance = gammaln(whole) - gammaln(whole + n) + (gammaln(alpha + votes) - gammaln(alpha)).sum(axis=-1)
     slope = digamma(alpha + votes) - digamma(alpha) + (digamma(whole) - digamma(whole + n))[..., None]
-    return np.asarray(chance, float), np.asarray(slope, float)
+    return np.asarray(log_chance, float), np.asarray(slope, float)
 
 
 def jury_votes(n_labels: int) -> NDArray[np.int64]:
@@ -349,12 +389,13 @@ def possible_votes(people: int, n_labels: int) -> NDArray[np.int64]:
     return np.array([np.bincount(one, minlength=n_labels) for one in rows], np.int64)
 
 
-def jury_probabilities(given: NDArray[np.int64], concentration: float, centres: Floats) -> Floats:
-    """The chance of each jury's vote in each leaning, shape (leanings, votes). A jury's shares vary more than
-    what it is drawn from, so the Dirichlet it is drawn from is firmer: both together vary as they should."""
-    people = int(given[0].sum())
+def jury_probabilities(votes_of_jury: NDArray[np.int64], concentration: float, centres: Floats) -> Floats:
+    """The probability of each jury's vote in each class, shape (classes, votes). A jury's shares vary more
+    than the Dirichlet it is sampled from, so that Dirichlet is more concentrated: both together vary as they
+    should."""
+    people = int(votes_of_jury[0].sum())
     room = people - 1 - concentration
     firm = people * concentration / room if room > 0.05 * people else 1e4
-    chance, _ = _dirichlet_multinomial(given[None].astype(float), firm * centres[:, None])
-    factorials = np.cumsum(np.log(np.maximum(1, np.arange(given.max() + 1))))
-    return softmax(chance - factorials[given].sum(axis=1))[0]
+    log_chance, _ = _dirichlet_multinomial(votes_of_jury[None].astype(float), firm * centres[:, None])
+    factorials = np.cumsum(np.log(np.maximum(1, np.arange(votes_of_jury.max() + 1))))
+    return softmax(log_chance - factorials[votes_of_jury].sum(axis=1))[0]

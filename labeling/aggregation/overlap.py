@@ -1,8 +1,8 @@
-"""Dynamic overlap: after each answer, is the truth known well enough, or is another answer needed?
+"""Adaptive overlap: after each answer, is the label sure enough, or is another answer needed?
 
-Another one is worth asking for as far as it is expected to make the decision right: where people lean to both
-sides alike, no number of answers allowed makes the decision sure, and asking ends early; where what was said
-so far is merely little, it goes on. Decides from a posterior and knows neither leases nor money.
+Another one is worth it as far as it is expected to make the decision right: where people are divided, no
+number of answers within the maximum makes the decision sure, and asking ends early; where answers are merely
+few, it goes on. Decides from a posterior and knows neither leases nor money.
 
 Source: expected value of information (Raiffa and Schlaifer 1961, preposterior analysis) with the share of
 right decisions as the gain. A single answer more often cannot turn a decision that three could, so that the
@@ -23,22 +23,18 @@ from numpy.typing import NDArray
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.joint_items import possible_votes
-from dialint.labeling.aggregation.posterior import Components, Posterior, normalise
+from dialint.labeling.aggregation.posterior import Components, Posterior
 from dialint.labeling.aggregation.sparse import CELLS
-
-SURE = 1e-6
-"""No skill counts as nearer to 0 or 1 than this, so that one answer never proves anything."""
-
 
 GAIN = 0.01
 """Right decisions that an answer must be expected to bring: one in a hundred answers."""
 LOOKAHEAD, OUTCOMES = 5, 150
-"""Further answers that are foretold at most, and kinds of votes that they may give, which many labels make
-more of."""
+"""The most further answers that are simulated, and the most votes that they may give: many labels have
+more."""
 
 
 class Decision(StrEnum):
-    """What becomes of a task: enough is known, one more answer, or an expert's matter."""
+    """What becomes of a task: it is sure, it needs one more answer, or an expert decides."""
 
     STOP = "stop"
     ASK = "ask"
@@ -78,58 +74,29 @@ class OverlapRule:
 
 def decisions(posterior: Posterior, n_labelers: NDArray[np.int64], rule: OverlapRule) -> tuple[Decision, ...]:
     """What to do with each task, in the posterior's order."""
-    known = posterior.components
-    gains = np.zeros((len(n_labelers), 0)) if known is None else expected_gains(known)
+    components = posterior.components
+    gains = np.zeros((len(n_labelers), 0)) if components is None else expected_gains(components)
     rows = zip(posterior.confidence, n_labelers, gains, strict=True)
     return tuple(rule.decide(float(confidence), int(count), row) for confidence, count, row in rows)
 
 
-def expected_gains(known: Components) -> Floats:
+def expected_gains(components: Components) -> Floats:
     """By how much the probability that the winner is right is expected to rise for each further answer by
     people of whom nothing is known, if up to 1, 2, ... `LOOKAHEAD` are asked for and as many as pay best are:
     shape (tasks, at most `LOOKAHEAD`), rows rise."""
-    size = known.shares.shape[1]
+    size = components.shares.shape[1]
     most = max(n for n in range(1, LOOKAHEAD + 1) if n == 1 or math.comb(n + size - 1, n) <= OUTCOMES)
-    now = (known.member @ known.verdicts).max(axis=1)
-    gains = np.zeros((len(known.member), most))
+    now = (components.responsibilities @ components.label_probabilities).max(axis=1)
+    gains = np.zeros((len(components.responsibilities), most))
     for n in range(1, most + 1):
-        given = possible_votes(n, size)
-        orders = math.factorial(n) / np.array([math.prod(map(math.factorial, one)) for one in given.tolist()])
-        chance = np.exp(np.log(known.shares) @ given.T) * orders  # (components, votes)
-        for first in range(0, len(gains), step := max(1, CELLS // len(given))):
+        votes = possible_votes(n, size)
+        orders = math.factorial(n) / np.array([math.prod(map(math.factorial, one)) for one in votes.tolist()])
+        probability = np.exp(np.log(components.shares) @ votes.T) * orders  # (components, votes)
+        for first in range(0, len(gains), step := max(1, CELLS // len(votes))):
             rows = slice(first, first + step)
-            right = (known.member[rows] @ (chance * of[:, None]) for of in known.verdicts.T)
+            right = (
+                components.responsibilities[rows] @ (probability * of[:, None])
+                for of in components.label_probabilities.T
+            )
             gains[rows, n - 1] = (reduce(np.maximum, right).sum(axis=1) - now[rows]) / n
     return np.maximum.accumulate(np.maximum(gains, 0.0), axis=1)
-
-
-def one_coin_truth(
-    given: Sequence[int], skills: Sequence[float], n_labels: int, prior: Floats | None = None
-) -> Floats:
-    """The probability of each label, shape (labels,), after answers `given` by people of those `skills`.
-
-    A person is right with probability skill and otherwise gives any of the other labels alike. `prior`
-    is even if none is given; a model's calibrated probabilities may stand there.
-    """
-    logs = np.zeros(n_labels) if prior is None else np.log(np.maximum(prior, SURE))
-    for label, skill in zip(given, np.clip(skills, SURE, 1 - SURE), strict=True):
-        wrong = np.full(n_labels, np.log((1.0 - skill) / max(1, n_labels - 1)))
-        wrong[label] = np.log(skill)
-        logs = logs + wrong
-    return normalise(np.exp(logs - logs.max()))
-
-
-def asked(
-    given: Sequence[int],
-    skills: Sequence[float],
-    n_labels: int,
-    rule: OverlapRule,
-    prior: Floats | None = None,
-) -> tuple[Floats, int]:
-    """The truth after asking people in order for as long as the rule says, and how many were asked."""
-    truth = one_coin_truth((), (), n_labels, prior)
-    for count in range(len(given) + 1):
-        truth = one_coin_truth(given[:count], skills[:count], n_labels, prior)
-        if rule.decide(float(truth.max()), count) is not Decision.ASK:
-            return truth, count
-    return truth, len(given)

@@ -1,4 +1,4 @@
-"""What a method makes of a crowd table: probabilities, and what it believes of the workers."""
+"""The result of every method: posterior probabilities of the labels, and estimates of the workers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ MOST_COLUMNS = 32
 @dataclass(frozen=True)
 class Components:
     """What an item may be like: `shares`, shape (components, labels), are the answers of a large crowd to it,
-    `verdicts`, same shape, the chance of each label to be its truth; `member`, shape (tasks, components), in
-    single precision, the probability of each for each task."""
+    `label_probabilities`, same shape, the chance of each label to be its truth; `responsibilities`, shape
+    (tasks, components), in single precision, the probability of each for each task."""
 
-    member: NDArray[np.float32]
+    responsibilities: NDArray[np.float32]
     shares: Floats
-    verdicts: Floats
+    label_probabilities: Floats
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The truth of each task as far as it is known.
+    """The posterior of the true label of each task.
 
     `probabilities` has shape (tasks, labels), rows sum to 1. `expected` is the share of answers that a
     large crowd would give, same shape: the soft label for learning; the same array where a method does
-    not tell the two apart. `skills`, shape (workers,), is each worker's probability of a right answer,
+    not distinguish the two. `skills`, shape (workers,), is each worker's probability of a right answer,
     where the method has one; `confusion`, shape (workers, labels, labels), the probability of an answer
     (last axis) given the truth (middle axis). `log_likelihood` is of the answers, in nats, NaN where
     the method has none; of a variational method the bound. `components` from which answers yet to come
@@ -63,7 +63,7 @@ class Posterior:
             self,
             probabilities=self.probabilities[rows],
             expected=self.expected[rows],
-            components=None if own is None else replace(own, member=own.member[rows]),
+            components=None if own is None else replace(own, responsibilities=own.responsibilities[rows]),
         )
 
     def given(self, known: NDArray[np.int64]) -> Posterior:

@@ -97,12 +97,12 @@ def rows(report: Report) -> list[list[str]]:
 
 def _figures(found: CrowdAnomalies) -> list[dict[str, float | None]]:
     """What is known of each worker, none where nothing can be said."""
-    knows, speed = found.knowledge, found.pace
+    knows, speed = found.competence, found.response_times
     columns = {
         "answers": knows.n,
         "slope": knows.slope,
         "slope_spread": knows.spread,
-        "knows_nothing": knows.blind,
+        "knows_nothing": knows.no_knowledge,
         "commonest_answer": knows.commonest,
         "timed": speed.n,
         "fast": speed.fast,

@@ -9,7 +9,7 @@ right answers alone know the same things, and are not flagged.
 
 A tail of a sum of unequal coins is bounded by that of equal ones, so a binomial tail errs on the side of the
 innocent (Hoeffding 1956, theorem 4); a misfit that is common to all pairs is estimated from the pairs
-themselves and removed (`_calibrated`). Which fit is right is unknown. If it takes all items to be equally
+themselves and removed (`_calibrate`). Which fit is right is unknown. If it takes all items to be equally
 clear, those who are misled by the same hard ones look like a conspiracy; if it lets items differ, so do the
 two best among careless people (found on a simulated crowd of seven, 2026-11-22). Only what neither fit
 explains counts (`weaker_evidence`).
@@ -43,20 +43,20 @@ if TYPE_CHECKING:
 
 
 MEETINGS = 6_000_000
-"""Times that two people answer the same item which are looked at, at most; of more, a random part."""
+"""At most so many pairs of answers to the same item are compared; of more, a random sample."""
 ROWS = 1 << 16
 LEAST_TOGETHER = 2
 """Answers in common from which a pair is tested."""
-PLAIN = 0.01
+CALIBRATION_P = 0.01
 """p-value above which a pair serves to calibrate."""
 
 
 @dataclass(frozen=True)
 class WorkerPairs:
-    """Pairs of workers who met, sorted: `first` and `second` (indices of workers, first the smaller), how
-    often they `met`, answered `together`, and would have `by_chance`; the same of wrong answers; and the
-    `p_value` of as many together. All of shape (pairs,). Two pieces of evidence count as one over
-    `dispersion`, at least 1."""
+    """Pairs of workers with common items, sorted: `first` and `second` (indices of workers, first the
+    smaller), how many items they have in common (`met`), how often they agree (`together`), and would
+    `by_chance`; the same of wrong answers; and the `p_value` of as many together. All of shape (pairs,). Two
+    pieces of evidence count as one over `dispersion`, at least 1."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -70,28 +70,28 @@ class WorkerPairs:
 
 
 def compare_pairs(codes: Iterable[LeaveOneOut], seed: int = 0) -> WorkerPairs:
-    """All pairs of workers who met on some item of some code; codes share their workers."""
-    keys, figures, n_workers = [np.zeros(0, np.int64)], [np.zeros((0, 4))], 1
+    """All pairs of workers with a common item of some code; codes share their workers."""
+    keys, rows, n_workers = [np.zeros(0, np.int64)], [np.zeros((0, 4))], 1
     for others in codes:
         n_workers = max(1, len(others.answers.workers))
         for key, figure in _meetings(others, seed):
             keys.append(key)
-            figures.append(figure)
-    found, place = np.unique(np.concatenate(keys), return_inverse=True)
-    columns = np.concatenate(figures).T
-    met = np.bincount(place, minlength=len(found)).astype(float)
-    together, chance, wrong, wrong_chance = (
-        np.asarray(np.bincount(place, of, len(found)), float) for of in columns
+            rows.append(figure)
+    keys_met, index = np.unique(np.concatenate(keys), return_inverse=True)
+    columns = np.concatenate(rows).T
+    met = np.bincount(index, minlength=len(keys_met)).astype(float)
+    together, expected, wrong, expected_wrong = (
+        np.asarray(np.bincount(index, of, len(keys_met)), float) for of in columns
     )
-    chance, dispersion = _calibrated(together, chance, met)
-    wrong_chance, _ = _calibrated(wrong, wrong_chance, met)
-    p_value = _thinned_tail(together, chance, met, dispersion)
-    ends = found // n_workers, found % n_workers
-    return WorkerPairs(*ends, met, together, chance, wrong, wrong_chance, p_value, dispersion)
+    expected, dispersion = _calibrate(together, expected, met)
+    expected_wrong, _ = _calibrate(wrong, expected_wrong, met)
+    p_value = _pair_p_values(together, expected, met, dispersion)
+    ends = keys_met // n_workers, keys_met % n_workers
+    return WorkerPairs(*ends, met, together, expected, wrong, expected_wrong, p_value, dispersion)
 
 
 def weaker_evidence(one: WorkerPairs, other: WorkerPairs) -> WorkerPairs:
-    """Of two tables of the same meetings, pair by pair, what explains the agreement better."""
+    """Of two fits of the same answers, pair by pair, the one that explains the agreement better."""
     less = one.wrong - one.wrong_by_chance < other.wrong - other.wrong_by_chance
     return WorkerPairs(
         one.first,
@@ -111,20 +111,23 @@ def _meetings(others: LeaveOneOut, seed: int) -> Iterator[tuple[NDArray[np.int64
     it, whether both said the same wrong thing, the probability of that."""
     answers, chances = others.answers, np.exp(others.logs)
     n_workers = len(answers.workers)
-    for one, other in _met(answers, seed):
-        members = others.without(one, other)  # (meetings, components)
-        right = (members @ others.verdicts).argmax(axis=1)
+    for one, other in _meeting_rows(answers, seed):
+        members = others.component_posterior(one, other)  # (meetings, components)
+        right = (members @ others.label_probabilities).argmax(axis=1)
         u, v = answers.worker[one], answers.worker[other]
         both = np.einsum("nlc,nlc->nc", chances[u], chances[v])
         both_right = chances[u, right] * chances[v, right]
         same = answers.label[one] == answers.label[other]
         wrong = same & (answers.label[one] != right)
-        chance, chance_wrong = (members * both).sum(axis=1), (members * (both - both_right)).sum(axis=1)
+        expected, probability_wrong = (
+            (members * both).sum(axis=1),
+            (members * (both - both_right)).sum(axis=1),
+        )
         low, high = np.minimum(u, v).astype(np.int64), np.maximum(u, v)
-        yield low * n_workers + high, np.column_stack([same, chance, wrong, chance_wrong])
+        yield low * n_workers + high, np.column_stack([same, expected, wrong, probability_wrong])
 
 
-def _met(answers: Answers, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _meeting_rows(answers: Answers, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Meetings as places of two answers to the same task, at most `ROWS` at a time."""
     order, counts = np.argsort(answers.task, kind="stable"), answers.n_labelers
     total = float((counts * (counts - 1.0) / 2).sum())
@@ -140,36 +143,38 @@ def _met(answers: Answers, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArr
             yield order[part], order[part + step]
 
 
-def _calibrated(together: Floats, by_chance: Floats, met: Floats) -> tuple[Floats, float]:
+def _calibrate(together: Floats, by_chance: Floats, met: Floats) -> tuple[Floats, float]:
     """`by_chance` times what all pairs but the most suspicious agree more than they should (never less
     than it was); and how much more widely these pairs scatter than coins, at least 1."""
     factor, dispersion = 1.0, 1.0
     for _ in range(3):
-        chance = np.minimum(by_chance * factor, met)
-        plain = _thinned_tail(together, chance, met, dispersion) > PLAIN
-        factor = max(1.0, float(together[plain].sum()) / max(float(by_chance[plain].sum()), 1e-9))
-        spread = float((chance * (1.0 - chance / met))[plain].sum())
-        dispersion = max(1.0, float(((together - chance)[plain] ** 2).sum()) / max(spread, 1e-9))
+        expected = np.minimum(by_chance * factor, met)
+        unsuspicious = _pair_p_values(together, expected, met, dispersion) > CALIBRATION_P
+        factor = max(
+            1.0, float(together[unsuspicious].sum()) / max(float(by_chance[unsuspicious].sum()), 1e-9)
+        )
+        spread = float((expected * (1.0 - expected / met))[unsuspicious].sum())
+        dispersion = max(1.0, float(((together - expected)[unsuspicious] ** 2).sum()) / max(spread, 1e-9))
     return np.minimum(by_chance * factor, met), dispersion
 
 
-def _thinned_tail(together: Floats, by_chance: Floats, met: Floats, dispersion: float) -> Floats:
+def _pair_p_values(together: Floats, by_chance: Floats, met: Floats, dispersion: float) -> Floats:
     sums = (values / dispersion for values in (together, by_chance, met))
     return np.where(together >= LEAST_TOGETHER, np.exp(log_binomial_tail(*sums)), 1.0)
 
 
 def log_binomial_tail(together: Floats, by_chance: Floats, met: Floats) -> Floats:
-    """The logarithm of the chance of `together` or more out of `met` equal coins that give `by_chance`
+    """The log probability of `together` or more out of `met` equal coins that give `by_chance`
     on average, for numbers that need not be whole; 0 where there is no more than chance."""
-    found = np.zeros(np.shape(met))
+    logs = np.zeros(np.shape(met))
     tested = (met > 0) & (together > by_chance)
     k, n = together[tested], met[tested]
     share = np.clip(by_chance[tested] / n, 1e-12, 1.0 - 1e-12)
-    chance = binomial_tail(k, n, share)
+    tail = binomial_tail(k, n, share)
     missed = np.maximum(n - k, 0.0) * np.log((1.0 - share) / np.maximum(1.0 - k / n, 1e-300))
     bound = k * np.log(share * n / k) + missed  # Chernoff, for what is below the smallest float
-    found[tested] = np.where(chance > 1e-290, np.log(np.maximum(chance, 1e-300)), bound)
-    return found
+    logs[tested] = np.where(tail > 1e-290, np.log(np.maximum(tail, 1e-300)), bound)
+    return logs
 
 
 SEEDS = 60
@@ -178,11 +183,11 @@ SEEDS = 60
 
 GATE = 0.05
 """p-value of a set's agreement on wrong answers alone, above which it is not accused."""
-SCHOOL = 1 / 3
+SCHOOL_SHARE = 1 / 3
 """Share of the crowd above which a group is a school."""
-KIN = 1 / 3
-"""Of a group's mind is who agrees with it beyond chance at least this share as often as its members do.
-Of 20 people in 50 who read the tasks in their own way, groups of 4 to 20 are found, which with their kin
+ALLY_SHARE = 1 / 3
+"""A worker is an ally of a group who agrees with it beyond chance at least this share as often as its members
+do. Of 20 people in 50 who read the tasks in their own way, groups of 4 to 20 are found, which with their kin
 are 16 to 22; five with one sheet stay five (made-up crowds, 2026-11-22)."""
 
 
@@ -202,79 +207,83 @@ class Group:
     school: bool = False
 
 
-def find_groups(found: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 0.01) -> list[Group]:
+def find_groups(pairs: WorkerPairs, codes: Sequence[LeaveOneOut], rate: float = 0.01) -> list[Group]:
     """Groups that agree beyond chance, on wrong answers as well, most certain first; nobody is in two.
     `rate` bounds the share of false pairs among the pairs found, and the chance of finding any false set.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    if not len(found.first):
+    if not len(pairs.first):
         return []
     n_workers = len(codes[0].answers.workers)
-    search = _Search(found, codes, n_workers)
-    edges = benjamini_hochberg(found.p_value, rate)
-    first, second = [found.first[edges]], [found.second[edges]]
-    for workers in search.sets(np.log(rate)):
+    search = _Search(pairs, codes, n_workers)
+    edges = benjamini_hochberg(pairs.p_value, rate)
+    first, second = [pairs.first[edges]], [pairs.second[edges]]
+    for workers in search.find_sets(np.log(rate)):
         first.append(np.full(len(workers) - 1, workers[0]))
         second.append(np.array(workers[1:]))
     ends = np.concatenate(first), np.concatenate(second)
     graph = coo_array((np.ones(len(ends[0])), ends), (n_workers, n_workers))
     _, component = connected_components(graph, directed=False)
-    sets = [np.flatnonzero(component == one).tolist() for one in np.flatnonzero(np.bincount(component) > 1)]
-    taken = np.bincount(component)[component] > 1
-    described = (search.described(workers, taken) for workers in sets)
-    return sorted((group for group in described if group is not None), key=lambda group: group.p_value)
+    find_sets = [
+        np.flatnonzero(component == one).tolist() for one in np.flatnonzero(np.bincount(component) > 1)
+    ]
+    assigned = np.bincount(component)[component] > 1
+    describe = (search.describe(workers, assigned) for workers in find_sets)
+    return sorted((group for group in describe if group is not None), key=lambda group: group.p_value)
 
 
 class _Search:
     """The pairs as symmetric sparse tables, and what a set of workers amounts to."""
 
-    def __init__(self, found: WorkerPairs, codes: Sequence[LeaveOneOut], n_workers: int) -> None:
+    def __init__(self, pairs: WorkerPairs, codes: Sequence[LeaveOneOut], n_workers: int) -> None:
         from scipy.sparse import csr_array
 
-        self.pairs, self.codes, self.n_workers = found, codes, n_workers
-        ends = np.concatenate((found.first, found.second)), np.concatenate((found.second, found.first))
+        self.pairs, self.codes, self.n_workers = pairs, codes, n_workers
+        ends = np.concatenate((pairs.first, pairs.second)), np.concatenate((pairs.second, pairs.first))
         self.tables: list[csr_array[Any]] = [
             csr_array((np.concatenate((values, values)), ends), (n_workers, n_workers))
-            for values in (found.together, found.by_chance, found.met, found.wrong, found.wrong_by_chance)
+            for values in (pairs.together, pairs.by_chance, pairs.met, pairs.wrong, pairs.wrong_by_chance)
         ]
 
-    def sets(self, level: float) -> list[tuple[int, ...]]:
+    def find_sets(self, level: float) -> list[tuple[int, ...]]:
         """Sets of workers whose log p-value, corrected, is at most `level`; disjoint."""
-        left = np.ones(self.n_workers, bool)
-        found: list[tuple[int, ...]] = []
-        failed = 0
-        for place in np.argsort(self.pairs.p_value, kind="stable"):
-            if failed >= SEEDS or self.pairs.p_value[place] >= 0.5:
+        available = np.ones(self.n_workers, bool)
+        sets: list[tuple[int, ...]] = []
+        n_failed = 0
+        for index in np.argsort(self.pairs.p_value, kind="stable"):
+            if n_failed >= SEEDS or self.pairs.p_value[index] >= 0.5:
                 break
-            seed = int(self.pairs.first[place]), int(self.pairs.second[place])
-            if not left[list(seed)].all():
+            seed = int(self.pairs.first[index]), int(self.pairs.second[index])
+            if not available[list(seed)].all():
                 continue
-            workers = self._grown(seed, left)
+            workers = self._grow(seed, available)
             if self.corrected(workers) <= level:
-                found.append(workers)
-                left[list(workers)] = False
+                sets.append(workers)
+                available[list(workers)] = False
             else:
-                failed += 1
-        return found
+                n_failed += 1
+        return sets
 
-    def _grown(self, seed: tuple[int, int], left: NDArray[np.bool_]) -> tuple[int, ...]:
+    def _grow(self, seed: tuple[int, int], available: NDArray[np.bool_]) -> tuple[int, ...]:
         """The set that grows from a pair by whoever adds most, as long as somebody adds anything."""
         workers = list(seed)
-        inside = np.array([table[[seed[0]], [seed[1]]][0] for table in self.tables[:3]], float)
+        within = np.array([table[[seed[0]], [seed[1]]][0] for table in self.tables[:3]], float)
         links = np.stack([table[workers].sum(axis=0) for table in self.tables[:3]])  # (3, workers)
-        best = self._corrected(inside[:, None], 2)[0]
+        best = self._corrected(within[:, None], 2)[0]
         while len(workers) < self.n_workers:
-            asked = np.flatnonzero(left & (links[2] > 0) & ~np.isin(np.arange(self.n_workers), workers))
-            if not len(asked):
+            candidates = np.flatnonzero(
+                available & (links[2] > 0) & ~np.isin(np.arange(self.n_workers), workers)
+            )
+            if not len(candidates):
                 break
-            values = self._corrected(inside[:, None] + links[:, asked], len(workers) + 1)
-            place = int(values.argmin())
-            if values[place] >= best:
+            values = self._corrected(within[:, None] + links[:, candidates], len(workers) + 1)
+            index = int(values.argmin())
+            if values[index] >= best:
                 break
-            best, newcomer = values[place], int(asked[place])
-            inside = inside + links[:, newcomer]
+            best, newcomer = values[index], int(candidates[index])
+            within = within + links[:, newcomer]
             links = links + np.stack([table[[newcomer]].toarray()[0] for table in self.tables[:3]])
             workers.append(newcomer)
         return tuple(sorted(workers))
@@ -308,35 +317,37 @@ class _Search:
             pieces += float(np.maximum(members - 1, 0).sum())
         return pieces / max(links, 1.0)
 
-    def described(self, workers: Sequence[int], taken: NDArray[np.bool_]) -> Group | None:
-        """A set, or the school that it is the heart of, less those `taken`, shape (workers,), by other sets;
+    def describe(self, workers: Sequence[int], assigned: NDArray[np.bool_]) -> Group | None:
+        """A set, or the school around it, without those `assigned`, shape (workers,), by other sets;
         none if the set agrees no more than by chance on wrong answers."""
         _, _, met, wrong, wrong_by_chance = self.sums(workers)
         thinned = np.array([[wrong], [wrong_by_chance], [met]]) * self._thinning(workers)
         if log_binomial_tail(*thinned)[0] > np.log(GATE):
             return None
-        inside = np.isin(self.pairs.first, workers) & np.isin(self.pairs.second, workers)
-        by_pair = float(self.pairs.p_value[inside].min()) * len(self.pairs.first)
+        within = np.isin(self.pairs.first, workers) & np.isin(self.pairs.second, workers)
+        by_pair = float(self.pairs.p_value[within].min()) * len(self.pairs.first)
         p_value = min(1.0, by_pair, float(np.exp(min(0.0, self.corrected(workers)))))
-        kin = self._kin(workers)
-        school = bool(kin.sum() > SCHOOL * np.count_nonzero(self.tables[2].sum(axis=0)))
+        allies = self._allies(workers)
+        school = bool(allies.sum() > SCHOOL_SHARE * np.count_nonzero(self.tables[2].sum(axis=0)))
         if school:
-            workers = sorted({*workers, *np.flatnonzero(kin & ~taken).tolist()})
+            workers = sorted({*workers, *np.flatnonzero(allies & ~assigned).tolist()})
         together, by_chance, met, wrong, wrong_by_chance = self.sums(workers)
-        figures = int(met), int(together), by_chance, int(wrong), wrong_by_chance
-        return Group(tuple(workers), *figures, p_value, school)
+        rows = int(met), int(together), by_chance, int(wrong), wrong_by_chance
+        return Group(tuple(workers), *rows, p_value, school)
 
-    def _kin(self, workers: Sequence[int]) -> NDArray[np.bool_]:
-        """Who is of a set's mind, or of the mind of those who are, shape (workers,); the set alone if that
+    def _allies(self, workers: Sequence[int]) -> NDArray[np.bool_]:
+        """The workers who answer like a set, or like those who do, shape (workers,); the set alone if that
         leads to people who have little in common."""
         alone = np.isin(np.arange(self.n_workers), workers)
-        kin, more = np.zeros_like(alone), alone
-        while not (more == kin).all():
-            kin, rate = more, self._beyond(np.flatnonzero(more).tolist())
-            links = np.stack([table[np.flatnonzero(kin)].sum(axis=0) for table in self.tables[:3]])
-            close = (links[2] > 0) & (links[0] - links[1] >= KIN * rate * links[2])  # links: (3, workers)
-            more = kin | close
-        return kin if rate >= KIN * self._beyond(workers) else alone
+        allies, more = np.zeros_like(alone), alone
+        while not (more == allies).all():
+            allies, rate = more, self._beyond(np.flatnonzero(more).tolist())
+            links = np.stack([table[np.flatnonzero(allies)].sum(axis=0) for table in self.tables[:3]])
+            close = (links[2] > 0) & (
+                links[0] - links[1] >= ALLY_SHARE * rate * links[2]
+            )  # links: (3, workers)
+            more = allies | close
+        return allies if rate >= ALLY_SHARE * self._beyond(workers) else alone
 
     def _beyond(self, workers: Sequence[int]) -> float:
         """How much more often two of a set agree than by chance."""

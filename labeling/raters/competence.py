@@ -41,7 +41,7 @@ class Competence:
     commonest: Floats
 
     @property
-    def blind(self) -> Floats:
+    def no_knowledge(self) -> Floats:
         """The probability of knowing nothing, shape (workers,)."""
         return 1.0 / (1.0 + np.exp(-np.clip(self.log_odds, -700, 700)))
 

@@ -155,8 +155,8 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
     apart = np.full(len(table), np.nan)
     np.divide(rest, n_others, out=apart, where=n_others > 0)
     fit = others.fit
-    prior = (fit.member @ others.verdicts).mean(axis=0)
-    bits = mutual_information(prior, confusion_matrices(fit.crowd, fit.pairs, fit.counts))
+    prior = (fit.responsibilities @ others.label_probabilities).mean(axis=0)
+    bits = mutual_information(prior, confusion_matrices(fit.workers, fit.pairs, fit.counts))
     few = np.bincount(table.worker, minlength=len(table.workers)) < LEAST_FOR_BITS
     return _Code(
         table.worker,

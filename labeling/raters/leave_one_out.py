@@ -1,8 +1,8 @@
-"""What the others make of an item: the joint fit with one answer, or two, taken out again.
+"""Leave-one-out posteriors: the joint fit of an item without one answer, or without two.
 
-An answer must not testify for itself, nor a pair for each other. Taking an answer out is a subtraction
-of logarithms; what the answer did to the beliefs about other workers stays, which is small wherever
-there is something to say about anybody.
+An answer must not support itself, nor a pair each other. Removing an answer is a subtraction of log
+probabilities; its effect on the estimates of other workers stays, which is small wherever there are enough
+answers to flag anybody.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from dialint.labeling.aggregation.joint_items import Form
 from dialint.labeling.aggregation.posterior import softmax
 
 STRENGTH = 3.0
-"""How firmly a worker's own table is held to the pool, in answers. Looser than for finding the truth: held
-firmly, whoever always gives the same answer is a surprise each time, and two of them look like a
-conspiracy (dbdc3 at 12 answers an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
+"""How strongly a worker's own table is shrunk towards the pool, in answers. Weaker than for aggregation:
+shrunk strongly, a worker who always gives the same answer is a surprise each time, and two of them look like
+a conspiracy (dbdc3 at 12 answers an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
 ROWS = 1 << 17
-"""Answers looked at at a time."""
+"""Answers per block."""
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """`answers` and the joint `fit` to them. `totals`, shape (tasks, components), are the logarithms that
-    all answers of a task give its components; `logs`, shape (workers, labels, components), of the chance
-    of each worker's each answer."""
+    """`answers` and the joint `fit` to them. `totals`, shape (tasks, components), are the log probabilities
+    of a task's components given all its answers; `logs`, shape (workers, labels, components), the log
+    probabilities of each worker's answers."""
 
     answers: Answers
     fit: JointFit
@@ -38,17 +38,17 @@ class LeaveOneOut:
     logs: Floats
 
     @property
-    def verdicts(self) -> Floats:
-        """The chance of each label to be a component's truth, shape (components, labels)."""
-        return self.fit.crowd.items.verdicts
+    def label_probabilities(self) -> Floats:
+        """The probability of each label to be the true one of a component, shape (components, labels)."""
+        return self.fit.workers.items.label_probabilities
 
-    def without(self, *rows: NDArray[np.int64]) -> Floats:
+    def component_posterior(self, *rows: NDArray[np.int64]) -> Floats:
         """The probability of each component of each task, shape (n, components), without the answers at
         `rows`: index arrays of shape (n,), all of the same tasks."""
-        found = self.totals[self.answers.task[rows[0]]]
+        logs = self.totals[self.answers.task[rows[0]]]
         for row in rows:
-            found = found - self.logs[self.answers.worker[row], self.answers.label[row]]
-        return softmax(found)[0]
+            logs = logs - self.logs[self.answers.worker[row], self.answers.label[row]]
+        return softmax(logs)[0]
 
     @property
     def log_likelihood(self) -> float:
@@ -57,30 +57,31 @@ class LeaveOneOut:
 
     @cached_property
     def expected(self) -> Floats:
-        """What an average person would answer in each answer's place, by the others, shape
+        """The answer of an average person in each answer's place, by the other answers, shape
         (answers, labels), rows sum to 1."""
-        return self._summed(self.fit.crowd.items.shares)
+        return self._summed(self.fit.workers.items.shares)
 
     @cached_property
     def truth(self) -> Floats:
-        """The truth of each answer's task by the others, shape (answers, labels), rows sum to 1."""
-        return self._summed(self.verdicts)
+        """The probability of each label of each answer's task, by the other answers, shape (answers, labels),
+        rows sum to 1."""
+        return self._summed(self.label_probabilities)
 
     def _summed(self, by_component: Floats) -> Floats:
-        found = np.empty((len(self.answers), by_component.shape[1]))
-        for first in range(0, len(found), ROWS):
-            rows = np.arange(first, min(first + ROWS, len(found)))
-            found[rows] = self.without(rows) @ by_component
-        return found
+        sums = np.empty((len(self.answers), by_component.shape[1]))
+        for first in range(0, len(sums), ROWS):
+            rows = np.arange(first, min(first + ROWS, len(sums)))
+            sums[rows] = self.component_posterior(rows) @ by_component
+        return sums
 
 
 def leave_one_out(answers: Answers, form: Form) -> LeaveOneOut:
-    """What the others make of each item, if items differ by that form."""
+    """The joint fit with what is needed to remove answers from it; items are of that form."""
     fit = fit_joint(answers, None, Assumptions(STRENGTH, form))
     pairs, parts = fit.pairs, []
     for _, _, dense in worker_blocks(pairs, fit.counts):
-        members = fit.crowd.memberships(dense)
-        parts.append(fit.crowd.logs(members, fit.crowd.raw_tables(dense, members)))
+        kind_probabilities = fit.workers.kind_probabilities(dense)
+        parts.append(fit.workers.logs(kind_probabilities, fit.workers.raw_tables(dense, kind_probabilities)))
     logs = np.concatenate(parts)
     totals = pairs.by_task @ logs[pairs.worker, pairs.label] + fit.base
     return LeaveOneOut(answers, fit, np.asarray(totals, float), logs)

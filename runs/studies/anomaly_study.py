@@ -152,7 +152,7 @@ def spam_draw(plan: AnomalousCrowdPlan) -> Draw:
         "cost to the same honest answers, points": 100 * (most["joint"] - right["joint"]),
         "cost to honest people in their place, points": 100 * (put_right - right["joint"]),
         "majority's cost to the same honest answers, points": 100 * (most["majority"] - right["majority"]),
-        "AUROC of spammers": auroc(found.knowledge.log_odds, crowd.spammer),
+        "AUROC of spammers": auroc(found.competence.log_odds, crowd.spammer),
         "spammers flagged": float(flagged[crowd.spammer].mean()),
         "honest flagged": float(flagged[crowd.honest].mean()),
         "spammers too fast": float(_flagged(found, ("too fast",))[crowd.spammer].mean()),

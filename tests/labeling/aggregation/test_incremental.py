@@ -25,7 +25,9 @@ def names(answers: Answers) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.mark.parametrize("assumptions", [Assumptions(float("inf"), "alike"), Assumptions(100.0, "moot")])
+@pytest.mark.parametrize(
+    "assumptions", [Assumptions(float("inf"), "homogeneous"), Assumptions(100.0, "heterogeneous")]
+)
 def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
     crowd = simulate_crowd(PLAN)
     late = np.random.default_rng(1).random(len(crowd.answers)) < 0.05
@@ -47,7 +49,9 @@ def test_close_to_the_full_refit(assumptions: Assumptions) -> None:
 
 def test_an_update_moves_its_tasks_and_workers_only() -> None:
     crowd = simulate_crowd(PLAN)
-    running = IncrementalPosterior(fit_joint(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
+    running = IncrementalPosterior(
+        fit_joint(crowd.answers, None, Assumptions(100.0, "homogeneous")), crowd.answers
+    )
     before = {task: running.probabilities(task) for task in crowd.answers.tasks}
     found = running.update([("t0", "new", "l1"), ("t1", "new", "l1")])
     assert set(found) == {"t0", "t1"}
@@ -60,7 +64,7 @@ def test_new_tasks_begin_with_what_the_model_says() -> None:
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
     running = IncrementalPosterior(
-        fit_joint(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers
+        fit_joint(crowd.answers, shares, Assumptions(float("inf"), "homogeneous")), crowd.answers
     )
     found = running.update([("x", "w1", "l0"), ("y", "w1", "l0")], {"x": (0.9, 0.05, 0.05)})
     assert found["x"][0] > found["y"][0] + 0.05
@@ -71,7 +75,7 @@ def test_a_second_answer_takes_the_place_of_the_first() -> None:
     crowd = simulate_crowd(PLAN)
     late = np.arange(len(crowd.answers)) >= 7490
     early, rows = crowd.answers.where(~late), names(crowd.answers.where(late))
-    fit = fit_joint(early, None, Assumptions(100.0, "alike"))
+    fit = fit_joint(early, None, Assumptions(100.0, "homogeneous"))
     once, twice = IncrementalPosterior(fit, early), IncrementalPosterior(fit, early)
     wrong = [(task, worker, "l0" if label != "l0" else "l1") for task, worker, label in rows]
     twice.update(wrong)
@@ -85,7 +89,9 @@ def test_a_second_answer_takes_the_place_of_the_first() -> None:
 
 def test_the_same_answer_again_changes_nothing() -> None:
     crowd = simulate_crowd(PLAN)
-    running = IncrementalPosterior(fit_joint(crowd.answers, None, Assumptions(100.0, "alike")), crowd.answers)
+    running = IncrementalPosterior(
+        fit_joint(crowd.answers, None, Assumptions(100.0, "homogeneous")), crowd.answers
+    )
     for _ in range(3):
         found = running.update(names(crowd.answers)[:50])
     again = running.update(names(crowd.answers)[:50])
@@ -97,7 +103,7 @@ def test_the_model_may_take_back_what_it_said() -> None:
     shares = np.full((1500, 3), 0.1)
     shares[np.arange(1500), crowd.truth] = 0.8
     running = IncrementalPosterior(
-        fit_joint(crowd.answers, shares, Assumptions(float("inf"), "alike")), crowd.answers
+        fit_joint(crowd.answers, shares, Assumptions(float("inf"), "homogeneous")), crowd.answers
     )
     silent, row = [float("nan")] * 3, [("x", "w1", "l0")]
     never = running.update([("y", "w1", "l0")], {"y": silent})["y"]
@@ -109,7 +115,9 @@ def test_the_model_may_take_back_what_it_said() -> None:
 
 def test_what_is_refused_leaves_no_trace() -> None:
     answers = from_rows([("t1", "a", "x"), ("t1", "b", "y"), ("t2", "a", "y")])
-    running = IncrementalPosterior(fit_joint(answers, None, Assumptions(float("inf"), "alike")), answers)
+    running = IncrementalPosterior(
+        fit_joint(answers, None, Assumptions(float("inf"), "homogeneous")), answers
+    )
     before = running.probabilities("t1")
     with pytest.raises(InputRefused, match="E_LABEL"):
         running.update([("t1", "c", "x"), ("new", "c", "z")])

@@ -173,7 +173,7 @@ def test_a_models_opinion_helps_and_is_trusted_as_it_deserves() -> None:
     assumed = choose_assumptions(crowd.answers, surer)
     assert assumed.use == "recalibrated"
     fit = fit_joint(crowd.answers, surer, assumed)
-    assert fit.crowd.items.temperature < 0.7
+    assert fit.workers.items.temperature < 0.7
     assert accuracy(fit.posterior(), crowd) > accuracy(both, crowd) - 0.02
 
 
@@ -205,8 +205,14 @@ def test_components_are_distributions_and_the_truth_is_the_label_that_leads(
     votes = np.random.default_rng(0).multinomial(3, np.full(n_labels, 1 / n_labels), 200).astype(float)
     items = fit_items(votes, form)
     leads = items.shares >= items.shares.max(axis=1, keepdims=True) - 1e-9
-    assert (leads == (items.verdicts > 0)).all()
-    for rows in (items.shares, items.verdicts, items.leaning, items.pooled, items.rates[None]):
+    assert (leads == (items.label_probabilities > 0)).all()
+    for rows in (
+        items.shares,
+        items.label_probabilities,
+        items.class_components,
+        items.pooled,
+        items.class_rates[None],
+    ):
         assert rows.sum(axis=1) == pytest.approx(np.ones(len(rows)))
     told = centred_model_logs(np.random.default_rng(1).dirichlet(np.ones(n_labels), 200))
     for use in get_args(ModelUse):
@@ -239,10 +245,10 @@ def test_items_lie_as_the_dirichlet_says() -> None:
 def test_how_firm_items_are_is_learnt_where_answers_can_tell() -> None:
     """Plain items by five answers, moot ones by eight; by three, both are taken for as plain as before."""
     plain = simulate_crowd(CrowdPlan(n_tasks=4000, per_task=5, skill=0.8)).answers
-    assert fit_items(plain.votes(), "moot").concentration > 60
-    assert fit_items(moot(600, 8).votes(), "moot").concentration < 30
+    assert fit_items(plain.votes(), "heterogeneous").concentration > 60
+    assert fit_items(moot(600, 8).votes(), "heterogeneous").concentration < 30
     few = simulate_crowd(CrowdPlan(n_tasks=4000, per_task=3, skill=0.8)).answers
-    assert 60 < fit_items(few.votes(), "moot").concentration < 170
+    assert 60 < fit_items(few.votes(), "heterogeneous").concentration < 170
 
 
 def test_base_rates_are_those_of_the_truth() -> None:
@@ -251,7 +257,9 @@ def test_base_rates_are_those_of_the_truth() -> None:
         crowd = simulate_crowd(
             CrowdPlan(n_tasks=5000, n_workers=100, per_task=3, skill=0.9, first_label=1 - share)
         )
-        assert fit_items(crowd.answers.votes(), "moot").rates[1] == pytest.approx(share, abs=0.012)
+        assert fit_items(crowd.answers.votes(), "heterogeneous").class_rates[1] == pytest.approx(
+            share, abs=0.012
+        )
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -285,8 +293,8 @@ def test_gold_tells_what_is_meant_by_true() -> None:
         tuple(f"t{n}" for n in range(600)), tuple(f"w{n}" for n in range(5)), ("no", "yes"),
     )  # fmt: skip
     gold = np.where(np.arange(600) < 60, truth, -1)
-    assert choose_assumptions(answers).form == "moot"
-    assert choose_assumptions(answers, gold=gold).form == "alike"
+    assert choose_assumptions(answers).form == "heterogeneous"
+    assert choose_assumptions(answers, gold=gold).form == "homogeneous"
     found = joint_posterior(answers, gold=gold)
     assert (found.winners[:60] == truth[:60]).all()
     assert (found.winners[60:] == truth[60:]).mean() > (
@@ -294,7 +302,8 @@ def test_gold_tells_what_is_meant_by_true() -> None:
     ).mean() + 0.05
     plain = simulate_crowd(CrowdPlan(n_tasks=600, per_task=3))
     assert (
-        choose_assumptions(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form == "moot"
+        choose_assumptions(plain.answers, gold=np.where(np.arange(600) < 60, plain.truth, -1)).form
+        == "heterogeneous"
     )
 
 
@@ -308,7 +317,7 @@ def test_a_part_of_a_large_table_is_enough_to_choose(monkeypatch: pytest.MonkeyP
     whole = choose_assumptions(answers, model, gold=gold)
     monkeypatch.setattr("dialint.labeling.aggregation.joint.MOST_TRIAL_ANSWERS", 2000)
     part = choose_assumptions(answers, model, gold=gold)
-    assert part.form == whole.form == "moot"
+    assert part.form == whole.form == "heterogeneous"
     assert "none" not in (part.use, whole.use)
 
 

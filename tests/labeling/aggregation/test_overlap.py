@@ -13,41 +13,10 @@ from dialint.labeling.aggregation.overlap import (
     LOOKAHEAD,
     Decision,
     OverlapRule,
-    asked,
     decisions,
     expected_gains,
-    one_coin_truth,
 )
 from dialint.labeling.aggregation.posterior import Components, Posterior
-
-
-@pytest.mark.parametrize(
-    ("given", "skills", "winner", "expected"),
-    [
-        ((0, 0), (0.7, 0.9), 0, 0.977),
-        ((0, 1), (0.7, 0.9), 1, 0.761),
-        ((0, 1, 1), (0.7, 0.9, 0.8), 1, 0.962),
-    ],
-)
-def test_three_options(
-    given: tuple[int, ...], skills: tuple[float, ...], winner: int, expected: float
-) -> None:
-    """A wrong answer falls on each of the two others alike: agreeing, 0.7 x 0.9 against twice
-    0.15 x 0.05; disagreeing, 0.15 x 0.9 against 0.7 x 0.05 and 0.15 x 0.05; and so on."""
-    truth = one_coin_truth(given, skills, 3)
-    assert truth.argmax() == winner
-    assert truth.max() == pytest.approx(expected, abs=0.001)
-
-
-def test_a_prior_is_one_more_source() -> None:
-    """Prior odds 9 to 1 against, skill 0.9 for: even."""
-    assert one_coin_truth([1], [0.9], 2, np.array([0.9, 0.1])) == pytest.approx([0.5, 0.5])
-    assert one_coin_truth([], [], 2, np.array([0.9, 0.1])) == pytest.approx([0.9, 0.1])
-
-
-def test_nobody_is_infallible() -> None:
-    truth = one_coin_truth([0, 1], [1.0, 1.0], 2)
-    assert truth == pytest.approx([0.5, 0.5])
 
 
 def test_when_asking_ends() -> None:
@@ -61,8 +30,12 @@ def item(chances: list[float], yes: list[float]) -> Components:
     """One item of two labels that may be of kinds in which a share `yes` says yes; yes is the truth where most
     do, and in a tie both are."""
     shares = np.array([[1 - x, x] for x in yes])
-    verdicts = (shares == shares.max(axis=1, keepdims=True)).astype(float)
-    return Components(np.array([chances], np.float32), shares, verdicts / verdicts.sum(axis=1, keepdims=True))
+    label_probabilities = (shares == shares.max(axis=1, keepdims=True)).astype(float)
+    return Components(
+        np.array([chances], np.float32),
+        shares,
+        label_probabilities / label_probabilities.sum(axis=1, keepdims=True),
+    )
 
 
 def test_the_gain_of_answers_by_hand() -> None:
@@ -86,16 +59,18 @@ def test_where_one_answer_cannot_turn_the_decision_several_may() -> None:
 def test_gains_are_those_of_every_order_of_answers() -> None:
     """Written out answer by answer, over all sequences of three answers with three labels."""
     random = np.random.default_rng(0)
-    shares, verdicts, member = (random.dirichlet(np.ones(k), n) for k, n in ((3, 4), (3, 4), (4, 2)))
-    known = Components(member.astype(np.float32), shares, verdicts)
+    shares, label_probabilities, responsibilities = (
+        random.dirichlet(np.ones(k), n) for k, n in ((3, 4), (3, 4), (4, 2))
+    )
+    known = Components(responsibilities.astype(np.float32), shares, label_probabilities)
     for task in range(2):
         best = 0.0
         for n in (1, 2, 3):
             right = 0.0
             for said in np.ndindex(*(3,) * n):
-                chance = member[task] * np.prod([shares[:, label] for label in said], axis=0)
-                right += (chance @ verdicts).max()
-            best = max(best, (right - (member[task] @ verdicts).max()) / n)
+                chance = responsibilities[task] * np.prod([shares[:, label] for label in said], axis=0)
+                right += (chance @ label_probabilities).max()
+            best = max(best, (right - (responsibilities[task] @ label_probabilities).max()) / n)
             assert expected_gains(known)[task, n - 1] == pytest.approx(best, abs=1e-6)
     assert possible_votes(2, 3).tolist() == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 1, 1], [0, 0, 2]]
 
@@ -106,7 +81,7 @@ def test_a_moot_item_stops_early_and_one_merely_uncertain_goes_on() -> None:
     rule = OverlapRule(minimum=2, maximum=11, sure=0.95)
     moot, open_one = item([0.4, 0.6], [0.49, 0.51]), item([0.4, 0.6], [0.2, 0.8])
     for known, decision in ((moot, Decision.GIVE_UP), (open_one, Decision.ASK)):
-        truth = known.member @ known.verdicts
+        truth = known.responsibilities @ known.label_probabilities
         assert decisions(Posterior(truth, truth, components=known), np.array([2]), rule) == (decision,)
         assert decisions(Posterior(truth, truth), np.array([2]), rule) == (Decision.ASK,)
     always = OverlapRule(minimum=2, maximum=11, sure=0.95, gain=0.0)
@@ -142,17 +117,6 @@ def test_on_real_fits_it_is_the_undecidable_that_are_left() -> None:
     before = np.array(decisions(found, answers.n_labelers, OverlapRule(2, 9, 0.95, 0.0)))
     assert ((before == Decision.STOP) == (told == Decision.STOP)).all()
     assert (told == Decision.ASK).sum() < (before == Decision.ASK).sum() / 2
-
-
-def test_people_are_asked_until_it_is_sure() -> None:
-    rule = OverlapRule(minimum=1, maximum=5, sure=0.95)
-    skills = [0.7, 0.9, 0.8, 0.8, 0.8]
-    assert asked([0, 0, 1, 1, 1], skills, 3, rule)[1] == 2
-    truth, count = asked([0, 1, 1, 1, 1], skills, 3, rule)
-    assert count == 3
-    assert truth.argmax() == 1
-    assert asked([0, 1, 0, 1, 2], [0.5] * 5, 3, rule)[1] == 5
-    assert asked([0, 0], skills, 3, OverlapRule(minimum=0, sure=0.9), np.array([0.98, 0.01, 0.01]))[1] == 0
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ def test_the_e_step_in_blocks_is_the_plain_one(
     table, random = worker_label_pairs(crowd), np.random.default_rng(0)
     logs = np.log(random.uniform(0.01, 1, (len(table.worker), 5)))
     base, start = random.normal(0, 2, (60, 5)), random.dirichlet(np.ones(5), 60)
-    member: NDArray[Any] = start.astype(precision)
-    counts, likelihood, change = table.expectation(logs, base, member)
+    responsibilities: NDArray[Any] = start.astype(precision)
+    counts, likelihood, change = table.expectation(logs, base, responsibilities)
     key = {(w, x): n for n, (w, x) in enumerate(zip(table.worker, table.label, strict=True))}
     total = base.copy()
     for t, w, x in zip(crowd.task, crowd.worker, crowd.label, strict=True):
@@ -37,8 +37,8 @@ def test_the_e_step_in_blocks_is_the_plain_one(
     for t, w, x in zip(crowd.task, crowd.worker, crowd.label, strict=True):
         given[key[w, x]] += expected[t]
     near = 1e-12 if precision is np.float64 else 2e-6
-    assert member.dtype == precision
-    assert member == pytest.approx(expected, abs=near)
+    assert responsibilities.dtype == precision
+    assert responsibilities == pytest.approx(expected, abs=near)
     assert expected[7] == pytest.approx(softmax(base[7:8])[0][0], abs=1e-12)
     assert counts == pytest.approx(given, abs=10 * near)
     assert table.counts(expected) == pytest.approx(given, abs=1e-12)

@@ -52,20 +52,20 @@ def test_certainty_names_its_kind() -> None:
 
 def test_an_answer_taken_out_leaves_what_the_rest_say() -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=40, n_workers=12, per_task=4, seed=1))
-    found, answers = leave_one_out(crowd.answers, "moot"), crowd.answers
+    found, answers = leave_one_out(crowd.answers, "heterogeneous"), crowd.answers
     row = 17
     rest = np.flatnonzero((answers.task == answers.task[row]) & (np.arange(len(answers)) != row))
     logs = found.logs[answers.worker[rest], answers.label[rest]].sum(axis=0)
-    expected = softmax((logs + np.log(found.fit.crowd.items.weights))[None])[0]
-    assert found.without(np.array([row]))[0] == pytest.approx(expected[0])
-    assert found.truth[row] == pytest.approx(expected[0] @ found.verdicts)
+    expected = softmax((logs + np.log(found.fit.workers.items.weights))[None])[0]
+    assert found.component_posterior(np.array([row]))[0] == pytest.approx(expected[0])
+    assert found.truth[row] == pytest.approx(expected[0] @ found.label_probabilities)
     assert found.expected.sum(axis=1) == pytest.approx(np.ones(len(answers)))
 
 
 def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
     """One worker with seven answers of three labels: every deal of the answers, tried."""
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=30, n_workers=12, per_task=3, seed=4))
-    found, worker = leave_one_out(crowd.answers, "alike"), 3
+    found, worker = leave_one_out(crowd.answers, "homogeneous"), 3
     rows = np.flatnonzero(crowd.answers.worker == worker)[:7]
     labels, expected = crowd.answers.label[rows].tolist(), found.expected[rows]
     assert len(set(labels)) == 3
@@ -85,7 +85,7 @@ def test_the_spread_under_blindness_is_that_of_all_ways_to_deal() -> None:
 def test_spammers_are_told_from_honest_people(spam: str) -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1500, spammers=0.2, spam=spam, seed=11))  # type: ignore[arg-type]
     found = find_anomalies({"": crowd.answers})
-    assert auroc(found.knowledge.log_odds, crowd.spammer) >= 0.98
+    assert auroc(found.competence.log_odds, crowd.spammer) >= 0.98
     names = flagged(found, "no knowledge", "one answer")
     spammers = {name for name, is_one in zip(found.workers, crowd.spammer, strict=True) if is_one}
     assert len(names & spammers) >= 8
@@ -107,7 +107,7 @@ def test_saying_no_where_errors_are_rare_is_no_offence_until_it_is_unlikely() ->
     quiet = [w for w in range(50) if (few.answers.label[few.answers.worker == w] == 0).all()]
     found = find_anomalies({"": few.answers})
     assert quiet
-    assert (found.knowledge.blind[quiet] < 0.5).all()
+    assert (found.competence.no_knowledge[quiet] < 0.5).all()
     many = simulate_anomalous_crowd(
         AnomalousCrowdPlan(30_000, n_labels=2, first_label=0.97, skill=0.97, difficulty=0)
     ).answers
@@ -121,7 +121,7 @@ def test_who_has_the_labels_the_wrong_way_round_is_contrary_and_not_blind() -> N
     swapped = np.where(answers.worker == 7, 1 - answers.label, answers.label).astype(np.int32)
     found = find_anomalies({"": replace(answers, label=swapped)})
     assert flagged(found, "contrary") == {"w7"}
-    assert found.knowledge.slope[7] < -0.5
+    assert found.competence.slope[7] < -0.5
 
 
 def test_codes_add_up() -> None:
@@ -136,7 +136,7 @@ def test_codes_add_up() -> None:
             n_tasks=400, n_labels=2, first_label=0.2, spammers=0.2, spam="like the crowd", seed=2
         )
     )
-    parts = [leave_one_out(crowd.answers, "moot") for crowd in (one, two)]
+    parts = [leave_one_out(crowd.answers, "heterogeneous") for crowd in (one, two)]
     apart, both = estimate_competence(parts[:1]), estimate_competence(parts)
     assert both.n.sum() == 2 * apart.n.sum() == 4000
     assert np.nanmean(both.spread) < np.nanmean(apart.spread)
@@ -172,7 +172,7 @@ def test_clicking_is_told_from_reading_and_short_items_are_no_offence() -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1000, spammers=0.2, seed=8))
     found = find_anomalies({"": crowd.answers}, sizes=crowd.sizes)
     assert flagged(found, "too fast") == {f"w{n}" for n in range(10)}
-    assert 0.3 < found.pace.slope < 0.7
+    assert 0.3 < found.response_times.slope < 0.7
     honest = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=1000, seed=9))
     assert len(flagged(find_anomalies({"": honest.answers}, sizes=honest.sizes), "too fast")) <= 1
 
@@ -207,8 +207,8 @@ def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
 def test_any_table_can_be_watched(rows: list[tuple[int, int, int]]) -> None:
     answers = from_rows([(f"t{t}", f"w{w}", f"l{x}") for t, w, x in rows])
     found = find_anomalies({"": answers})
-    assert ((found.knowledge.blind >= 0) & (found.knowledge.blind <= 1)).all()
-    assert found.knowledge.n.sum() == len(answers)
+    assert ((found.competence.no_knowledge >= 0) & (found.competence.no_knowledge <= 1)).all()
+    assert found.competence.n.sum() == len(answers)
 
 
 def test_rules_that_cannot_be_are_refused() -> None:

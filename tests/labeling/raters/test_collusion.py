@@ -49,7 +49,7 @@ def test_meetings_are_counted_by_hand() -> None:
             ("t3", "c", "x"),
         ]
     )
-    found = compare_pairs([leave_one_out(answers, "moot")])
+    found = compare_pairs([leave_one_out(answers, "heterogeneous")])
     assert list(zip(found.first, found.second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
     assert found.met.tolist() == [2, 1, 1]
     assert found.together.tolist() == [1, 0, 0]
@@ -60,7 +60,7 @@ def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None
     answers = crowd.answers
     table = np.full((120, 12), -1)
     table[answers.task, answers.worker] = answers.label
-    found = compare_pairs([leave_one_out(answers, "alike"), leave_one_out(answers, "alike")])
+    found = compare_pairs([leave_one_out(answers, "homogeneous"), leave_one_out(answers, "homogeneous")])
     for u, v, met, same in zip(found.first, found.second, found.met, found.together, strict=True):
         both = (table[:, u] >= 0) & (table[:, v] >= 0)
         assert met == 2 * both.sum()
@@ -70,9 +70,9 @@ def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None
 
 def test_of_too_many_meetings_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
-    whole = compare_pairs([leave_one_out(crowd.answers, "alike")])
+    whole = compare_pairs([leave_one_out(crowd.answers, "homogeneous")])
     monkeypatch.setattr(collusion, "MEETINGS", 1500)
-    part = compare_pairs([leave_one_out(crowd.answers, "alike")])
+    part = compare_pairs([leave_one_out(crowd.answers, "homogeneous")])
     assert whole.met.sum() == 400 * 15
     assert part.met.sum() == pytest.approx(1500, rel=0.1)
     assert part.by_chance.sum() / part.met.sum() == pytest.approx(
@@ -97,8 +97,8 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
             AnomalousCrowdPlan(n_tasks=2000, n_workers=40, difficulty=difficulty, seed=seed)
         )
         levels, level = (
-            compare_pairs([leave_one_out(crowd.answers, "moot")]),
-            compare_pairs([leave_one_out(crowd.answers, "alike")]),
+            compare_pairs([leave_one_out(crowd.answers, "heterogeneous")]),
+            compare_pairs([leave_one_out(crowd.answers, "homogeneous")]),
         )
         found = weaker_evidence(levels, level)
         assert found.together.sum() == pytest.approx(found.by_chance.sum(), rel=0.04)
@@ -204,7 +204,7 @@ def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
     one = np.ones(1)
     table = {"first": np.array([0]), "second": np.array([1]), "met": 100 * one, "together": 90 * one}
     rest = {"by_chance": 50 * one, "wrong_by_chance": 5 * one, "p_value": 1e-17 * one, "dispersion": 1.0}
-    codes = [leave_one_out(answers, "alike")]
+    codes = [leave_one_out(answers, "homogeneous")]
     assert find_groups(WorkerPairs(**table, **rest, wrong=5 * one), codes) == []
     (group,) = find_groups(WorkerPairs(**table, **rest, wrong=30 * one), codes)
     assert (group.workers, group.met, group.together, group.wrong) == ((0, 1), 100, 90, 30)
@@ -243,7 +243,7 @@ def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
         table = WorkerPairs(
             first, second, met, together, chance, np.where(inside, 30.0, 5.0), few, p_value, 1.0
         )
-        (group,) = find_groups(table, [leave_one_out(answers, "alike")])
+        (group,) = find_groups(table, [leave_one_out(answers, "homogeneous")])
         return group.workers, group.school
 
     assert found(40 / 3 + 1e-9) == ((0, 1, 2, 3), True)
