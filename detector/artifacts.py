@@ -70,7 +70,7 @@ def fingerprint(value: Any) -> str:
 
 def option_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The options in which two jobs differ, by the names that are typed, each with its value in both."""
-    first, second = (dict(_typed(options)) for options in (before, now))
+    first, second = (dict(_option_items(options)) for options in (before, now))
     names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
     return [_change(name, first.get(name), second.get(name)) for name in names]
 
@@ -86,10 +86,10 @@ TYPED = {"read.format": "--input-format", "severities": "--min-severity", "names
 """Options whose names in a job are not those on the command line."""
 
 
-def _typed(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
+def _option_items(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in options.items():
         if isinstance(value, Mapping) and not group:
-            yield from _typed(value, f"{name}.")
+            yield from _option_items(value, f"{name}.")
         else:
             yield TYPED.get(f"{group}{name}", f"--{name.replace('_', '-')}"), value
 
@@ -214,13 +214,13 @@ def remove_orphans(path: Path) -> int:
 
 def package_versions(*packages: str) -> dict[str, str]:
     """Installed versions of `packages`, with Python's own; absent ones are left out."""
-    found = {"python": sys.version.split()[0]}
+    results = {"python": sys.version.split()[0]}
     for package in packages:
         try:
-            found[package] = version(package)
+            results[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return results
 
 
 def file_entry(path: Path, rows: int | None = None) -> dict[str, Any]:

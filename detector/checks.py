@@ -136,37 +136,39 @@ def same_text_again(dialogue: Dialogue) -> Iterator[Hit]:
     """
     sent: dict[str, int] = {}
     first: dict[str, int] = {}
-    for place, turn in enumerate(dialogue.turns):
+    for index, turn in enumerate(dialogue.turns):
         for word in _words(turn.text):
-            first.setdefault(word, place)
-    for place, turn in enumerate(dialogue.turns):
+            first.setdefault(word, index)
+    for index, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
         key = " ".join(words := _words(turn.text))
         if len(words) < MIN_WORDS or _ROUTINE.search(turn.text):
             continue
         last = sent.get(key)
-        if last is not None and _uncalled_for(turn.text, dialogue.turns, last, place, first):
+        if last is not None and _uncalled_for(turn.text, dialogue.turns, last, index, first):
             start = len(turn.text) - len(turn.text.lstrip())
             why = "the same words were sent before, and nothing new was said"
             yield Hit(turn.index, start, len(turn.text.rstrip()), why)
-        sent[key] = place
+        sent[key] = index
 
 
-def _uncalled_for(text: str, turns: tuple[Turn, ...], sent: int, place: int, first: dict[str, int]) -> bool:
-    """Whether what the customer said between the turns `sent` and `place` gives no reason to send the text
+def _uncalled_for(
+    text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
+) -> bool:
+    """Whether what the customer said between the turns `sent` and `position` gives no reason to send the text
     again. `first` is the turn in which each word of the dialogue stands first."""
-    if place - sent > MAX_BETWEEN:
+    if position - sent > MAX_BETWEEN:
         return False
-    between = turns[sent:place]
-    said = [turn.text for turn in between if turn.role == "customer"]
-    if not said or (_QUESTION.search(text) and not _ANSWERED.match(said[0])):
+    between = turns[sent:position]
+    customer_text = [turn.text for turn in between if turn.role == "customer"]
+    if not customer_text or (_QUESTION.search(text) and not _ANSWERED.match(customer_text[0])):
         return False
     if any(turn.role in JUDGED_ROLES and _QUESTION.search(turn.text) for turn in between[1:]):
         return False  # a "yes" to another question may well call for the same words again
     last = next((turns[i].text for i in range(sent - 1, -1, -1) if turns[i].role == "customer"), "")
-    heard = {word for reply in said for word in _words(reply) if first[word] <= sent}
-    return not any(_calls_for_more(reply, heard, last) for reply in said)
+    heard = {word for reply in customer_text for word in _words(reply) if first[word] <= sent}
+    return not any(_calls_for_more(reply, heard, last) for reply in customer_text)
 
 
 def _calls_for_more(reply: str, heard: set[str], last: str) -> bool:
@@ -178,7 +180,7 @@ def _calls_for_more(reply: str, heard: set[str], last: str) -> bool:
         return False
     if _ASKS.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
         return True
-    values = {found.casefold() for found in (*_VALUE.findall(reply), *_NAMED.findall(reply))}
+    values = {result.casefold() for result in (*_VALUE.findall(reply), *_NAMED.findall(reply))}
     return bool(values - heard)
 
 
@@ -204,12 +206,12 @@ class _Phrases:
 def _phrases(kind: str) -> tuple[_Phrases, ...]:
     """Those of `phrases.yaml` for ``insult`` or ``secret``."""
     return tuple(
-        _compiled(language, kind)
+        _compile_phrases(language, kind)
         for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
     )
 
 
-def _compiled(language: dict[str, Any], kind: str) -> _Phrases:
+def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
     def either(words: list[str]) -> str:
         return "(?:" + "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) + ")"
 
@@ -219,14 +221,14 @@ def _compiled(language: dict[str, Any], kind: str) -> _Phrases:
     if part["phrases"]:
         whole = rf"(?:{whole}|{either(part['phrases'])})"
     after = _AFTER_INSULT if kind == "insult" else rf"(?!\s{either(language['negations'])}\b)"
-    found = rf"(?<![\w-]){whole}(?![\w-]){after}"
+    result = rf"(?<![\w-]){whole}(?![\w-]){after}"
     blocked = rf"(?<!\w){either(language['blockers'])}(?!\w)"
-    return _Phrases(*(re.compile(pattern, re.IGNORECASE) for pattern in (found, blocked)))
+    return _Phrases(*(re.compile(pattern, re.IGNORECASE) for pattern in (result, blocked)))
 
 
 def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
     """The first phrase of each judged turn that is not quoted, denied, conditional or the customer's own."""
-    said = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
+    customer_text = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
@@ -236,7 +238,7 @@ def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
                 (
                     one
                     for one in phrases.found.finditer(turn.text)
-                    if _is_own(turn.text, one, phrases, quoted, said)
+                    if _is_own(turn.text, one, phrases, quoted, customer_text)
                 ),
                 None,
             )
@@ -246,9 +248,9 @@ def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
 
 
 def _is_own(
-    text: str, match: re.Match[str], phrases: _Phrases, quoted: list[tuple[int, int]], said: str
+    text: str, match: re.Match[str], phrases: _Phrases, quoted: list[tuple[int, int]], customer_text: str
 ) -> bool:
-    if match[0].casefold() in said or any(start <= match.start() < end for start, end in quoted):
+    if match[0].casefold() in customer_text or any(start <= match.start() < end for start, end in quoted):
         return False
     before = _ENDS.split(text[: match.start()])[-1]
     return phrases.blocked.search(before) is None

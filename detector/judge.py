@@ -84,14 +84,14 @@ def fit_answer(answer: Answer) -> Answer:
     return answer.model_copy(
         update={
             "probability": round_to_grid(answer.probability),
-            "quote": _clipped(answer.quote, QUOTE_CHARS) if answer.quote is not None else None,
-            "reason": _clipped(answer.reason, REASON_CHARS),
+            "quote": _clip(answer.quote, QUOTE_CHARS) if answer.quote is not None else None,
+            "reason": _clip(answer.reason, REASON_CHARS),
             "rewrite": None if long_rewrite else answer.rewrite,
         }
     )
 
 
-def _clipped(text: str, chars: int) -> str:
+def _clip(text: str, chars: int) -> str:
     if len(text) <= chars:
         return text
     return text[:chars].rsplit(" ", 1)[0].rstrip() or text[:chars]
@@ -126,25 +126,26 @@ def build_chat(
     the code's entry is told.
     """
     turns = [turn for turn in question.dialogue.turns if turn.index <= question.turn]
-    kept = _kept(turns, max_chars)
+    retained = _select_turns(turns, max_chars)
     lines: list[Any] = []
     before = -1
-    for place in (*sorted(kept), len(turns)):
-        if place > before + 1:
-            lines.append({"left_out": place - before - 1})
-        if place < len(turns):
-            lines.append({turns[place].role: _ends(turns[place].text, kept[place])})
-        before = place
-    spelled = [spell(compact_json(line)) for line in (*lines, _asked(code, detail))]
+    for position in (*sorted(retained), len(turns)):
+        if position > before + 1:
+            lines.append({"left_out": position - before - 1})
+        if position < len(turns):
+            lines.append({turns[position].role: _both_ends(turns[position].text, retained[position])})
+        before = position
+    spelled = [spell(compact_json(line)) for line in (*lines, _code_prompt(code, detail))]
     content = "\n".join((BEGIN, *spelled[:-1], END, spelled[-1]))
     return Chat(
         messages=[{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}],
-        cost=sum(kept.values()) + TURN_CHARS * len(kept),
-        cut=len(kept) < len(turns) or any(kept[place] < len(turns[place].text) for place in kept),
+        cost=sum(retained.values()) + TURN_CHARS * len(retained),
+        cut=len(retained) < len(turns)
+        or any(retained[position] < len(turns[position].text) for position in retained),
     )
 
 
-def _asked(code: Code, detail: Detail) -> dict[str, str]:
+def _code_prompt(code: Code, detail: Detail) -> dict[str, str]:
     short = {"code": code.code, "error": code.name.en, "test": code.test}
     if detail == "short":
         return short
@@ -160,33 +161,33 @@ TURN_CHARS = 16
 """What a turn's line costs beside its text."""
 
 
-def _kept(turns: Sequence[Turn], max_chars: int) -> dict[int, int]:
+def _select_turns(turns: Sequence[Turn], max_chars: int) -> dict[int, int]:
     """The places of the turns that are shown, each with the characters that its text may take."""
     costs = [len(turn.text) + TURN_CHARS for turn in turns]
     if sum(costs) <= max_chars:
-        return {place: len(turn.text) for place, turn in enumerate(turns)}
+        return {index: len(turn.text) for index, turn in enumerate(turns)}
     last = len(turns) - 1  # never negative: no turns cost nothing
     answered = next((p for p in range(last - 1, -1, -1) if turns[p].role == "customer"), None)
     room = max_chars
-    kept: dict[int, int] = {}
-    for place, most in ((answered, max_chars // 3), (last, max_chars)):
-        if place is not None:
-            kept[place] = max(0, min(len(turns[place].text), min(most, room) - TURN_CHARS))
-            room -= kept[place] + TURN_CHARS
-    for places, share in ((range(last - 1, -1, -1), 0.75), (range(last), 1.0)):
+    retained: dict[int, int] = {}
+    for index, most in ((answered, max_chars // 3), (last, max_chars)):
+        if index is not None:
+            retained[index] = max(0, min(len(turns[index].text), min(most, room) - TURN_CHARS))
+            room -= retained[index] + TURN_CHARS
+    for positions, share in ((range(last - 1, -1, -1), 0.75), (range(last), 1.0)):
         limit = share * room
-        for place in places:
-            if place in kept:
+        for index in positions:
+            if index in retained:
                 continue
-            if costs[place] > limit:
+            if costs[index] > limit:
                 break
-            kept[place] = len(turns[place].text)
-            limit -= costs[place]
-            room -= costs[place]
-    return kept
+            retained[index] = len(turns[index].text)
+            limit -= costs[index]
+            room -= costs[index]
+    return retained
 
 
-def _ends(text: str, chars: int) -> str | list[Any]:
+def _both_ends(text: str, chars: int) -> str | list[Any]:
     """`text`, or its beginning and its end where it has more than `chars` characters."""
     if len(text) <= chars:
         return text
@@ -221,7 +222,7 @@ def parse_answer(text: str, *, cut: bool = False) -> Answer | None:
 
 def round_to_grid(probability: float) -> float:
     """The nearest probability of `GRID`."""
-    return min(GRID, key=lambda place: abs(place - probability))
+    return min(GRID, key=lambda position: abs(position - probability))
 
 
 def locate_quote(answer: Answer, text: str) -> tuple[int, int] | None:

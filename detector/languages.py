@@ -58,8 +58,8 @@ _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 @cache
 def _table() -> Mapping[str, tuple[str, ...]]:
     """Each language's code with its names, the one shown first."""
-    found = read_document(Path(__file__).with_suffix(".yaml"), "E_LANGUAGES").value
-    return {code: tuple(names) for code, names in found.items()}
+    result = read_document(Path(__file__).with_suffix(".yaml"), "E_LANGUAGES").value
+    return {code: tuple(names) for code, names in result.items()}
 
 
 @cache
@@ -102,13 +102,13 @@ def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ConfigError: a name of no language that is told apart.
     """
-    found: set[str] = set()
+    results: set[str] = set()
     for name in (part for group in names for part in group.split(",")):
         code = language_code(name)
         if code is None or code not in _table():
             raise ConfigError("E_LANGUAGE", f"--languages {name!r}: expected some of {' '.join(_table())}")
-        found.add(code)
-    return tuple(sorted(found))
+        results.add(code)
+    return tuple(sorted(results))
 
 
 def describe_gaps(verdict: Verdict) -> str:
@@ -158,9 +158,9 @@ def _language(words: str, known: str, enough: float, among: tuple[str, ...]) -> 
     other = bool(words) and not words.isascii() and _OTHER.search(words) is not None
     if _letters(words) < (MIN_LETTERS_OTHER if other else MIN_LETTERS):
         return known
-    found = _probabilities(words, among)
-    best = next(iter(found))
-    if found[best] >= enough or (other if known == UNKNOWN else found.get(known, 1.0) < IMPOSSIBLE):
+    result = _probabilities(words, among)
+    best = next(iter(result))
+    if result[best] >= enough or (other if known == UNKNOWN else result.get(known, 1.0) < IMPOSSIBLE):
         return best
     return known
 
@@ -185,10 +185,10 @@ def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[
     declared = language_code(dialogue.language)
     if forced and declared not in forced:
         declared = None
-    whole = detect_language(_joined(dialogue.turns), declared, forced)
+    whole = detect_language(_join(dialogue.turns), declared, forced)
     inherited = {
         judged: detect_language(
-            _joined([turn for turn in dialogue.turns if (turn.role in JUDGED_ROLES) is judged]),
+            _join([turn for turn in dialogue.turns if (turn.role in JUDGED_ROLES) is judged]),
             None if whole == UNKNOWN else whole,
             forced,
         )
@@ -202,7 +202,7 @@ def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[
     }
 
 
-def _joined(turns: Iterable[Turn]) -> str:
+def _join(turns: Iterable[Turn]) -> str:
     """The beginnings of the turns, one after the other; what tools and systems say is nobody's language."""
     parts: list[str] = []
     size = 0

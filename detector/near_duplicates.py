@@ -33,10 +33,10 @@ BATCH = 50
 
 def words(text: str) -> list[str]:
     """Lower-case words without punctuation; each Chinese or Japanese character is one."""
-    return _spaced(text).split()
+    return _separate_words(text).split()
 
 
-def _spaced(text: str) -> str:
+def _separate_words(text: str) -> str:
     """The words of a text with blanks between."""
     if text.isascii():  # the same words, much sooner
         return text.translate(_ASCII)
@@ -45,17 +45,17 @@ def _spaced(text: str) -> str:
 
 def shingles(text: str) -> Shingles:
     """Hashes of all runs of `WIDTH` words, sorted, each once; of all words where there are fewer."""
-    return next(_shingled([text]))
+    return next(_iterate_shingles([text]))
 
 
 def batch_shingles(texts: Sequence[str]) -> list[Shingles]:
     """The `shingles` of many texts, several times quicker."""
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
-    return [found for batch in batches for found in _shingled(batch)]
+    return [result for batch in batches for result in _iterate_shingles(batch)]
 
 
-def _shingled(texts: Sequence[str]) -> Iterator[Shingles]:
-    codes, ends = _codes([_spaced(text) for text in texts])
+def _iterate_shingles(texts: Sequence[str]) -> Iterator[Shingles]:
+    codes, ends = _codes([_separate_words(text) for text in texts])
     runs = _runs(codes, WIDTH)  # some span two texts: nobody takes them
     for start, end in pairwise([0, *ends]):
         n_runs = end - start - WIDTH + 1
@@ -68,17 +68,17 @@ def sorted_unique(codes: Shingles) -> Shingles:
     return codes[is_first(codes)]
 
 
-def ngrams(found: Sequence[str], width: int) -> Shingles:
+def ngrams(tokens: Sequence[str], width: int) -> Shingles:
     """Hashes of the runs of `width` words in order; one run of all where there are fewer, if any."""
-    return _runs(_codes([" ".join(found)])[0], width)
+    return _runs(_codes([" ".join(tokens)])[0], width)
 
 
 def _runs(codes: Shingles, width: int) -> Shingles:
     """One hash for each run of `width` words, in order; of all words where there are fewer, if any."""
     width = min(width, len(codes))
     total = np.zeros(len(codes) - width + 1 if width else 0, np.uint64)
-    for place, factor in enumerate(_factors(width)):
-        total += codes[place : place + len(total)] * factor
+    for index, factor in enumerate(_factors(width)):
+        total += codes[index : index + len(total)] * factor
     return total
 
 
@@ -141,7 +141,7 @@ def near_pairs(
     its part, pairs within one are left out. An empty set is like nothing."""
     known = list(sets)
     labels = np.arange(len(known)) if parts is None else np.array(parts, np.int64)
-    proposed = np.concatenate([np.empty(0, np.int64), *_proposed(known, at_least, labels)])
+    proposed = np.concatenate([np.empty(0, np.int64), *_candidate_pairs(known, at_least, labels)])
     pairs = [_pair(key) for key in np.unique(proposed).tolist()]
     measured = ((later, earlier, jaccard(known[later], known[earlier])) for later, earlier in pairs)
     return [pair for pair in measured if pair[2] >= at_least]
@@ -151,7 +151,7 @@ def linking_pairs(sets: Sequence[Shingles], at_least: float) -> Iterator[tuple[i
     """As many of the pairs that reach `at_least` as join all that they join: of a thousand copies 999,
     and hardly more are compared."""
     joined = np.arange(len(sets))  # the number of another, up to one that names itself
-    for proposed in _proposed(sets, at_least, joined):
+    for proposed in _candidate_pairs(sets, at_least, joined):
         for later, earlier in map(_pair, np.unique(proposed).tolist()):
             a, b = _last(joined, later), _last(joined, earlier)
             if a != b and jaccard(sets[later], sets[earlier]) >= at_least:
@@ -171,12 +171,12 @@ def _pair(key: int) -> tuple[int, int]:
     return key >> 32, key & 0xFFFFFFFF
 
 
-def _proposed(sets: Sequence[Shingles], at_least: float, labels: Numbers) -> Iterator[Numbers]:
+def _candidate_pairs(sets: Sequence[Shingles], at_least: float, labels: Numbers) -> Iterator[Numbers]:
     """Pairs that may reach `at_least`, as later << 32 | earlier, in rounds that may repeat some. Two sets
     of one label are no pair; labels may be made equal between rounds."""
-    sizes = np.array([len(found) for found in sets], np.int64)
-    codes, owners, rests = _rarest(sets, sizes, at_least)
-    order, codes = _sorted(codes)
+    sizes = np.array([len(result) for result in sets], np.int64)
+    codes, owners, rests = _rarest_shingles(sets, sizes, at_least)
+    order, codes = _sort_with_order(codes)
     owners, rests = owners[order], rests[order]
     least = sizes[owners] * (at_least / (1 + at_least))
     first = np.flatnonzero(is_first(codes))[np.cumsum(is_first(codes)) - 1]  # of those with the same code
@@ -193,34 +193,36 @@ def _proposed(sets: Sequence[Shingles], at_least: float, labels: Numbers) -> Ite
         at, step = at[mixed[first[at]]], step + 1  # where all have one label nothing can follow
 
 
-def _rarest(sets: Sequence[Shingles], sizes: Numbers, at_least: float) -> tuple[Shingles, Numbers, Numbers]:
+def _rarest_shingles(
+    sets: Sequence[Shingles], sizes: Numbers, at_least: float
+) -> tuple[Shingles, Numbers, Numbers]:
     """Of each set the rarest shingles, as far as enough can follow and if another set may have them, too:
     the shingle, the number of its set, and how many of that set are no rarer. In order of the sets."""
-    times = _times(sets)
-    found = [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))]
+    times = _document_frequency(sets)
+    results = [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))]
     for begin in range(0, len(sets), CHUNK):
         codes = np.concatenate(sets[begin : begin + CHUNK])
         own, times_here, times = sizes[begin : begin + CHUNK], times[: len(codes)], times[len(codes) :]
         owners = np.repeat(np.arange(len(own)), own)
         low = np.uint64(len(codes).bit_length())
-        order, _ = _sorted((owners.astype(np.uint64) << np.uint64(16) | times_here) << low)
+        order, _ = _sort_with_order((owners.astype(np.uint64) << np.uint64(16) | times_here) << low)
         rests = np.cumsum(own)[owners] - np.arange(len(codes))
-        taken = (rests >= at_least * own[owners] - _ROUNDING) & (times_here[order] > 1)
-        found.append((codes[order[taken]], owners[taken] + begin, rests[taken]))
-    codes, owners, rests = (np.concatenate(part) for part in zip(*found, strict=True))
+        selected = (rests >= at_least * own[owners] - _ROUNDING) & (times_here[order] > 1)
+        results.append((codes[order[selected]], owners[selected] + begin, rests[selected]))
+    codes, owners, rests = (np.concatenate(part) for part in zip(*results, strict=True))
     return codes, owners, rests
 
 
-def _times(sets: Sequence[Shingles]) -> NDArray[np.uint16]:
+def _document_frequency(sets: Sequence[Shingles]) -> NDArray[np.uint16]:
     """In how many sets each shingle of each set occurs, up to 65,535; some few are counted as one."""
-    order, upper = _sorted(np.concatenate([np.empty(0, np.uint64), *sets]))
+    order, upper = _sort_with_order(np.concatenate([np.empty(0, np.uint64), *sets]))
     counts = np.diff(np.flatnonzero(is_first(upper)), append=len(order))
     times = np.empty(len(order), np.uint16)
     times[order] = np.repeat(np.minimum(counts, 65_535).astype(np.uint16), counts)
     return times
 
 
-def _sorted(codes: Shingles) -> tuple[Numbers, Shingles]:
+def _sort_with_order(codes: Shingles) -> tuple[Numbers, Shingles]:
     """Where the codes stand in their order, and they in it, without the lower bits, in which the places
     are sorted along: sorting is ten times quicker than finding an order. Codes that only differ there
     count as equal, in order of their places."""

@@ -41,10 +41,10 @@ def to_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int
     """
     if start < end:
         return _first(edits, start), _last(edits, end - 1)
-    place = bisect_right(edits, start, key=lambda edit: edit.start) - 1
-    inside = place >= 0 and edits[place].start < start < edits[place].end
+    position = bisect_right(edits, start, key=lambda edit: edit.start) - 1
+    inside = position >= 0 and edits[position].start < start < edits[position].end
     first = _first(edits, start)
-    return first, edits[place].original_end if inside else first
+    return first, edits[position].original_end if inside else first
 
 
 def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
@@ -68,19 +68,19 @@ def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[i
 
 def _first(edits: Sequence[Replacement], offset: int) -> int:
     """Where the character at `offset` begins in the original."""
-    place = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
-    if place < 0:
+    position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
+    if position < 0:
         return offset
-    edit = edits[place]
+    edit = edits[position]
     return edit.original_start if offset < edit.end else edit.original_end + offset - edit.end
 
 
 def _last(edits: Sequence[Replacement], offset: int) -> int:
     """Where the character at `offset` ends in the original, exclusive."""
-    place = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
-    if place < 0:
+    position = bisect_right(edits, offset, key=lambda edit: edit.start) - 1
+    if position < 0:
         return offset + 1
-    edit = edits[place]
+    edit = edits[position]
     return edit.original_end if offset < edit.end else edit.original_end + offset - edit.end + 1
 
 
@@ -120,26 +120,26 @@ def remove_ranges(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) ->
 
     A piece with a text of its own that a range cuts in two is left out as a whole.
     """
-    place = at = 0
+    position = at = 0
     for piece in pieces:
         first, last = at, at + piece.size
         at = last
-        while place < len(ranges) and ranges[place][1] <= first:
-            place += 1
-        kept = first
-        for start, end in _touching(ranges, place, last):
+        while position < len(ranges) and ranges[position][1] <= first:
+            position += 1
+        retained = first
+        for start, end in _touching(ranges, position, last):
             if piece.text is not None:
-                kept = last
+                retained = last
                 break
-            if start > kept:
-                yield Piece(piece.start + kept - first, piece.start + start - first)
-            kept = end
-        if kept < last:
-            yield piece if piece.text is not None else Piece(piece.start + kept - first, piece.end)
+            if start > retained:
+                yield Piece(piece.start + retained - first, piece.start + start - first)
+            retained = end
+        if retained < last:
+            yield piece if piece.text is not None else Piece(piece.start + retained - first, piece.end)
 
 
-def _touching(ranges: Sequence[tuple[int, int]], place: int, last: int) -> Iterator[tuple[int, int]]:
-    """Those of `ranges` from `place` on that begin before `last`."""
-    while place < len(ranges) and ranges[place][0] < last:
-        yield ranges[place]
-        place += 1
+def _touching(ranges: Sequence[tuple[int, int]], position: int, last: int) -> Iterator[tuple[int, int]]:
+    """Those of `ranges` from `position` on that begin before `last`."""
+    while position < len(ranges) and ranges[position][0] < last:
+        yield ranges[position]
+        position += 1

@@ -46,7 +46,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
     languages = parse_languages(config.languages)
     taxonomy = load_taxonomy(config.taxonomy)
     release = Release(config.release or EMBEDDED)
-    _refuse_other_codes(release, taxonomy, unfinished)
+    _validate_codes(release, taxonomy, unfinished)
 
     import torch  # heavy; only when something is scored
 
@@ -82,7 +82,7 @@ def score(
     return detector.verdicts(tuple(dialogues), all_probabilities=all_probabilities)
 
 
-def _refuse_other_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
+def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
     """A release speaks of the codes it was made for: a patch of their wording may differ, no more."""
     info = release.info
     if not info.codes and not unfinished:
@@ -127,16 +127,16 @@ class _Coverage:
     def turns(self, dialogue: Dialogue, forced: tuple[str, ...]) -> dict[int, _TurnCoverage]:
         """The coverage of each turn of a dialogue, by its index."""
         whole, languages = detect_languages(dialogue, forced)
-        found: dict[int, _TurnCoverage] = {}
+        results: dict[int, _TurnCoverage] = {}
         last: str | None = None
         for turn in dialogue.turns:
             own = languages[turn.index]
             key = (own, last or own, whole)
             if key not in self._by_languages:
                 self._by_languages[key] = self._turn(*key)
-            found[turn.index] = self._by_languages[key]
+            results[turn.index] = self._by_languages[key]
             last = own if turn.role == "customer" else last
-        return found
+        return results
 
     def _turn(self, own: str, customer: str, whole: str) -> _TurnCoverage:
         """Of a turn in the language `own`; the others are the customer's before it and the dialogue's."""
@@ -159,7 +159,7 @@ class _Coverage:
 
     def gaps(self, coverage: Mapping[int, _TurnCoverage], turns: Sequence[int]) -> tuple[NotJudged, ...]:
         """The codes that were not judged, by the language that is why, and on which of `turns`."""
-        found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
+        results: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
         for turn in turns:
             own = coverage[turn]
             missing: dict[str, tuple[list[str], list[str]]] = {}
@@ -168,10 +168,10 @@ class _Coverage:
                     continue
                 missing.setdefault(own.language[code], ([], []))[code in own.checked].append(code)
             for language, (codes, check_only) in missing.items():
-                found.setdefault((language, tuple(codes), tuple(check_only)), []).append(turn)
+                results.setdefault((language, tuple(codes), tuple(check_only)), []).append(turn)
         return tuple(
             NotJudged(language=language, turns=tuple(turns), codes=codes, check_only=check_only)
-            for (language, codes, check_only), turns in sorted(found.items())
+            for (language, codes, check_only), turns in sorted(results.items())
         )
 
 
@@ -194,13 +194,13 @@ class ReleaseDetector:
         self._weights = weights
         self._languages = languages
         self._coverage = _Coverage(info, taxonomy)
-        self.mark: Callable[[int | None], None] = lambda place: None
+        self.on_step: Callable[[int | None], None] = lambda position: None
         """Called when a step begins that may take its time: with the place of the dialogue that is masked,
         read or judged, or none for a row that goes through the model."""
-        self.moved: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
+        self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
         """Called while `verdicts` is at work, before every row that goes through the model and after every
         dialogue: how many dialogues are done, how many tokens went through, how much was found."""
-        self._done = self._told = self._found = self._reached = self._tokens = self._tokens_before = 0
+        self._done = self._reported = self._found = self._reached = self._tokens = self._tokens_before = 0
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
@@ -213,65 +213,65 @@ class ReleaseDetector:
             ]
         )
 
-    def under(self, info: ReleaseInfo) -> ReleaseDetector:
+    def with_info(self, info: ReleaseInfo) -> ReleaseDetector:
         """The same weights under another `release.json`, for a release in the making."""
         return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        self._done = self._told = self._found = self._reached = 0
+        self._done = self._reported = self._found = self._reached = 0
         self._tokens_before = self._tokens
         masked = []
         coverages = []
-        for place, dialogue in enumerate(dialogues):
-            self.mark(place)
+        for index, dialogue in enumerate(dialogues):
+            self.on_step(index)
             masked.append(mask_dialogue(dialogue))
             coverages.append(self._coverage.turns(masked[-1][0], self._languages))
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         scanned = [
-            place
-            for place, turns in enumerate(judged)
-            if not turns or any(coverages[place][turn].is_judged for turn in turns)
+            index
+            for index, turns in enumerate(judged)
+            if not turns or any(coverages[index][turn].is_judged for turn in turns)
         ]
-        scans = self.scanner.stream(self._marked([(place, masked[place][0]) for place in scanned]))
+        scans = self.scanner.stream(self._iterate_scanned([(index, masked[index][0]) for index in scanned]))
         read = set(scanned)
         verdicts = []
-        for place, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
-            scan = next(scans) if place in read else ()
-            self.mark(place)
+        for index, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
+            scan = next(scans) if index in read else ()
+            self.on_step(index)
             verdicts.append(
-                self._failed(dialogue, scan)
+                self._failed_verdict(dialogue, scan)
                 if isinstance(scan, DialogueFailed)
-                else self._judged(
-                    dialogue, changed, texts, judged[place], scan, coverages[place], all_probabilities
+                else self._build_verdict(
+                    dialogue, changed, texts, judged[index], scan, coverages[index], all_probabilities
                 )
             )
             self._done, self._found = self._done + 1, self._found + len(verdicts[-1].findings)
-            self._tell_moved(self._done)
+            self._report_progress(self._done)
         return verdicts
 
     def begin_row(self, tokens: int, share: float) -> None:
         """A row goes into the model, after `tokens` tokens in all and a `share` of those that are scanned
         together."""
-        self.mark(None)
+        self.on_step(None)
         self._tokens = tokens
         ahead = int(share * max(0, self._reached - self._done))
-        self._tell_moved(self._done + ahead)
+        self._report_progress(self._done + ahead)
 
-    def _tell_moved(self, done: int) -> None:
-        self._told = max(self._told, done)
-        self.moved(self._told, self._tokens - self._tokens_before, self._found)
+    def _report_progress(self, done: int) -> None:
+        self._reported = max(self._reported, done)
+        self.on_progress(self._reported, self._tokens - self._tokens_before, self._found)
 
     def _can_judge(self, turn: Turn) -> bool:
         """Whether a turn gets a verdict where its language is covered, as the renderer has it."""
         return turn.role in JUDGED_ROLES and turn.role in self.info.render.roles and bool(turn.text.strip())
 
-    def _marked(self, dialogues: Iterable[tuple[int, Dialogue]]) -> Iterator[Dialogue]:
-        for place, dialogue in dialogues:
-            self.mark(place)
-            self._reached = place
+    def _iterate_scanned(self, dialogues: Iterable[tuple[int, Dialogue]]) -> Iterator[Dialogue]:
+        for position, dialogue in dialogues:
+            self.on_step(position)
+            self._reached = position
             yield dialogue
 
-    def _failed(self, dialogue: Dialogue, failure: DialogueFailed) -> Verdict:
+    def _failed_verdict(self, dialogue: Dialogue, failure: DialogueFailed) -> Verdict:
         return Verdict(
             dialogue_id=dialogue.id,
             release=self.release,
@@ -280,7 +280,7 @@ class ReleaseDetector:
             failure=failure.code,
         )
 
-    def _judged(
+    def _build_verdict(
         self,
         dialogue: Dialogue,
         masked: Dialogue,
@@ -291,7 +291,7 @@ class ReleaseDetector:
         all_probabilities: bool,
     ) -> Verdict:
         """The verdict. `judged` are the indices of the agents' turns, `scan` their scores if any."""
-        place_of = {turn.index: place for place, turn in enumerate(dialogue.turns)}
+        place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         scores_of = {turn.turn: turn for turn in scan}
         hits = {
             (hit.turn, code): hit
@@ -303,7 +303,7 @@ class ReleaseDetector:
         findings = []
         probabilities: dict[int, dict[str, float]] = {}
         for index in judged:
-            place = place_of[index]
+            position = place_of[index]
             probabilities[index] = {}
             for code, how in self.info.codes.items():
                 hit = hits.get((index, code))
@@ -312,12 +312,12 @@ class ReleaseDetector:
                     continue
                 probability = self._probability(scores, code, how, hit)
                 probabilities[index][code] = round_probability(probability)
-                if hit is not None or _accused(how, probability):
+                if hit is not None or _is_over_threshold(how, probability):
                     finding = self._finding(
                         code,
-                        dialogue.turns[place],
-                        masked.turns[: place + 1],
-                        texts[place],
+                        dialogue.turns[position],
+                        masked.turns[: position + 1],
+                        texts[position],
                         probability,
                         (hit.start, hit.end) if hit is not None else scores,
                     )
@@ -359,7 +359,7 @@ class ReleaseDetector:
         if isinstance(evidence_of, tuple):
             where = evidence_of
         else:
-            shown = _outer(masked.text)
+            shown = _stripped_span(masked.text)
             if known.scope == "span" and evidence_of is not None:
                 shown = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
             where = text.to_original(*shown)
@@ -381,26 +381,28 @@ class ReleaseDetector:
 def _reason(code: Code, turns: Sequence[Turn], quote: str) -> str:
     """What was seen, in the words of the dialogue: the code, its turn, and the evidence; where a turn is
     wrong as an answer, also what the customer said last before it. Why the model thinks so is not known."""
-    seen = f"{code.name.en} in turn {turns[-1].index}: {_quoted(quote)}"
-    asked = next((turn for turn in reversed(turns) if turn.role == "customer" and turn.text.strip()), None)
-    if not code.answers_customer or asked is None:
+    seen = f"{code.name.en} in turn {turns[-1].index}: {_quote(quote)}"
+    requested = next(
+        (turn for turn in reversed(turns) if turn.role == "customer" and turn.text.strip()), None
+    )
+    if not code.answers_customer or requested is None:
         return f"{seen}."
-    question = _last_question(asked.text)
-    verb, words = ("asked", question) if question else ("said", asked.text)
-    return f"{seen}; before it, in turn {asked.index}, the customer {verb} {_quoted(words)}."
+    question = _last_question(requested.text)
+    verb, words = ("asked", question) if question else ("said", requested.text)
+    return f"{seen}; before it, in turn {requested.index}, the customer {verb} {_quote(words)}."
 
 
 def _last_question(text: str) -> str:
     """The last sentence that ends with a question mark, empty without any."""
-    start, found = 0, ""
+    start, result = 0, ""
     for end in _SENTENCE_END.finditer(text):
         if end[0] in "?？؟" and text[start : end.start()].strip():
-            found = text[start : end.end()]
+            result = text[start : end.end()]
         start = end.end()
-    return found
+    return result
 
 
-def _quoted(words: str) -> str:
+def _quote(words: str) -> str:
     """`words` on one line, the end left out where they are many."""
     line = " ".join(words.split())
     if len(line) > MAX_WORDS:
@@ -409,7 +411,7 @@ def _quoted(words: str) -> str:
     return f"“{line}”"
 
 
-def _accused(how: CodeRelease, probability: float) -> bool:
+def _is_over_threshold(how: CodeRelease, probability: float) -> bool:
     contract = how.scan.contract if how.scan is not None else None
     return contract is not None and probability >= contract.threshold
 
@@ -420,6 +422,6 @@ def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
     return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
 
 
-def _outer(text: str) -> tuple[int, int]:
+def _stripped_span(text: str) -> tuple[int, int]:
     """The whole text less outer blanks."""
     return len(text) - len(text.lstrip()), len(text.rstrip())

@@ -164,13 +164,13 @@ class Verdict(Record):
         if not any(finding.turn in turns for finding in self.findings):
             return self
         findings = tuple(
-            _placed(finding, turns[finding.turn]) if finding.turn in turns else finding
+            _with_turn_offsets(finding, turns[finding.turn]) if finding.turn in turns else finding
             for finding in self.findings
         )
         return self.model_copy(update={"findings": findings})
 
 
-def _placed(finding: Finding, turn: Turn) -> Finding:
+def _with_turn_offsets(finding: Finding, turn: Turn) -> Finding:
     start, end = turn.from_log(finding.start, finding.end)
     start = max(0, min(start, len(turn.text) - 1))
     return finding.model_copy(update={"start": start, "end": max(end, start + 1)})

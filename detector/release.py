@@ -163,9 +163,9 @@ class Release:
             raise ReleaseRefused("E_RELEASE", f"{self.folder}: no release.json") from None
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
+            position = ".".join(str(part) for part in first["loc"])
             raise ReleaseRefused(
-                "E_RELEASE", f"{self.folder}/release.json: {place}: {first['msg']}"
+                "E_RELEASE", f"{self.folder}/release.json: {position}: {first['msg']}"
             ) from None
 
     def _sound_weights(self) -> None:

@@ -49,12 +49,12 @@ def repeated_words(
     only, so that a dialogue cut short gives the same kinds. Without `own` nothing counts as said before
     by the judged side.
     """
-    said: tuple[set[str], set[str]] = (set(), set())
-    found = []
+    seen: tuple[set[str], set[str]] = (set(), set())
+    results = []
     for judged, text in turns:
         words = [(match.start(), match.end(), _normalize_word(match[0])) for match in _WORD.finditer(text)]
-        same, other = said[judged], said[not judged]
-        found.append(
+        same, other = seen[judged], seen[not judged]
+        results.append(
             [
                 (start, end, 1 + (form in same) + 2 * (form in other))
                 for start, end, form in words
@@ -63,7 +63,7 @@ def repeated_words(
         )
         if own or not judged:
             same.update(form for _, _, form in words)
-    return found
+    return results
 
 
 def normalized_words(text: str) -> frozenset[str]:
@@ -80,9 +80,9 @@ def token_kinds(words: Sequence[tuple[int, int, int]], offsets: Sequence[tuple[i
     ends = [end for _, end, _ in words]
     kinds = []
     for start, end in offsets:
-        place = bisect_right(ends, start)
-        inside = start < end and place < len(words) and words[place][0] < end
-        kinds.append(words[place][2] if inside else 0)
+        position = bisect_right(ends, start)
+        inside = start < end and position < len(words) and words[position][0] < end
+        kinds.append(words[position][2] if inside else 0)
     return kinds
 
 
@@ -149,14 +149,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Rendered:
-    """One window as token ids. `prefix` tokens at its start are the same in every window; `said` has
+    """One window as token ids. `prefix` tokens at its start are the same in every window; `word_kinds` has
     each token's kind of `dialint.detector.render`, or nothing where the model is not told."""
 
     ids: tuple[int, ...]
     slots: tuple[Slot, ...]
     dialogue_slot: int | None
     prefix: int
-    said: tuple[int, ...] = ()
+    word_kinds: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -168,7 +168,7 @@ class _Encoded:
 
     ids: Sequence[int]
     offsets: Sequence[tuple[int, int]]
-    said: Sequence[int] = ()
+    word_kinds: Sequence[int] = ()
 
 
 class Renderer:
@@ -225,7 +225,7 @@ class Renderer:
             spoken = ((turn.role in JUDGED_ROLES, turn.text) for turn in turns)
             words = repeated_words(spoken, own=own_history)
             encoded = [
-                replace(e, said=token_kinds(w, e.offsets)) for w, e in zip(words, encoded, strict=True)
+                replace(e, word_kinds=token_kinds(w, e.offsets)) for w, e in zip(words, encoded, strict=True)
             ]
         windows = plan_windows([len(text.ids) for text in encoded], judged, self._capacity, OVERHEAD)
         roles = [turn.role for turn in turns]
@@ -236,26 +236,26 @@ class Renderer:
         self, window: Window, roles: list[Role], indices: list[int], encoded: list[_Encoded]
     ) -> Rendered:
         ids = list(self._prefix)
-        said = [0] * len(ids)
+        word_kinds = [0] * len(ids)
         slots = []
         for piece, judged in zip(window.pieces, window.judged, strict=True):
             ids.append(self._control[self.config.roles[roles[piece.turn]]])
             first = len(ids)
             ids.extend(encoded[piece.turn].ids[piece.start : piece.end])
-            said += [0, *encoded[piece.turn].said[piece.start : piece.end]]
+            word_kinds += [0, *encoded[piece.turn].word_kinds[piece.start : piece.end]]
             if roles[piece.turn] not in JUDGED_ROLES:
                 continue
             if judged:
                 offsets = tuple(encoded[piece.turn].offsets[piece.start : piece.end])
                 slots.append(Slot(len(ids), indices[piece.turn], first, offsets))
             ids.append(self._control[self.config.slot])
-            said.append(0)
-        place = len(ids) if window.final else None
+            word_kinds.append(0)
+        position = len(ids) if window.final else None
         if window.final:
             ids.append(self._control[self.config.dialogue_slot])
-            said.append(0)
-        told = tuple(said) if self.config.history else ()
-        return Rendered(tuple(ids), tuple(slots), place, len(self._prefix), told)
+            word_kinds.append(0)
+        visible_kinds = tuple(word_kinds) if self.config.history else ()
+        return Rendered(tuple(ids), tuple(slots), position, len(self._prefix), visible_kinds)
 
     def _encode(self, texts: list[str]) -> list[_Encoded]:
         """Each text's tokens, hidden characters left out, offsets those of the text as given."""
@@ -273,13 +273,14 @@ class Renderer:
     def _encode_some(self, texts: list[str]) -> Iterator[_Encoded]:
         visible = [visible_text(text) for text in texts]
         batch = self._tokenizer.encode_batch([text for text, _ in visible], add_special_tokens=False)
-        for encoding, (_, places) in zip(batch, visible, strict=True):
+        for encoding, (_, positions) in zip(batch, visible, strict=True):
             ids, offsets = encoding.ids, encoding.offsets
             if not self._reserved.isdisjoint(ids):
                 raise DialogueFailed("E_CONTROL_TOKEN", "text was encoded as a control token")
-            if places is not None:
+            if positions is not None:
                 offsets = [
-                    (places[a], places[b - 1] + 1) if b > a else (places[a], places[a]) for a, b in offsets
+                    (positions[a], positions[b - 1] + 1) if b > a else (positions[a], positions[a])
+                    for a, b in offsets
                 ]
             yield _Encoded(ids, offsets)
 
@@ -289,8 +290,8 @@ def visible_text(text: str) -> tuple[str, list[int] | None]:
     stood; None where nothing was left out."""
     if text.isascii() or not HIDDEN.search(text):
         return text, None
-    kept = [(place, char) for place, char in enumerate(text) if not HIDDEN.match(char)]
-    return "".join(char for _, char in kept), [*(place for place, _ in kept), len(text)]
+    retained = [(index, char) for index, char in enumerate(text) if not HIDDEN.match(char)]
+    return "".join(char for _, char in retained), [*(index for index, _ in retained), len(text)]
 
 
 def load_tokenizer(tokenizer_json: str) -> Tokenizer:

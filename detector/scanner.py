@@ -113,11 +113,11 @@ class Scanner:
             item = self._views(dialogue)
             size = 0 if isinstance(item, DialogueFailed) else sum(map(len, item.windows))
             if tokens and tokens + size > SLICE_TOKENS:
-                yield from self._scanned(waiting)
+                yield from self._scan_views(waiting)
                 waiting, tokens = [], 0
             waiting.append(item)
             tokens += size
-        yield from self._scanned(waiting)
+        yield from self._scan_views(waiting)
 
     def _views(self, dialogue: Dialogue) -> _Views | DialogueFailed:
         copies = _copies(dialogue) if any(self.context_free) else {}
@@ -135,7 +135,7 @@ class Scanner:
         except DialogueFailed as failure:
             return failure
 
-    def _scanned(
+    def _scan_views(
         self, views: list[_Views | DialogueFailed]
     ) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
         """Results of one slice; what was read is let go at once."""
@@ -150,12 +150,12 @@ class Scanner:
             if isinstance(item, DialogueFailed):
                 yield item
                 continue
-            turns, at_end = _merged(item.once, [scores.pop() for _ in item.once])
+            turns, at_end = _merge_scores(item.once, [scores.pop() for _ in item.once])
             self._rescore_similar(item.dialogue, turns)
             if item.copies:
-                whole, at_end = _merged(item.whole, [scores.pop() for _ in item.whole])
+                whole, at_end = _merge_scores(item.whole, [scores.pop() for _ in item.whole])
                 self._add_copies(turns, whole, item.copies)
-            yield self._placed([turns[index] for index in sorted(turns)], at_end)
+            yield self._merge_windows([turns[index] for index in sorted(turns)], at_end)
 
     def _rescore_similar(self, dialogue: Dialogue, turns: dict[int, TurnScores]) -> None:
         """Raises the context-free codes of turns that say much of what an earlier suspect turn said."""
@@ -171,10 +171,10 @@ class Scanner:
             for window in self.renderer.render(dialogue, own_history=False)
             if any(slot.turn in again for slot in window.slots)
         ]
-        fresh, _ = _merged(windows, self.engine.scan(windows))
+        fresh, _ = _merge_scores(windows, self.engine.scan(windows))
         for index in again:
             higher = free & (fresh[index].scores > turns[index].scores)
-            turns[index] = _mixed(turns[index], fresh[index], higher)
+            turns[index] = _maximum(turns[index], fresh[index], higher)
 
     def _add_copies(
         self, turns: dict[int, TurnScores], whole: dict[int, TurnScores], copies: dict[int, int]
@@ -184,9 +184,9 @@ class Scanner:
         free = np.array(self.context_free)
         for index, turn in whole.items():
             if index >= min(copies):
-                turns[index] = _mixed(turn, turns[copies.get(index, index)], free)
+                turns[index] = _maximum(turn, turns[copies.get(index, index)], free)
 
-    def _placed(self, turns: list[TurnScores], at_end: Array | None) -> tuple[TurnScores, ...]:
+    def _merge_windows(self, turns: list[TurnScores], at_end: Array | None) -> tuple[TurnScores, ...]:
         """Dialogue codes placed on one turn each; they are asked nowhere else."""
         for code in np.flatnonzero(self.dialogue_codes).tolist():
             for turn in turns:
@@ -200,29 +200,29 @@ class Scanner:
 def _copies(dialogue: Dialogue) -> dict[int, int]:
     """The judged turns whose text an earlier one has, by index, with the index of the first."""
     first: dict[str, int] = {}
-    places = [
+    positions = [
         (turn.index, first.setdefault(turn.text, turn.index))
         for turn in dialogue.turns
         if turn.role in JUDGED_ROLES and turn.text.strip()
     ]
-    return {index: same for index, same in places if index != same}
+    return {index: same for index, same in positions if index != same}
 
 
 def find_similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
     """The indices of the `turns` that hold `SIMILAR` of their words from one of the last `COMPARED` suspect
     turns before them."""
-    found = set()
+    results = set()
     earlier: deque[frozenset[str]] = deque(maxlen=COMPARED)
     for turn in turns if suspects else ():
         words = normalized_words(turn.text) if earlier or turn.index in suspects else frozenset()
         if words and any(len(words & said) >= SIMILAR * len(words) for said in earlier):
-            found.add(turn.index)
+            results.add(turn.index)
         if turn.index in suspects:
             earlier.append(words)
-    return found
+    return results
 
 
-def _merged(
+def _merge_scores(
     windows: Sequence[Rendered], scores: Sequence[WindowScores]
 ) -> tuple[dict[int, TurnScores], Array | None]:
     """Turns by index, the pieces of each joined; and the scores at the dialogue's end."""
@@ -231,10 +231,10 @@ def _merged(
         for slot, row, spans in zip(window.slots, result.slots, result.spans, strict=True):
             pieces.setdefault(slot.turn, []).append((slot, row, spans))
     at_end = next((result.dialogue for result in scores if result.dialogue is not None), None)
-    return {index: _joined(pieces[index]) for index in sorted(pieces)}, at_end
+    return {index: _join_pieces(pieces[index]) for index in sorted(pieces)}, at_end
 
 
-def _mixed(turn: TurnScores, other: TurnScores, codes: np.ndarray) -> TurnScores:
+def _maximum(turn: TurnScores, other: TurnScores, codes: np.ndarray) -> TurnScores:
     """`turn` with the scores of `other` for some codes (a mask); both are of the same text."""
     return replace(
         turn,
@@ -243,7 +243,7 @@ def _mixed(turn: TurnScores, other: TurnScores, codes: np.ndarray) -> TurnScores
     )
 
 
-def _joined(pieces: Sequence[tuple[Slot, Array, Array]]) -> TurnScores:
+def _join_pieces(pieces: Sequence[tuple[Slot, Array, Array]]) -> TurnScores:
     """One turn of its pieces, each a slot with its scores and those of its tokens; the highest counts."""
     return TurnScores(
         pieces[0][0].turn,

@@ -139,9 +139,9 @@ class Taxonomy(Record):
         """
         wanted = name.strip().upper()
         for category in self.categories:
-            found = tuple(code for code in category.codes if wanted in (code.code, category.code))
-            if found:
-                return found
+            results = tuple(code for code in category.codes if wanted in (code.code, category.code))
+            if results:
+                return results
         near = self._nearest(name.strip())
         hint = (f"; did you mean {' or '.join(near)}?" if near else "") + "; `dialint codes` lists them"
         known = ", ".join(category.code for category in self.categories)
@@ -202,8 +202,8 @@ def _first_error(error: ValidationError, document: Document) -> str:
     first = min(errors, key=lambda each: each["type"] != "extra_forbidden")  # a misspelt name comes first
     location = first["loc"]
     expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
-    found = first["input"]
-    shown = f", found {found!r}" if isinstance(found, str) and 0 < len(found) <= 20 else ""
+    result = first["input"]
+    shown = f", found {result!r}" if isinstance(result, str) and 0 < len(result) <= 20 else ""
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{document.place(location)}: {expected}{shown}{more}"
 

@@ -60,7 +60,7 @@ class WatchConfig:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class WorkerFailure:
     """Why a worker was ended or ended itself, and the place of the dialogue that it was at, if at one."""
 
     why: str
@@ -85,8 +85,8 @@ class WatchedDetector:
         self._config = config
         self._tell = tell
         self._worker: _Worker | None = None
-        self.moved: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
-        """Called while `verdicts` is at work, as `ReleaseDetector.moved`."""
+        self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
+        """Called while `verdicts` is at work, as `ReleaseDetector.on_progress`."""
         self.taxonomy: Taxonomy = (
             load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         )
@@ -129,41 +129,45 @@ class WatchedDetector:
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         failed: dict[int, Verdict] = {}
         while True:
-            places = [place for place in range(len(dialogues)) if place not in failed]
-            outcome: list[Verdict] | Trouble = []
-            if places:
-                outcome = self._tried([dialogues[place] for place in places], all_probabilities)
-            if isinstance(outcome, Trouble):
-                found = self._culprits(dialogues, places, outcome, all_probabilities)
-                failed |= found
-                if found:
+            positions = [index for index in range(len(dialogues)) if index not in failed]
+            outcome: list[Verdict] | WorkerFailure = []
+            if positions:
+                outcome = self._try([dialogues[index] for index in positions], all_probabilities)
+            if isinstance(outcome, WorkerFailure):
+                result = self._find_culprits(dialogues, positions, outcome, all_probabilities)
+                failed |= result
+                if result:
                     continue
-                outcome = self._in_halves([dialogues[place] for place in places], all_probabilities)
-            judged = dict(zip(places, outcome, strict=True)) | failed
-            return [judged[place] for place in range(len(dialogues))]
+                outcome = self._judge_halves([dialogues[index] for index in positions], all_probabilities)
+            verdicts = dict(zip(positions, outcome, strict=True)) | failed
+            return [verdicts[index] for index in range(len(dialogues))]
 
-    def _culprits(
-        self, dialogues: Sequence[Dialogue], places: list[int], trouble: Trouble, all_probabilities: bool
+    def _find_culprits(
+        self,
+        dialogues: Sequence[Dialogue],
+        positions: list[int],
+        failure: WorkerFailure,
+        all_probabilities: bool,
     ) -> dict[int, Verdict]:
-        """Failed verdicts of those of `places` that fail alone in a fresh worker: the one that the worker was
-        at, else all of them, found in ever smaller parts."""
-        suspect = places[trouble.at] if trouble.at is not None else places[0]
-        if trouble.at is not None or len(places) == 1:
-            alone = self._tried([dialogues[suspect]], all_probabilities)
-            if isinstance(alone, Trouble):
-                return {suspect: self._failed(dialogues[suspect], alone.why)}
-        found: dict[int, Verdict] = {}
-        if len(places) > 1:
-            for part in (places[: len(places) // 2], places[len(places) // 2 :]):
-                outcome = self._tried([dialogues[place] for place in part], all_probabilities)
-                if isinstance(outcome, Trouble):
-                    found |= self._culprits(dialogues, part, outcome, all_probabilities)
-        return found
+        """Failed verdicts of those of `positions` that fail alone in a fresh worker: the one that the worker
+        was at, else all of them, found in ever smaller parts."""
+        suspect = positions[failure.at] if failure.at is not None else positions[0]
+        if failure.at is not None or len(positions) == 1:
+            alone = self._try([dialogues[suspect]], all_probabilities)
+            if isinstance(alone, WorkerFailure):
+                return {suspect: self._failed_verdict(dialogues[suspect], alone.why)}
+        results: dict[int, Verdict] = {}
+        if len(positions) > 1:
+            for part in (positions[: len(positions) // 2], positions[len(positions) // 2 :]):
+                outcome = self._try([dialogues[position] for position in part], all_probabilities)
+                if isinstance(outcome, WorkerFailure):
+                    results |= self._find_culprits(dialogues, part, outcome, all_probabilities)
+        return results
 
-    def _in_halves(self, dialogues: Sequence[Dialogue], all_probabilities: bool) -> list[Verdict]:
+    def _judge_halves(self, dialogues: Sequence[Dialogue], all_probabilities: bool) -> list[Verdict]:
         """Verdicts of dialogues that are too much together and not alone."""
         if len(dialogues) == 1:
-            return [self._failed(dialogues[0], "now and then more than it may take")]
+            return [self._failed_verdict(dialogues[0], "now and then more than it may take")]
         half = len(dialogues) // 2
         return [
             verdict
@@ -171,7 +175,7 @@ class WatchedDetector:
             for verdict in self.verdicts(part, all_probabilities=all_probabilities)
         ]
 
-    def _failed(self, dialogue: Dialogue, why: str) -> Verdict:
+    def _failed_verdict(self, dialogue: Dialogue, why: str) -> Verdict:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
         return Verdict(
             dialogue_id=dialogue.id,
@@ -181,11 +185,11 @@ class WatchedDetector:
             failure=FAILURE,
         )
 
-    def _tried(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | Trouble:
+    def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
         self._about()
         assert self._worker is not None
-        outcome = self._worker.judged(dialogues, all_probabilities, self._config, self.moved)
-        if isinstance(outcome, Trouble):
+        outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.on_progress)
+        if isinstance(outcome, WorkerFailure):
             self.close()
         return outcome
 
@@ -230,7 +234,7 @@ class _Worker:
             WorldError: it died.
         """
         if self._about is None:
-            message = self._received()
+            message = self._receive()
             if message is None:
                 status = self.end()
                 raise WorldError("E_WORKER", f"the process that judges died while it loaded ({status})")
@@ -249,27 +253,27 @@ class _Worker:
             return "unknown status"
         return f"signal {-status}" if status < 0 else f"exit code {status}"
 
-    def judged(
+    def judge(
         self,
         dialogues: list[Dialogue],
         all_probabilities: bool,
         config: WatchConfig,
-        moved: Callable[[int, int, int], None],
-    ) -> list[Verdict] | Trouble:
+        on_progress: Callable[[int, int, int], None],
+    ) -> list[Verdict] | WorkerFailure:
         """The verdicts, or why there are none: the worker must be ended then."""
         try:
             self._pipe.send((dialogues, all_probabilities))
         except OSError:
-            return Trouble("the process that judged it died", None)
+            return WorkerFailure("the process that judged it died", None)
         at: int | None = None
         clock = _Clock(self._pid)
         while True:
             if self._pipe.poll(POLL_S):
-                message = self._received()
+                message = self._receive()
                 if message is None:
-                    return Trouble("the process that judged it died", at)
+                    return WorkerFailure("the process that judged it died", at)
                 if message[0] == "moved":
-                    moved(*message[1])
+                    on_progress(*message[1])
                     continue
                 if message[0] != "at":
                     verdicts: list[Verdict] = _content(message)
@@ -281,11 +285,11 @@ class _Worker:
             size = sum(len(turn.text) for turn in dialogues[at].turns) if at is not None else 0
             seconds = config.dialogue_seconds * (1 + size / PER_CHARACTERS)
             if clock.is_over(seconds):
-                return Trouble(f"over {round(seconds, 1):g} seconds", at)
+                return WorkerFailure(f"over {round(seconds, 1):g} seconds", at)
             if _memory_kib(self._pid) - self._resting > config.dialogue_megabytes * 1000:
-                return Trouble(f"over {config.dialogue_megabytes} MB of memory", at)
+                return WorkerFailure(f"over {config.dialogue_megabytes} MB of memory", at)
 
-    def _received(self) -> tuple[str, Any] | None:
+    def _receive(self) -> tuple[str, Any] | None:
         """The next message; none if the worker is gone."""
         try:
             message: tuple[str, Any] = self._pipe.recv()
@@ -363,15 +367,15 @@ def main(handle: int, parent: int) -> NoReturn:
     """The worker in a fresh interpreter: the first message says what to load."""
     pipe = Connection(handle)
 
-    def loaded() -> Detector:
+    def load_once() -> Detector:
         from dialint.detector.pipeline import load_detector
 
         return load_detector(pipe.recv())
 
-    _serve(pipe, parent, loaded)
+    _serve(pipe, parent, load_once)
 
 
-def _serve(pipe: Connection, parent: int, loaded: Callable[[], Detector]) -> NoReturn:
+def _serve(pipe: Connection, parent: int, load_once: Callable[[], Detector]) -> NoReturn:
     """Judge what comes until the pipe is closed. No file of the parent's stays open, locks among them."""
     code = 1
     try:
@@ -382,7 +386,7 @@ def _serve(pipe: Connection, parent: int, loaded: Callable[[], Detector]) -> NoR
         os.closerange(pipe.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
         _die_with(parent)
         os.dup2(2, 1)
-        _judge_all(pipe, loaded)
+        _judge_all(pipe, load_once)
         code = 0
     except (EOFError, BrokenPipeError, ConnectionResetError):
         code = 0  # the parent is gone or wants no more
@@ -404,7 +408,7 @@ def _die_with(parent: int) -> None:
         os._exit(0)
 
 
-def _judge_all(pipe: Connection, loaded: Callable[[], Detector]) -> None:
+def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
     detector: Any = None
 
     def answer(act: Callable[[], Any]) -> None:
@@ -420,11 +424,11 @@ def _judge_all(pipe: Connection, loaded: Callable[[], Detector]) -> None:
 
     def about() -> tuple[str, str, tuple[str, ...]]:
         nonlocal detector
-        detector = loaded()
-        if hasattr(detector, "mark"):
-            detector.mark = lambda place: pipe.send(("at", place))
-        if hasattr(detector, "moved"):
-            detector.moved = lambda *counts: pipe.send(("moved", counts))
+        detector = load_once()
+        if hasattr(detector, "on_step"):
+            detector.on_step = lambda position: pipe.send(("at", position))
+        if hasattr(detector, "on_progress"):
+            detector.on_progress = lambda *counts: pipe.send(("moved", counts))
         return detector.release, detector.fingerprint, tuple(detector.codes)
 
     answer(about)

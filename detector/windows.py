@@ -54,7 +54,7 @@ def plan_windows(
     largest = int(capacity * STRIDE_SHARE) - overhead
     if largest < 1:
         raise ValueError(f"a capacity of {capacity} tokens is too small")
-    pieces = [piece for turn, length in enumerate(lengths) for piece in _cut(turn, length, largest)]
+    pieces = [piece for turn, length in enumerate(lengths) for piece in _split_turn(turn, length, largest)]
     costs = [piece.end - piece.start + overhead for piece in pieces]
     if sum(costs) <= capacity:
         return (Window(tuple(pieces), tuple(judged[p.turn] for p in pieces), final=True),)
@@ -70,11 +70,11 @@ def plan_windows(
         while start > 0 and costs[start - 1] <= left:
             start -= 1
             left -= costs[start]
-        places = [*range(min(opening, start)), *range(start, end)]
+        positions = [*range(min(opening, start)), *range(start, end)]
         windows.append(
             Window(
-                tuple(pieces[place] for place in places),
-                tuple(place >= done and judged[pieces[place].turn] for place in places),
+                tuple(pieces[position] for position in positions),
+                tuple(position >= done and judged[pieces[position].turn] for position in positions),
                 final=end == len(pieces),
             )
         )
@@ -82,7 +82,7 @@ def plan_windows(
     return tuple(windows)
 
 
-def _cut(turn: int, length: int, largest: int) -> list[Piece]:
+def _split_turn(turn: int, length: int, largest: int) -> list[Piece]:
     """One turn in pieces of at most `largest` tokens."""
     return [Piece(turn, at, min(at + largest, length)) for at in range(0, max(length, 1), largest)]
 

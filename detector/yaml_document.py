@@ -51,7 +51,7 @@ def read_document(path: Path, code: str) -> Document:
     """
     content = _content(path, code)
     try:
-        _refuse_tricks(content, path, code)
+        _validate_plain(content, path, code)
         node = yaml.compose(content, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -79,7 +79,7 @@ def _content(path: Path, code: str) -> str:
         raise ConfigError(code, f"{path}:{line}: not text in UTF-8") from None
 
 
-def _refuse_tricks(content: str, path: Path, code: str) -> None:
+def _validate_plain(content: str, path: Path, code: str) -> None:
     depth = 0
     for event in yaml.parse(content, Loader=_LOADER):
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):

@@ -166,10 +166,10 @@ class _Loop:
         device = self.engine.device
         ids = torch.zeros(1, length, dtype=torch.long)
         ids[0, : len(window)] = torch.tensor(window.ids)
-        said = torch.zeros_like(ids)
-        said[0, : len(window.said)] = torch.tensor(window.said, dtype=torch.long)
+        word_kinds = torch.zeros_like(ids)
+        word_kinds[0, : len(window.word_kinds)] = torch.tensor(window.word_kinds, dtype=torch.long)
         mask = (torch.arange(length) < len(window)).long()[None]
-        given = self.engine.model.inputs(ids.to(device), said.to(device))
+        given = self.engine.model.inputs(ids.to(device), word_kinds.to(device))
         with torch.inference_mode():
             with torch.autocast(device.type, torch.bfloat16, enabled=self.engine.precision == "bf16"):
                 output = self.backbone(**given, attention_mask=mask.to(device))

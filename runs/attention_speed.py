@@ -11,7 +11,7 @@ from time import perf_counter
 
 import torch
 
-from dialint.detector.engines.packed import _multiplied, _Way, _window
+from dialint.detector.engines.packed import _AttentionOptions, _multiply, _window
 
 HEADS = {
     "MiniLM-L6": (12, 12, 32, False),
@@ -26,7 +26,7 @@ def learnt(
     fused: bool, parts: tuple[torch.Tensor, ...], size: int, causal: bool, low: bool
 ) -> list[torch.Tensor]:
     """Output and gradients of one way."""
-    way, compute = _Way(causal, None, None, None, fused=fused), _window if fused else _multiplied
+    way, compute = _AttentionOptions(causal, None, None, None, fused=fused), _window if fused else _multiply
     inputs = [part.detach().requires_grad_() for part in parts]
     with torch.autocast("cpu", torch.bfloat16, enabled=low):
         cut = zip(*(torch.split(part, size, dim=2) for part in inputs), strict=True)

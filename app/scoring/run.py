@@ -150,8 +150,8 @@ class ScoringRun:
             self._in_chunk = (tokens, findings)
 
         on_batch(0, 0, 0)
-        if hasattr(self.detector, "moved"):
-            self.detector.moved = on_batch
+        if hasattr(self.detector, "on_progress"):
+            self.detector.on_progress = on_batch
         dialogues = [loaded.dialogue for loaded in chunk]
         raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
         if [verdict.dialogue_id for verdict in raw] != [dialogue.id for dialogue in dialogues]:

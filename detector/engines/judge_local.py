@@ -54,13 +54,13 @@ class LocalJudge:
         """What it believes of each prompt, shape (prompts, verdicts), in the order of `VERDICTS`."""
         shared, first = self.prompt.fork
         rows = [[*ids, *shared] for ids in prompts]
-        found = np.zeros((len(rows), len(VERDICTS)))
-        last_logits = self._last_packed if self._packed else self._last_padded
+        result = np.zeros((len(rows), len(VERDICTS)))
+        last_logits = self._last_logits_packed if self._packed else self._last_logits_padded
         with self._reading(packed.NAME if self._packed else self._own):
-            for places in _rows([len(row) for row in rows]):
-                logits = last_logits([rows[place] for place in places])
-                found[places] = torch.softmax(logits[:, first], -1).cpu().numpy()
-        return found
+            for positions in _rows([len(row) for row in rows]):
+                logits = last_logits([rows[position] for position in positions])
+                result[positions] = torch.softmax(logits[:, first], -1).cpu().numpy()
+        return result
 
     def answers(
         self,
@@ -77,15 +77,15 @@ class LocalJudge:
         written: list[str] = [""] * len(prompts)
         with self._reading(self._own):
             for verdict, said in enumerate(VERDICTS):
-                begun = self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1]
-                asked = [place for place, own in enumerate(verdicts) if own == verdict]
+                prefix = self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1]
+                requested = [index for index, own in enumerate(verdicts) if own == verdict]
                 most = max_tokens if said == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
-                for row in _rows([len(prompts[place]) for place in asked]):
-                    places = [asked[place] for place in row]
-                    rules = [self._verbatim.of(texts[place]) for place in places]
-                    answers = self._written([prompts[place] for place in places], begun, most, rules)
-                    for place, ids in zip(places, answers, strict=True):
-                        written[place] = self._text([*begun, *ids])
+                for row in _rows([len(prompts[index]) for index in requested]):
+                    positions = [requested[index] for index in row]
+                    rules = [self._verbatim.of(texts[index]) for index in positions]
+                    answers = self._generate([prompts[index] for index in positions], prefix, most, rules)
+                    for index, ids in zip(positions, answers, strict=True):
+                        written[index] = self._text([*prefix, *ids])
         return written
 
     def _text(self, ids: Sequence[int]) -> str:
@@ -106,7 +106,7 @@ class LocalJudge:
             bare.set_attn_implementation(before)
             self.model.train(training)
 
-    def _last_packed(self, rows: list[list[int]]) -> torch.Tensor:
+    def _last_logits_packed(self, rows: list[list[int]]) -> torch.Tensor:
         """Logits behind the last token of each row, shape (rows, tokens of the vocabulary)."""
         row = packed.pack(rows, 0).to(self.device)
         last = row.bounds[1:] - 1
@@ -120,9 +120,9 @@ class LocalJudge:
         logits: torch.Tensor = output.logits[0].float()
         return logits
 
-    def _last_padded(self, rows: list[list[int]]) -> torch.Tensor:
+    def _last_logits_padded(self, rows: list[list[int]]) -> torch.Tensor:
         """The same where attention is not packed."""
-        ids, mask = self._padded(rows)
+        ids, mask = self._pad(rows)
         output = self.model(
             input_ids=ids,
             attention_mask=mask,
@@ -133,7 +133,7 @@ class LocalJudge:
         logits: torch.Tensor = output.logits[:, -1].float()
         return logits
 
-    def _padded(self, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _pad(self, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids and mask of rows that end together, each of shape (rows, tokens)."""
         size, pad = max(map(len, rows)), self.prompt.tokenizer.pad_token_id
         ids = [[pad] * (size - len(row)) + row for row in rows]
@@ -144,24 +144,24 @@ class LocalJudge:
     def _verbatim(self) -> TokenSpellings:
         return TokenSpellings(self.prompt.tokenizer)
 
-    def _written(
-        self, prompts: list[Sequence[int]], begun: list[int], max_tokens: int, rules: list[QuoteConstraint]
+    def _generate(
+        self, prompts: list[Sequence[int]], prefix: list[int], max_tokens: int, rules: list[QuoteConstraint]
     ) -> list[list[int]]:
         """What is written greedily behind each prompt and the answer's beginning, up to any token with which
         the base ends an answer."""
         ends = self.model.generation_config.eos_token_id
         stops = {self.prompt.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
-        ids, mask = self._padded([[*prompt, *begun] for prompt in prompts])
-        first = ids.shape[1] - len(begun)
+        ids, mask = self._pad([[*prompt, *prefix] for prompt in prompts])
+        first = ids.shape[1] - len(prefix)
 
-        def held(seen: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
+        def constrain(seen: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
             """The likeliest of what the quote may hold: of shape (rows, vocabulary)."""
             for row, rule in enumerate(rules):
                 allowed = rule(seen[row, first:].tolist())
                 if allowed is not None:
-                    kept = scores[row, allowed].clone()
+                    retained = scores[row, allowed].clone()
                     scores[row] = -torch.inf
-                    scores[row, allowed] = kept
+                    scores[row, allowed] = retained
             return scores
 
         output = self.model.generate(
@@ -169,7 +169,7 @@ class LocalJudge:
             attention_mask=mask,
             max_new_tokens=max_tokens,
             do_sample=False,
-            logits_processor=LogitsProcessorList([held]),
+            logits_processor=LogitsProcessorList([constrain]),
             eos_token_id=sorted(stops),
             pad_token_id=self.prompt.tokenizer.pad_token_id,
             temperature=None,
@@ -184,11 +184,11 @@ def _rows(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Places of rows that go through the model together, longest first."""
     row: list[int] = []
     tokens = 0
-    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-        if row and tokens + lengths[place] > ROW_TOKENS:
+    for position in sorted(range(len(lengths)), key=lambda position: -lengths[position]):
+        if row and tokens + lengths[position] > ROW_TOKENS:
             yield row
             row, tokens = [], 0
-        row.append(place)
-        tokens += lengths[place]
+        row.append(position)
+        tokens += lengths[position]
     if row:
         yield row

@@ -95,23 +95,25 @@ class JudgePrompt:
         """
         chars, own = self.max_tokens * 6, 0
         while True:
-            asked = chat(question, code, self.spelling, self.detail, chars)
+            requested = chat(question, code, self.spelling, self.detail, chars)
             if not self.tells_system:
-                asked = replace(asked, messages=_folded(asked.messages))
-            ids = self.of_chat(asked.messages)
+                requested = replace(requested, messages=_fold_system(requested.messages))
+            ids = self.of_chat(requested.messages)
             if len(ids) <= self.max_tokens:
-                return Prompt(asked.messages, ids, asked.cut)
+                return Prompt(requested.messages, ids, requested.cut)
             if chars <= MIN_CHARS:
                 raise ConfigError("E_OPTION", f"{self.max_tokens} tokens do not hold a question: {len(ids)}")
             own = own or self._without(question, code)
             share = max(0, self.max_tokens - own) / max(1, len(ids) - own)
-            chars = max(MIN_CHARS, min(int(0.9 * chars), int(0.97 * share * min(chars, asked.cost))))
+            chars = max(MIN_CHARS, min(int(0.9 * chars), int(0.97 * share * min(chars, requested.cost))))
 
     def _without(self, question: Question, code: Code) -> int:
         """Tokens of the prompt beside the dialogue."""
         bare = question.model_copy(update={"dialogue": question.dialogue.model_copy(update={"turns": ()})})
-        asked = chat(bare, code, self.spelling, self.detail)
-        return len(self.of_chat(asked.messages if self.tells_system else _folded(asked.messages)))
+        requested = chat(bare, code, self.spelling, self.detail)
+        return len(
+            self.of_chat(requested.messages if self.tells_system else _fold_system(requested.messages))
+        )
 
     @cached_property
     def tells_system(self) -> bool:
@@ -124,7 +126,7 @@ class JudgePrompt:
         with suppress(TemplateError):
             return SYSTEM in self._text(chat)
         try:
-            self._text(_folded(chat))
+            self._text(_fold_system(chat))
         except TemplateError:
             raise ConfigError("E_BASE", "the base's chat template takes no question of a user") from None
         return False
@@ -153,16 +155,16 @@ class JudgePrompt:
         Raises:
             ConfigError: E_BASE, this tokenizer does not tell the verdicts apart by one token.
         """
-        begun = [self.answer_ids(f'{OPENING}{said}"', ended=False) for said in VERDICTS]
+        prefix = [self.answer_ids(f'{OPENING}{said}"', ended=False) for said in VERDICTS]
         shared = 0
-        while len({tuple(ids[: shared + 1]) for ids in begun}) == 1:
+        while len({tuple(ids[: shared + 1]) for ids in prefix}) == 1:
             shared += 1
-        first = [ids[shared] for ids in begun]
+        first = [ids[shared] for ids in prefix]
         if len(set(first)) != len(VERDICTS):
             raise ConfigError("E_BASE", "the tokenizer does not tell the judge's verdicts apart by one token")
-        return begun[0][:shared], first
+        return prefix[0][:shared], first
 
 
-def _folded(chat: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def _fold_system(chat: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """System and user in one message."""
     return [{"role": "user", "content": "\n\n".join(message["content"] for message in chat)}]

@@ -53,22 +53,24 @@ class LocalEngine:
         before, wanted = self.n_tokens, sum(map(len, windows))
         for row in self.rows(windows):
             self.share_scanned = (self.n_tokens - before) / wanted
-            self.n_tokens += sum(len(windows[place]) for place in row)
+            self.n_tokens += sum(len(windows[position]) for position in row)
             self.on_row()
-            for place, result in zip(row, self._forward([windows[place] for place in row]), strict=True):
-                results[place] = result
+            for position, result in zip(
+                row, self._forward([windows[position] for position in row]), strict=True
+            ):
+                results[position] = result
         return [result for result in results if result is not None]
 
     def rows(self, windows: Sequence[Rendered]) -> list[list[int]]:
         """Places of windows that go through the model together, longest first."""
         rows: list[list[int]] = []
         room = 0
-        for place in sorted(range(len(windows)), key=lambda place: -len(windows[place])):
-            if not rows or len(windows[place]) > room:
+        for position in sorted(range(len(windows)), key=lambda position: -len(windows[position])):
+            if not rows or len(windows[position]) > room:
                 rows.append([])
-                room = max(self.row_tokens, len(windows[place]))
-            rows[-1].append(place)
-            room -= len(windows[place])
+                room = max(self.row_tokens, len(windows[position]))
+            rows[-1].append(position)
+            room -= len(windows[position])
         return rows
 
     def packed(self, windows: Sequence[Rendered]) -> packed.PackedRow:
@@ -86,7 +88,7 @@ class LocalEngine:
 
 def pack_windows(windows: Sequence[Rendered], prefix: int = 0) -> packed.PackedRow:
     """The windows laid end to end, with their tokens' history where the renderer tells it."""
-    return packed.pack([window.ids for window in windows], prefix, [window.said for window in windows])
+    return packed.pack([window.ids for window in windows], prefix, [window.word_kinds for window in windows])
 
 
 @dataclass(frozen=True)
@@ -102,27 +104,27 @@ class HeadPositions:
 
 def head_positions(windows: Sequence[Rendered], row: packed.PackedRow) -> HeadPositions:
     """The rows of the hidden states that matter."""
-    places = HeadPositions([], [], [], [])
+    positions = HeadPositions([], [], [], [])
     for window, bound in zip(windows, row.bounds.tolist(), strict=False):
         start = bound - row.prefix
         for slot in window.slots:
-            places.slots.append(start + slot.position)
-            places.tokens.extend(range(start + slot.first_token, start + slot.position))
-            places.lengths.append(slot.position - slot.first_token)
+            positions.slots.append(start + slot.position)
+            positions.tokens.extend(range(start + slot.first_token, start + slot.position))
+            positions.lengths.append(slot.position - slot.first_token)
         if window.dialogue_slot is not None:
-            places.ends.append(start + window.dialogue_slot)
-    return places
+            positions.ends.append(start + window.dialogue_slot)
+    return positions
 
 
 def read_heads(
     model: ScanModel, states: torch.Tensor, windows: Sequence[Rendered], row: packed.PackedRow
 ) -> list[WindowScores]:
     """The heads' logits for a row of windows."""
-    places = head_positions(windows, row)
-    evidence = model.span_head(states[places.tokens])
-    turns = model.turn_scores(states[places.slots], evidence, places.lengths).cpu().numpy()
-    spans = np.split(evidence.cpu().numpy(), np.cumsum(places.lengths)[:-1]) if places.lengths else []
-    dialogues = iter(model.dialogue_head(states[places.ends]).cpu().numpy())
+    positions = head_positions(windows, row)
+    evidence = model.span_head(states[positions.tokens])
+    turns = model.turn_scores(states[positions.slots], evidence, positions.lengths).cpu().numpy()
+    spans = np.split(evidence.cpu().numpy(), np.cumsum(positions.lengths)[:-1]) if positions.lengths else []
+    dialogues = iter(model.dialogue_head(states[positions.ends]).cpu().numpy())
     results, at = [], 0
     for window in windows:
         until = at + len(window.slots)

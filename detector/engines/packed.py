@@ -34,18 +34,20 @@ class PackedRow:
     positions: torch.Tensor
     bounds: torch.Tensor
     prefix: int
-    said: torch.Tensor | None = None
+    word_kinds: torch.Tensor | None = None
 
     def to(self, device: torch.device) -> PackedRow:
         """The same row on another device; bounds stay where they are read."""
-        said = None if self.said is None else self.said.to(device)
-        return PackedRow(self.ids.to(device), self.positions.to(device), self.bounds, self.prefix, said)
+        word_kinds = None if self.word_kinds is None else self.word_kinds.to(device)
+        return PackedRow(self.ids.to(device), self.positions.to(device), self.bounds, self.prefix, word_kinds)
 
 
-def pack(windows: Sequence[Sequence[int]], prefix: int, said: Sequence[Sequence[int]] = ()) -> PackedRow:
+def pack(
+    windows: Sequence[Sequence[int]], prefix: int, word_kinds: Sequence[Sequence[int]] = ()
+) -> PackedRow:
     """Lay `windows` end to end; their first `prefix` tokens, the same in all, are kept once.
 
-    `said` holds the tokens' history, window by window, or nothing where the model is not told.
+    `word_kinds` holds the tokens' history, window by window, or nothing where the model is not told.
     """
     ids: list[int] = list(windows[0][:prefix])
     positions = list(range(prefix))
@@ -55,13 +57,15 @@ def pack(windows: Sequence[Sequence[int]], prefix: int, said: Sequence[Sequence[
         positions.extend(range(prefix, len(window)))
         bounds.append(len(ids))
     told = None
-    if any(said):
-        told = torch.tensor([[*said[0][:prefix], *(kind for kinds in said for kind in kinds[prefix:])]])
+    if any(word_kinds):
+        told = torch.tensor(
+            [[*word_kinds[0][:prefix], *(kind for kinds in word_kinds for kind in kinds[prefix:])]]
+        )
     return PackedRow(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix, told)
 
 
 @dataclass(frozen=True)
-class _Way:
+class _AttentionOptions:
     """How a layer attends: `sees` the last so many tokens, None all; `cap` bounds scores; `fused` in one
     kernel, which knows neither."""
 
@@ -84,7 +88,7 @@ def attention(
     sliding_window: int | None = None,
     cu_seq_lens_q: torch.Tensor,
     max_length_q: int = 0,
-    **asked: Any,
+    **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention for transformers' interface; tensors of shape (1, heads, tokens, dim).
 
@@ -101,19 +105,21 @@ def attention(
     causal = bool(getattr(module, "is_causal", False))
     longest = max(max_length_q, prefix + max(sizes[1:]))
     sees = None if sliding_window is None or sliding_window >= longest else sliding_window
-    _refuse_others(causal, sees, longest, asked)
+    _validate_options(causal, sees, longest, options)
     if not prefix and softcap is None and _has_varlen(query):
         return _varlen(query, key, value, cu_seq_lens_q, max(sizes), scaling, causal, sees), None
     multiplied = _learns_in_16_bits(query) and not prefix
-    way = _Way(causal, scaling, softcap, sees, fused=not multiplied and softcap is None and sees is None)
+    options_ = _AttentionOptions(
+        causal, scaling, softcap, sees, fused=not multiplied and softcap is None and sees is None
+    )
     # split, not slices: a slice's gradient is a row of zeros as long as all windows together
     cut = zip(*(torch.split(tensor, sizes, dim=2) for tensor in (query, key, value)), strict=True)
     first_q, first_k, first_v = next(cut)
-    parts = [_window(first_q, first_k, first_v, way)] if prefix else []
+    parts = [_window(first_q, first_k, first_v, options_)] if prefix else []
     for q, k, v in cut:
         if prefix:
             k, v = torch.cat((first_k, k), dim=2), torch.cat((first_v, v), dim=2)
-        parts.append(_window(q, k, v, way))
+        parts.append(_window(q, k, v, options_))
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
 
 
@@ -146,16 +152,18 @@ def _varlen(
     return attended[None]
 
 
-def _window(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, way: _Way) -> torch.Tensor:
+def _window(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options_: _AttentionOptions
+) -> torch.Tensor:
     """One window's attention; the queries are the last tokens of the keys."""
-    if not way.fused:
-        return _multiplied(query, key, value, way)
+    if not options_.fused:
+        return _multiply(query, key, value, options_)
     size, keys = query.shape[2], key.shape[2]
     mask = None
     if keys > size:
         mask = torch.ones(size, keys, dtype=torch.bool, device=query.device).tril(keys - size)
     return scaled_dot_product_attention(
-        query, key, value, mask, is_causal=way.causal and mask is None, scale=way.scaling,
+        query, key, value, mask, is_causal=options_.causal and mask is None, scale=options_.scaling,
         enable_gqa=query.shape[1] != key.shape[1],
     )  # fmt: skip
 
@@ -166,28 +174,32 @@ def _learns_in_16_bits(query: torch.Tensor) -> bool:
     return low and query.requires_grad and query.device.type == "cpu"
 
 
-def _multiplied(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, way: _Way) -> torch.Tensor:
+def _multiply(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, options_: _AttentionOptions
+) -> torch.Tensor:
     """Attention as two plain matrix products. With the gradient, in bf16 on a CPU, the fused kernel takes 1.4
     to 1.6 times as long on windows of 120 and 240 tokens; in fp32 .66 to .77 times, and .30 to .37 on windows
     of 1,024 (2026-11-23, heads of a small encoder and of the small decoder)."""
     size, keys = query.shape[2], key.shape[2]
     share = query.shape[1] // key.shape[1]
     q, k, v = query[0].contiguous(), *(part[0].repeat_interleave(share, 0) for part in (key, value))
-    hidden = q.new_full((size, keys), float("-inf")).triu(1 + keys - size) if way.causal else q.new_zeros(1)
-    if way.sees is not None:
-        hidden = hidden + q.new_full((size, keys), float("-inf")).tril(keys - size - way.sees)
-    scale = q.shape[-1] ** -0.5 if way.scaling is None else way.scaling
-    if way.cap is None:
-        scores = torch.baddbmm(hidden, q, k.transpose(1, 2), beta=float(way.causal), alpha=scale)
+    hidden = (
+        q.new_full((size, keys), float("-inf")).triu(1 + keys - size) if options_.causal else q.new_zeros(1)
+    )
+    if options_.sees is not None:
+        hidden = hidden + q.new_full((size, keys), float("-inf")).tril(keys - size - options_.sees)
+    scale = q.shape[-1] ** -0.5 if options_.scaling is None else options_.scaling
+    if options_.cap is None:
+        scores = torch.baddbmm(hidden, q, k.transpose(1, 2), beta=float(options_.causal), alpha=scale)
     else:
-        scores = hidden + way.cap * torch.tanh(torch.bmm(q, k.transpose(1, 2)) * (scale / way.cap))
+        scores = hidden + options_.cap * torch.tanh(torch.bmm(q, k.transpose(1, 2)) * (scale / options_.cap))
     return torch.bmm(torch.softmax(scores, -1), v)[None]
 
 
-def _refuse_others(causal: bool, sees: int | None, longest: int, asked: dict[str, Any]) -> None:
+def _validate_options(causal: bool, sees: int | None, longest: int, options: dict[str, Any]) -> None:
     """Of what models ask for, only `dropout` and bookkeeping may be left undone."""
     for name in ("s_aux", "position_bias"):
-        if asked.get(name) is not None:
+        if options.get(name) is not None:
             raise PackingUnsupported(f"packed attention has no {name}")
     if sees is not None and not causal:  # encoders count it in ways of their own
         raise PackingUnsupported(f"its sliding window of {sees} tokens is shorter than windows of {longest}")

@@ -30,7 +30,7 @@ class TokenSpellings:
     def __init__(self, tokenizer: Any) -> None:
         """`tokenizer` is one of transformers, with byte-level or byte-fallback tokens; control tokens spell
         nothing and stand in no quote."""
-        self.spelled = _spelled(tokenizer)
+        self.spelled = _token_bytes(tokenizer)
         self.spelling = JsonSpelling(tokenizer)
         self.exact: dict[bytes, list[int]] = {}
         self.closing: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = ({}, {})
@@ -70,13 +70,13 @@ class QuoteConstraint:
             return None
         if mark:
             if quote not in self._known:
-                self._known[quote] = sorted(self._onward(quote)) or None
+                self._known[quote] = sorted(self._continuations(quote)) or None
             return self._known[quote]
-        for begun in self._verbatim.entering:
-            if before.endswith(begun):
-                if begun not in self._known:
-                    self._known[begun] = self._but_for_strangers(begun)
-                return self._known[begun]
+        for prefix in self._verbatim.entering:
+            if before.endswith(prefix):
+                if prefix not in self._known:
+                    self._known[prefix] = self._without_foreign(prefix)
+                return self._known[prefix]
         return None
 
     def _ends(self, quote: bytes) -> list[int]:
@@ -84,61 +84,61 @@ class QuoteConstraint:
         starts = (m.start() for m in re.finditer(rb"(?=%b)" % re.escape(quote), self._source))
         return [start + len(quote) for start in starts if start in self._bounds]
 
-    def _onward(self, quote: bytes) -> set[int]:
+    def _continuations(self, quote: bytes) -> set[int]:
         """The tokens that go on with the turn, and those that do and close."""
-        found: set[int] = set()
+        results: set[int] = set()
         verbatim, source = self._verbatim, self._source
         open_escape = (len(quote) - len(quote.rstrip(b"\\"))) % 2
         for end in self._ends(quote):
             for size in range(1, min(verbatim.longest, len(source) - end) + 1):
-                found.update(verbatim.exact.get(source[end : end + size], ()))
+                results.update(verbatim.exact.get(source[end : end + size], ()))
             for size in range(min(verbatim.longest_closing, len(source) - end) + 1):
                 closing = verbatim.closing[open_escape].get(source[end : end + size], ())
-                if closing and end + size in self._bounds and _seen(quote + source[end : end + size]):
-                    found.update(closing)
-        return found
+                if closing and end + size in self._bounds and _is_visible(quote + source[end : end + size]):
+                    results.update(closing)
+        return results
 
-    def _but_for_strangers(self, begun: bytes) -> list[int]:
+    def _without_foreign(self, prefix: bytes) -> list[int]:
         """Every token but those that reach over the quote's mark with something that is not the turn's."""
         spelled = self._verbatim.spelled
-        strangers = {
+        foreign = {
             token
-            for token in self._verbatim.entering[begun]
-            if not self._may_begin(spelled[token][len(MARK) - len(begun) :])
+            for token in self._verbatim.entering[prefix]
+            if not self._may_begin(spelled[token][len(MARK) - len(prefix) :])
         }
-        return [token for token in range(len(spelled)) if token not in strangers]
+        return [token for token in range(len(spelled)) if token not in foreign]
 
     def _may_begin(self, quote: bytes) -> bool:
         close = _CLOSE.search(quote)
         if close is None:
             return bool(self._ends(quote))
         whole = quote[: close.end() - 1]
-        return any(end in self._bounds and _seen(whole) for end in self._ends(whole))
+        return any(end in self._bounds and _is_visible(whole) for end in self._ends(whole))
 
 
-def _seen(quote: bytes) -> bool:
+def _is_visible(quote: bytes) -> bool:
     """Whether there is more in it than blanks."""
     return bool(json.loads(b'"' + quote + b'"').strip())
 
 
-def _spelled(tokenizer: Any) -> list[bytes]:
+def _token_bytes(tokenizer: Any) -> list[bytes]:
     """The bytes of each token; none for control tokens."""
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
     byte_level = "ByteLevel" in json.dumps([parts.get("decoder"), parts.get("pre_tokenizer")])
     control = {int(token["id"]) for token in parts.get("added_tokens") or [] if token.get("special")}
     names: list[str | None] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     letters = {letter: byte for byte, letter in _byte_letters().items()}
-    found = []
+    results = []
     for token, name in enumerate(names):
         if name is None or token in control:
-            found.append(b"")
+            results.append(b"")
         elif byte_level and all(letter in letters for letter in name):
-            found.append(bytes(letters[letter] for letter in name))
+            results.append(bytes(letters[letter] for letter in name))
         elif byte := re.fullmatch(r"<0x([0-9A-F]{2})>", name):
-            found.append(bytes([int(byte[1], 16)]))
+            results.append(bytes([int(byte[1], 16)]))
         else:
-            found.append((name if byte_level else name.replace("▁", " ")).encode())
-    return found
+            results.append((name if byte_level else name.replace("▁", " ")).encode())
+    return results
 
 
 def _byte_letters() -> dict[int, str]:

@@ -61,18 +61,20 @@ def attention_layers(backbone: nn.Module) -> list[AttentionLayer]:
     Raises:
         NoHeads: queries, keys and values are not three projections of known names.
     """
-    found = []
+    results = []
     for name, module in backbone.named_modules():
         children = dict(module.named_children())
         if {"query", "key", "value"} <= children.keys():
             out = f"{name.rpartition('.')[0]}.output.dense"
-            found.append(_attention(backbone, [f"{name}.{part}" for part in ("query", "key", "value")], out))
+            results.append(
+                _attention(backbone, [f"{name}.{part}" for part in ("query", "key", "value")], out)
+            )
         elif {"q_proj", "k_proj", "v_proj", "o_proj"} <= children.keys():
-            found.append(_attention(backbone, [f"{name}.{part}_proj" for part in "qkv"], f"{name}.o_proj"))
+            results.append(_attention(backbone, [f"{name}.{part}_proj" for part in "qkv"], f"{name}.o_proj"))
     n_layers = getattr(backbone.config, "num_hidden_layers", None)
-    if not found or len(found) != n_layers:
+    if not results or len(results) != n_layers:
         raise UnsupportedHeads("heads cannot be taken out of this architecture; layers can")
-    return found
+    return results
 
 
 def _attention(backbone: nn.Module, projections: list[str], out: str) -> AttentionLayer:
@@ -158,7 +160,7 @@ class ScanModel(nn.Module):
             packed.PackingUnsupported: the backbone wants an attention that cannot be computed packed.
         """
         output = self.backbone(
-            **self.inputs(row.ids, row.said),
+            **self.inputs(row.ids, row.word_kinds),
             position_ids=row.positions + self._first_position,
             cu_seq_lens_q=row.bounds,
             max_length_q=longest,
@@ -179,12 +181,12 @@ class ScanModel(nn.Module):
         strongest = torch.where(counts[:, None] > 0, strongest, self.span_head.bias)
         return scores + self.evidence_weight * strongest
 
-    def inputs(self, ids: torch.Tensor, said: torch.Tensor | None) -> dict[str, torch.Tensor]:
+    def inputs(self, ids: torch.Tensor, word_kinds: torch.Tensor | None) -> dict[str, torch.Tensor]:
         """What the backbone is called with, for token ids and their history of one shape."""
-        if self.history is None or said is None:
+        if self.history is None or word_kinds is None:
             return {"input_ids": ids}
         embedded = self.backbone.get_input_embeddings()(ids)
-        return {"inputs_embeds": embedded + self.history(said).to(embedded.dtype)}
+        return {"inputs_embeds": embedded + self.history(word_kinds).to(embedded.dtype)}
 
 
 def backbone_from_config(config: dict[str, Any]) -> PreTrainedModel:

@@ -38,19 +38,19 @@ class JsonSpelling:
         begins = {re.escape(mark[:2]) for mark in self._marks}
         self._begin = re.compile(f"(?={'|'.join(sorted(begins))})")
         self._seen: dict[str, bool] = {}
-        if not self.lossless and not self._comes_back(self._broken(_PROBE)):
+        if not self.lossless and not self._comes_back(self._break(_PROBE)):
             raise ConfigError(
                 "E_BASE", "the base's tokenizer changes plain text: two dialogues could be one to it"
             )
 
     def __call__(self, text: str) -> str:
         """`text`, compact JSON or the beginning of some, spelled so that it is safe."""
-        safe = self._broken(text)
+        safe = self._break(text)
         if self.lossless or text.isascii() or self._comes_back(safe):
             return safe
-        kept = [part if self._kept(part) else _ascii(part) for part in _letters_with_accents(text)]
-        safe = self._broken("".join(kept))
-        return safe if self._comes_back(safe) else self._broken(_ascii(text))
+        retained = [part if self._is_kept(part) else _ascii(part) for part in _letters_with_accents(text)]
+        safe = self._break("".join(retained))
+        return safe if self._comes_back(safe) else self._break(_ascii(text))
 
     def letters(self, text: str) -> list[str]:
         """How each character of `text` is spelled inside a string."""
@@ -62,7 +62,7 @@ class JsonSpelling:
         kinds = json.dumps([self._parts.get("pre_tokenizer"), self._parts.get("decoder")])
         return self._parts.get("normalizer") is None and "ByteLevel" in kinds
 
-    def _kept(self, letter: str) -> bool:
+    def _is_kept(self, letter: str) -> bool:
         if letter.isascii():
             return True
         if letter not in self._seen:
@@ -74,18 +74,18 @@ class JsonSpelling:
         back = self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return str(back).lstrip(" ") == text.lstrip(" ")
 
-    def _broken(self, text: str) -> str:
+    def _break(self, text: str) -> str:
         """`text` with the first letter of each control token in it escaped."""
-        places = [m.start() for m in self._begin.finditer(text) if text.startswith(self._marks, m.start())]
-        if not places:
+        positions = [m.start() for m in self._begin.finditer(text) if text.startswith(self._marks, m.start())]
+        if not positions:
             return text
         letters = LETTER.findall(text)
-        starts = {start: place for place, start in enumerate(accumulate(map(len, letters), initial=0))}
-        for start in places:
+        starts = {start: index for index, start in enumerate(accumulate(map(len, letters), initial=0))}
+        for start in positions:
             # Inside an escape, as in the n of \nothing: the letter after it.
-            place = starts.get(start, starts.get(start + 1))
-            if place is not None and len(letters[place]) == 1 and letters[place] != '"':
-                letters[place] = f"\\u{ord(letters[place]):04x}"
+            index = starts.get(start, starts.get(start + 1))
+            if index is not None and len(letters[index]) == 1 and letters[index] != '"':
+                letters[index] = f"\\u{ord(letters[index]):04x}"
         return "".join(letters)
 
 

@@ -62,9 +62,9 @@ def _nf4(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:
     Source: Dettmers et al. 2023, QLoRA, section 3. There scales are 8-bit floats around their mean; here
     they are 8-bit integers between a group's least and greatest, which needs no second table.
     """
-    blocks = _cut(weight.flatten(), BLOCK)
+    blocks = _split_blocks(weight.flatten(), BLOCK)
     peaks = blocks.abs().amax(dim=1)
-    groups = _cut(peaks, GROUP, fill=float(peaks[-1]))
+    groups = _split_blocks(peaks, GROUP, fill=float(peaks[-1]))
     least = groups.amin(dim=1)
     step = (groups.amax(dim=1) - least) / 255
     bytes_ = ((groups - least[:, None]) / step.clamp_min(1e-30)[:, None]).round().clamp(0, 255)
@@ -79,7 +79,7 @@ def _nf4(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-def _cut(values: torch.Tensor, size: int, fill: float = 0.0) -> torch.Tensor:
+def _split_blocks(values: torch.Tensor, size: int, fill: float = 0.0) -> torch.Tensor:
     """Values of shape (n,) as (pieces, size), the last piece filled up."""
     return torch.nn.functional.pad(values, (0, -len(values) % size), value=fill).reshape(-1, size)
 
@@ -90,7 +90,7 @@ def decode_weight(release: Release, name: str) -> torch.Tensor:
     Raises:
         ReleaseRefused: an unknown type, or scales that are missing or do not fit.
     """
-    weight = _read(release, name)
+    weight = _read_tensor(release, name)
     if weight.dtype == torch.int8:
         return _from_int8(release, name, weight.float())
     if weight.dtype == torch.uint8:
@@ -99,14 +99,14 @@ def decode_weight(release: Release, name: str) -> torch.Tensor:
 
 
 def _from_int8(release: Release, name: str, weight: torch.Tensor) -> torch.Tensor:
-    scale = _read(release, name + SCALE).float()
+    scale = _read_tensor(release, name + SCALE).float()
     if weight.dim() != 2 or scale.shape != weight.shape[:1]:
         raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
     return weight * scale[:, None]
 
 
 def _from_nf4(release: Release, name: str, weight: torch.Tensor) -> torch.Tensor:
-    scales, lines = _read(release, name + SCALE), _read(release, name + SCALE + SCALE)
+    scales, lines = _read_tensor(release, name + SCALE), _read_tensor(release, name + SCALE + SCALE)
     n_blocks = -(-2 * weight.numel() // BLOCK)
     shapes = [(n_blocks,), (-(-n_blocks // GROUP), 2)]
     if weight.dim() != 2 or [tuple(scales.shape), tuple(lines.shape)] != shapes:
@@ -118,7 +118,7 @@ def _from_nf4(release: Release, name: str, weight: torch.Tensor) -> torch.Tensor
     return values.reshape(weight.shape[0], -1)
 
 
-def _read(release: Release, name: str) -> torch.Tensor:
+def _read_tensor(release: Release, name: str) -> torch.Tensor:
     """A stored tensor as it is."""
     if name not in release.tensors:
         raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name.removesuffix(SCALE)} has no scale")

@@ -46,27 +46,27 @@ def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) ->
     Raises:
         BadRecord: E_TURN_SIZE, a text has too many tags.
     """
-    pieces = [_read(text, markup) for text, markup in zip(texts, _are_html(texts, html), strict=True)]
+    pieces = [_read_markup(text, markup) for text, markup in zip(texts, _are_html(texts, html), strict=True)]
     read = [
         text if markup is None else assemble(text, markup.pieces)[0]
         for text, markup in zip(texts, pieces, strict=True)
     ]
     heard = EarlierMessages(read)
-    found = []
-    for place, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
+    results = []
+    for index, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
         marks = () if markup is None else markup.marks
         ranges, kinds = (
-            find_quoted_text(plain, marks, partial(heard.before, place))
+            find_quoted_text(plain, marks, partial(heard.before, index))
             if len(plain) <= most
             else ([], set())
         )
         if markup is None and not ranges:
-            found.append(Clean(text))
+            results.append(Clean(text))
             continue
         whole = [Piece(0, len(text))] if markup is None else markup.pieces
         counted = (("W_HTML",) if markup is not None else ()) + tuple(COUNTED[kind] for kind in sorted(kinds))
-        found.append(Clean(*assemble(text, remove_ranges(whole, ranges)), counted))
-    return found
+        results.append(Clean(*assemble(text, remove_ranges(whole, ranges)), counted))
+    return results
 
 
 def is_plain(texts: Sequence[str]) -> bool:
@@ -91,7 +91,7 @@ def _are_html(texts: Sequence[str], told: Sequence[bool | None]) -> list[bool]:
     ]
 
 
-def _read(text: str, html: bool) -> Markup | None:
+def _read_markup(text: str, html: bool) -> Markup | None:
     """The markup of a text; none where there is none to be read."""
     if not html or ("<" not in text and "&" not in text):
         return None

@@ -172,24 +172,24 @@ class ReadConfig:
         return self.mapped.roles
 
     def _privacy(self) -> dict[str, bool]:
-        found = {}
+        results = {}
         for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
             if meaning not in ("internal", "public"):
                 raise ConfigError("E_OPTION", f"--privacy {meaning!r}: expected internal or public")
-            found[fold(word)] = meaning == "internal"
-        return found
+            results[fold(word)] = meaning == "internal"
+        return results
 
     def _roles(self) -> dict[str, Role]:
-        found: dict[str, Role] = {}
+        results: dict[str, Role] = {}
         for name, role in _pairs("role", self.role, value_first=True).items():
             if role not in ROLES:
                 raise ConfigError("E_OPTION", f"--role {role!r}: expected {', '.join(ROLES)}")
-            found[name] = ROLES[role]
-        return found
+            results[name] = ROLES[role]
+        return results
 
 
 def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[str, str]:
-    found = {}
+    results = {}
     for value in values:
         left, equals, right = value.rpartition("=") if value_first else value.partition("=")
         if not equals or not left or not right:
@@ -197,5 +197,5 @@ def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[s
         if option == "column" and left not in MEANINGS:
             expected = f"{nearest(left, MEANINGS)}Expected one of {', '.join(MEANINGS)}"
             raise ConfigError("E_OPTION", f"--column {left!r}: unknown; {expected}")
-        found[left] = right
-    return found
+        results[left] = right
+    return results

@@ -50,36 +50,36 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
     lost: Counter[str] = Counter()
     count = [0]
 
-    def counted() -> Iterator[Dialogue]:
+    def count_dialogues() -> Iterator[Dialogue]:
         for dialogue in dialogues:
             count[0] += 1
             lost.update(_lost(dialogue, to))
             yield dialogue
 
     if to == "parquet":
-        _write_parquet(counted(), out)
+        _write_parquet(count_dialogues(), out)
     elif to == "csv":
-        _write_csv(counted(), out, lost)
+        _write_csv(count_dialogues(), out, lost)
     else:
         made: dict[LogFormat, Callable[[Dialogue], dict[str, Any]]] = {
             "dialint": as_record,
             "openai": _as_openai,
             "sharegpt": _as_sharegpt,
         }
-        for dialogue in counted():
+        for dialogue in count_dialogues():
             out.write(json.dumps(made[to](dialogue), ensure_ascii=False).encode() + b"\n")
     return count[0], lost
 
 
 def _lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
-    kept = KEPT[to]
-    found = Counter(name for name in (*TEXT_FIELDS, "sources", "masked") if getattr(dialogue, name))
+    retained = KEPT[to]
+    results = Counter(name for name in (*TEXT_FIELDS, "sources", "masked") if getattr(dialogue, name))
     metadata = set(dialogue.metadata) - (set(METADATA_FIELDS) if to == "parquet" else set())
-    found["metadata"] += len(metadata)
-    found["at"] = sum(turn.at is not None for turn in dialogue.turns)
-    found["author"] = sum(turn.author is not None for turn in dialogue.turns)
-    found["agents, read again as bots"] = sum(turn.role == "agent" for turn in dialogue.turns)
-    return Counter({name: n for name, n in found.items() if n and name not in kept})
+    results["metadata"] += len(metadata)
+    results["at"] = sum(turn.at is not None for turn in dialogue.turns)
+    results["author"] = sum(turn.author is not None for turn in dialogue.turns)
+    results["agents, read again as bots"] = sum(turn.role == "agent" for turn in dialogue.turns)
+    return Counter({name: n for name, n in results.items() if n and name not in retained})
 
 
 def as_record(dialogue: Dialogue) -> dict[str, Any]:

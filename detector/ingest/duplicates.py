@@ -53,7 +53,7 @@ class Seen:
                 self._file.close()
 
     def add(
-        self, ids: Sequence[int], contents: Sequence[int], places: Sequence[int]
+        self, ids: Sequence[int], contents: Sequence[int], positions: Sequence[int]
     ) -> dict[int, tuple[int, int]]:
         """Note hashes of ids and contents with their places; for each position whose id came before,
         the content hash and place of its first appearance. Repeated ids are not noted again."""
@@ -61,10 +61,10 @@ class Seen:
             return {}
         np = self._np
         table = np.empty((len(ids), 3), dtype=np.int64)
-        table[:, 0], table[:, 1], table[:, 2] = ids, contents, places
+        table[:, 0], table[:, 1], table[:, 2] = ids, contents, positions
         unique, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
         earlier = self._lookup(unique)
-        known = {int(unique[at]): found for at, found in earlier.items()}
+        known = {int(unique[at]): result for at, result in earlier.items()}
         repeated: dict[int, tuple[int, int]] = {}
         if earlier or len(unique) < len(ids):
             for position, name in enumerate(ids):
@@ -72,7 +72,7 @@ class Seen:
                 if name in known:
                     repeated[position] = known[name]
                 elif origin != position:
-                    repeated[position] = (contents[origin], places[origin])
+                    repeated[position] = (contents[origin], positions[origin])
         new = np.sort(np.delete(first, list(earlier))) if earlier else first
         self._note(table[new])
         return repeated
@@ -97,18 +97,18 @@ class Seen:
         if not maybe.any():
             return {}
         positions = np.flatnonzero(maybe)
-        found: dict[int, tuple[int, int]] = {}
-        for ordered in [*self._fresh, *self._stored()]:
-            place = np.searchsorted(ordered[:, 0], names[positions])
-            inside = place < len(ordered)
+        results: dict[int, tuple[int, int]] = {}
+        for ordered in [*self._fresh, *self._stored_rows()]:
+            position = np.searchsorted(ordered[:, 0], names[positions])
+            inside = position < len(ordered)
             hit = np.flatnonzero(inside)
-            hit = hit[ordered[place[hit], 0] == names[positions[hit]]]
+            hit = hit[ordered[position[hit], 0] == names[positions[hit]]]
             for index in hit:
-                row = ordered[place[index]]
-                found[int(positions[index])] = (int(row[1]), int(row[2]))
-        return found
+                row = ordered[position[index]]
+                results[int(positions[index])] = (int(row[1]), int(row[2]))
+        return results
 
-    def _stored(self) -> list[Any]:
+    def _stored_rows(self) -> list[Any]:
         np = self._np
         runs, start = [], 0
         for rows in self._runs:

@@ -163,8 +163,8 @@ class _Reader:
                 position = searched = self._tag(name, bool(match[3]), match.end(), start, end)
         self._text(position, len(html))
         for name in _CONTAINERS:
-            for begun, mark in self._open[name]:
-                self._marked(begun, mark)
+            for prefix, mark in self._open[name]:
+                self._mark(prefix, mark)
         return Markup(self.pieces, sorted(self.marks))
 
     def _next(self, sign: str, start: int) -> int:
@@ -209,7 +209,7 @@ class _Reader:
                 attributes = self.html[inside : min(end, inside + MAX_ATTRIBUTES)].lower()
                 self._open[name].append((self.size, _mark_of(name, attributes)))
             elif self._open[name]:
-                self._marked(*self._open[name].pop())
+                self._mark(*self._open[name].pop())
         if name in _SILENT and not closing and name not in self._unclosed:
             close = _SILENT[name].search(self.html, end)
             if close is None:
@@ -218,9 +218,9 @@ class _Reader:
                 return close.start()
         return end
 
-    def _marked(self, begun: int, mark: Mark | None) -> None:
-        if mark is not None and self.size > begun:
-            self.marks.append((begun, self.size, mark))
+    def _mark(self, prefix: int, mark: Mark | None) -> None:
+        if mark is not None and self.size > prefix:
+            self.marks.append((prefix, self.size, mark))
 
     def _text(self, start: int, end: int) -> None:
         for match in _TOKEN.finditer(self.html, start, end):
@@ -243,13 +243,13 @@ class _Reader:
     def _add(self, piece: Piece) -> None:
         """Add a word, with the break or blank before it."""
         if self._break is not None and self.pieces:
-            self._put(Piece(*self._break, "\n"))
+            self._append(Piece(*self._break, "\n"))
         elif self._blank is not None and self.pieces:
-            self._put(Piece(*self._blank, " "))
+            self._append(Piece(*self._blank, " "))
         self._break = self._blank = None
-        self._put(piece)
+        self._append(piece)
 
-    def _put(self, piece: Piece) -> None:
+    def _append(self, piece: Piece) -> None:
         if piece.text is not None and self.html[piece.start : piece.end] == piece.text:
             piece = Piece(piece.start, piece.end)
         self.size += piece.size

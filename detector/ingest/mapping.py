@@ -96,11 +96,11 @@ def load_mapping(path: Path) -> LogMapping:
     known = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
     for key in value:
         if key not in known:
-            raise _unknown(document, (key,), key, known)
+            raise _unknown_field_error(document, (key,), key, known)
     fields = _texts(document, "fields")
     for name, where in fields.items():
         if name not in MEANINGS:
-            raise _unknown(document, ("fields", name), name, tuple(MEANINGS))
+            raise _unknown_field_error(document, ("fields", name), name, tuple(MEANINGS))
         try:
             for part in where.split("+"):
                 parse_route(part)
@@ -155,11 +155,13 @@ def _is_encoding(name: str) -> bool:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """``did you mean 'x'? `` where one of `known` is near."""
-    found = get_close_matches(word, list(known), 1, 0.6)
-    return f"did you mean {found[0]!r}? " if found else ""
+    result = get_close_matches(word, list(known), 1, 0.6)
+    return f"did you mean {result[0]!r}? " if result else ""
 
 
-def _unknown(document: Document, location: tuple[str, ...], key: str, known: tuple[str, ...]) -> ConfigError:
+def _unknown_field_error(
+    document: Document, location: tuple[str, ...], key: str, known: tuple[str, ...]
+) -> ConfigError:
     expected = f"{nearest(key, known)}Expected one of {', '.join(known)}"
     return ConfigError(CODE, f"{document.place(location)}: unknown; {expected}")
 
@@ -234,11 +236,11 @@ def value_at(item: object, key: str) -> Any:
         return None
     if key in item:
         return item[key]
-    place = key.find(".")
-    while place >= 0:
-        if key[:place] in item:
-            return value_at(item[key[:place]], key[place + 1 :])
-        place = key.find(".", place + 1)
+    position = key.find(".")
+    while position >= 0:
+        if key[:position] in item:
+            return value_at(item[key[:position]], key[position + 1 :])
+        position = key.find(".", position + 1)
     return None
 
 
@@ -305,7 +307,7 @@ class MappedRecord:
         start = int(streamed)
         for cells, value in self._items(record, start, max(self._dialogue_level, start), {}):
             below = self._items(value, max(self._dialogue_level, start), len(self.lists), cells)
-            yield [self._row(found, item) for found, item in islice(below, max_turns + 1)]
+            yield [self._row(result, item) for result, item in islice(below, max_turns + 1)]
 
     def _items(
         self, value: object, level: int, stop: int, cells: dict[int, Any]
@@ -315,34 +317,34 @@ class MappedRecord:
             yield cells, value
             return
         here = {
-            place: value_at(value, route.key)
-            for place, route in enumerate(self.routes)
+            index: value_at(value, route.key)
+            for index, route in enumerate(self.routes)
             if len(route.lists) == level
         }
-        found = value_at(value, self.lists[level])
-        if found is None:
+        result = value_at(value, self.lists[level])
+        if result is None:
             return
-        if not isinstance(found, list):
+        if not isinstance(result, list):
             path = ".".join(filter(None, self.lists[: level + 1]))
-            raise BadRecord("E_TYPE", path, type(found).__name__, "a list")
-        for item in found:
+            raise BadRecord("E_TYPE", path, type(result).__name__, "a list")
+        for item in result:
             yield from self._items(item, level + 1, stop, {**cells, **here})
 
     def _row(self, cells: dict[int, Any], item: object) -> list[Any]:
         depth = len(self.lists)
         values = (
-            value_at(item, route.key) if len(route.lists) == depth else cells.get(place)
-            for place, route in enumerate(self.routes)
+            value_at(item, route.key) if len(route.lists) == depth else cells.get(index)
+            for index, route in enumerate(self.routes)
         )
         return [type(value)() if isinstance(value, dict | list) else value for value in values]
 
 
 def paths_of(records: Sequence[object]) -> list[str]:
     """Every path that leads to a value in some records, in order of first appearance; bounded."""
-    found: dict[str, None] = {}
+    results: dict[str, None] = {}
 
     def walk(value: object, path: str, depth: int) -> None:
-        if depth > 8 or len(found) > 400:
+        if depth > 8 or len(results) > 400:
             return
         if isinstance(value, dict):
             for key, below in value.items():
@@ -351,8 +353,8 @@ def paths_of(records: Sequence[object]) -> list[str]:
             for item in value[:50]:
                 walk(item, f"{path}[]", depth + 1)
         elif path:
-            found.setdefault(path)
+            results.setdefault(path)
 
     for record in records:
         walk(record, "", 0)
-    return list(found)
+    return list(results)

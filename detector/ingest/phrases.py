@@ -31,11 +31,11 @@ def starts(name: str) -> tuple[str, ...]:
 @cache
 def introductions() -> tuple[tuple[str, str, str], ...]:
     """What announces a quotation: how the line begins, what stands before any words, how it ends."""
-    found = []
+    results = []
     for begin, end in _document()["quote_introductions"]:
         inner, _, last = end.casefold().rpartition("*")
-        found.append((begin.casefold(), inner, last))
-    return tuple(found)
+        results.append((begin.casefold(), inner, last))
+    return tuple(results)
 
 
 @cache

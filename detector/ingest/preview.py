@@ -103,33 +103,35 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
         InputRefused: it is none of the kinds of files that are read, or damaged.
     """
     try:
-        found = detect_format(source, config)
+        detected = detect_format(source, config)
     except InputRefused as error:
         if error.code not in GUESSABLE or config.mapped.is_whole:
             raise
-        made = _guessed(source, config)
+        made = _guess(source, config)
         if made is None:
             raise
     else:
-        made = _known(source, found, config) or _guessed(source, config) or Preview(source.name, UNKNOWN)
+        made = (
+            _known_format(source, detected, config) or _guess(source, config) or Preview(source.name, UNKNOWN)
+        )
     _try(source, made, limit)
     return made
 
 
-def _known(source: Source, found: DetectedFormat, config: ReadConfig) -> Preview | None:
+def _known_format(source: Source, detected: DetectedFormat, config: ReadConfig) -> Preview | None:
     """What needs no guess: a mapping is given, names are known, or the format is."""
     if config.mapped.is_whole:
-        unread = _unread(source, found, config)
+        unread = _unread_paths(source, detected, config)
         made = Preview(source.name, "read by the mapping that was given", config=config, unread=unread)
         made.fields = dict(config.columns())
         return made
-    if found.framing == "csv":
+    if detected.framing == "csv":
         header, rows = _table(source, config)
         columns = Columns.of(header, config)
         if isinstance(columns, str):
             return None
         return _of_columns(source, "CSV, one message a row", header, rows, config)
-    if found.framing == "parquet":
+    if detected.framing == "parquet":
         records = _parquet_records(source, config)
         header = list(records[0]) if records else []
         if "turns" in header:
@@ -138,11 +140,11 @@ def _known(source: Source, found: DetectedFormat, config: ReadConfig) -> Preview
             return None
         rows = [[record.get(name) for name in header] for record in records]
         return _of_columns(source, "Parquet, one message a row", header, rows, config)
-    if found.framing == "document" and found.split in ("members", "lists"):
-        return Preview(source.name, f"{found.shape.name}, a JSON document", native=True, config=config)
-    if any(found.shape.matches(record) for record in _json_sample(source, found, config)):
-        framing = "one JSON record a line" if found.framing == "lines" else "a JSON document"
-        return Preview(source.name, f"{found.shape.name}, {framing}", native=True, config=config)
+    if detected.framing == "document" and detected.split in ("members", "lists"):
+        return Preview(source.name, f"{detected.shape.name}, a JSON document", native=True, config=config)
+    if any(detected.shape.matches(record) for record in _json_sample(source, detected, config)):
+        framing = "one JSON record a line" if detected.framing == "lines" else "a JSON document"
+        return Preview(source.name, f"{detected.shape.name}, {framing}", native=True, config=config)
     return None
 
 
@@ -162,22 +164,22 @@ def _of_columns(
     return made
 
 
-def _unread(source: Source, found: DetectedFormat, config: ReadConfig) -> list[str]:
+def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
     used = {part for path in config.columns().values() for part in (path, *path.split("+"))}
-    if found.framing == "csv":
+    if detected.framing == "csv":
         there = _table(source, config)[0]
-    elif found.framing == "parquet":
+    elif detected.framing == "parquet":
         there = paths_of(_parquet_records(source, config))
     else:
-        there = paths_of(_json_sample(source, found, config))
+        there = paths_of(_json_sample(source, detected, config))
     return [path for path in there if path not in used]
 
 
 # samples
 
 
-def _json_sample(source: Source, found: DetectedFormat, config: ReadConfig) -> list[Any]:
-    records = islice(json_records(source, found, config), N_SAMPLE)
+def _json_sample(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[Any]:
+    records = islice(json_records(source, detected, config), N_SAMPLE)
     return [record for _, _, record in records if not isinstance(record, BadRecord)]
 
 
@@ -220,7 +222,7 @@ def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str
 # guesses
 
 
-def _guessed(source: Source, config: ReadConfig) -> Preview | None:
+def _guess(source: Source, config: ReadConfig) -> Preview | None:
     """The most likely meaning of what stands in a log of an unknown shape; none if it is no log."""
     if magic(source).startswith(PARQUET):
         records, format = _parquet_records(source, config), "Parquet of an unknown shape"
@@ -229,8 +231,8 @@ def _guessed(source: Source, config: ReadConfig) -> Preview | None:
         if head[:1] in (b"{", b"["):
             lines = is_one_record_a_line(head, "")
             split = "elements" if head[:1] == b"[" else "whole"
-            found = DetectedFormat("lines") if lines else DetectedFormat("document", split=split)  # type: ignore[arg-type]
-            records = _json_sample(source, found, config)
+            result = DetectedFormat("lines") if lines else DetectedFormat("document", split=split)  # type: ignore[arg-type]
+            records = _json_sample(source, result, config)
             format = "JSON of an unknown shape, " + ("one record a line" if lines else "a document")
         else:
             header, rows = _table(source, config)
@@ -239,21 +241,23 @@ def _guessed(source: Source, config: ReadConfig) -> Preview | None:
             records = [dict(zip(header, row, strict=False)) for row in rows]
             format = "CSV with columns of unknown names"
     values = _values(records)
-    return _assigned(source, format, values, config)
+    return _assign_meanings(source, format, values, config)
 
 
 def _values(records: Sequence[Any]) -> dict[str, list[Any]]:
     """Of each path the values it leads to, in order; a flat record's keys are paths as they stand."""
-    found: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     if all(map(_is_flat, records)):
         for record in records:
             for key, value in record.items():
-                found.setdefault(key, []).append(value)
-        return found
+                results.setdefault(key, []).append(value)
+        return results
     for path in paths_of(records):
         route = parse_route(path) if "[" in path else None
-        found[path] = list(islice(_reach(records, (*route.lists, route.key) if route else (path,)), N_VALUES))
-    return found
+        results[path] = list(
+            islice(_reach(records, (*route.lists, route.key) if route else (path,)), N_VALUES)
+        )
+    return results
 
 
 def _is_flat(record: object) -> bool:
@@ -269,7 +273,9 @@ def _reach(values: Sequence[Any], keys: Sequence[str]) -> Iterator[Any]:
             yield from _reach(below, keys[1:])
 
 
-def _assigned(source: Source, format: str, values: dict[str, list[Any]], config: ReadConfig) -> Preview:
+def _assign_meanings(
+    source: Source, format: str, values: dict[str, list[Any]], config: ReadConfig
+) -> Preview:
     fields: dict[str, str] = {}
     by_content: list[str] = []
     for meaning in ORDER:
@@ -385,15 +391,15 @@ def _words(held: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
     counts = Counter(
         str(one).lower() if isinstance(one, bool) else str(one) for one in held if one is not None
     )
-    found: dict[str, str | None] = {
+    results: dict[str, str | None] = {
         word: config.roles().get(word) or speakers().get(plain(word)) or config.roles().get(ANY_ROLE)
         for word, _ in counts.most_common(MAX_WORDS)
     }
-    unknown = [word for word, role in found.items() if role is None]
-    known = {role for role in found.values() if role}
+    unknown = [word for word, role in results.items() if role is None]
+    known = {role for role in results.values() if role}
     if len(unknown) == 1 and known & {"customer", "agent"} and not {"customer", "agent"} <= known:
-        found[unknown[0]] = "agent" if "customer" in known else "customer"
-    return found
+        results[unknown[0]] = "agent" if "customer" in known else "customer"
+    return results
 
 
 def _privacy_words(fields: dict[str, str], values: dict[str, list[Any]], config: ReadConfig) -> list[str]:
@@ -454,21 +460,19 @@ def as_yaml(made: Preview) -> str:
         path = made.fields.get(meaning) or config.fields.get(meaning)
         guess = ", guessed by its content" if meaning in made.by_content else ""
         if path:
-            lines.append(f"  {meaning}: {_quoted(path)}  # {what}{guess}")
+            lines.append(f"  {meaning}: {_quote(path)}  # {what}{guess}")
         else:
             lines.append(f"  # {meaning}: ...  # {what}")
     if made.unread:
-        lines.append("  # not read: " + ", ".join(map(_quoted, made.unread[:40])))
+        lines.append("  # not read: " + ", ".join(map(_quote, made.unread[:40])))
     lines += ["", "roles:  # who is meant by each word; customer, agent, bot or system"]
     for word, role in made.words.items():
         if role:
-            lines.append(f"  {_quoted(word)}: {role}")
+            lines.append(f"  {_quote(word)}: {role}")
         else:
-            lines.append(f"  # {_quoted(word)}: agent  # is that so?")
+            lines.append(f"  # {_quote(word)}: agent  # is that so?")
     lines += ['  # "*": agent  # whoever else speaks', "", "privacy:  # words of the private column"]
-    lines += [f"  # {_quoted(word)}: internal  # or public" for word in made.privacy] or [
-        "  # word: internal"
-    ]
+    lines += [f"  # {_quote(word)}: internal  # or public" for word in made.privacy] or ["  # word: internal"]
     facts = {fact.split()[0]: fact.split()[1].rstrip(",") for fact in made.facts}
     encoding = facts.get("encoding", "auto")
     order = facts.get("dates", config.time_format)
@@ -476,15 +480,15 @@ def as_yaml(made: Preview) -> str:
     lines += [
         "",
         f"encoding: {encoding}",
-        f"delimiter: {_quoted(delimiter)}  # of CSV",
-        f"time_format: {_quoted(order)}  # auto, day-first, month-first, or a pattern such as %d.%m.%Y %H:%M",
+        f"delimiter: {_quote(delimiter)}  # of CSV",
+        f"time_format: {_quote(order)}  # auto, day-first, month-first, or a pattern such as %d.%m.%Y %H:%M",
         "# time_zone: Europe/Berlin  # of times that name none",
         "text: auto  # html, plain, or what each text looks like",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     if value.replace("_", "").replace("-", "").isalnum():
         return value
     return json.dumps(value, ensure_ascii=not value.isprintable())

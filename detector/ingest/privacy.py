@@ -48,12 +48,12 @@ def format_word(value: object) -> str:
 
 def asks_public(column: str) -> bool:
     """Whether a column of this name asks if the customer saw the message."""
-    return _spaced(column) in phrases("public_columns")
+    return _normalize(column) in phrases("public_columns")
 
 
 def is_note_type(value: object) -> bool:
     """Whether a message's type is one that only the helpdesk's own people see."""
-    return isinstance(value, str) and _spaced(value) in phrases("note_types")
+    return isinstance(value, str) and _normalize(value) in phrases("note_types")
 
 
 def has_note_prefix(text: str) -> bool:
@@ -63,10 +63,10 @@ def has_note_prefix(text: str) -> bool:
     head = text.lstrip()[: LONGEST_PREFIX + 8].lstrip("*_# ")
     closing = _BRACKETS.get(head[:1])
     if closing is not None:
-        inner, found, _ = head[1:].partition(closing)
-        return bool(found) and fold(inner.strip("*_: ")) in phrases("note_prefixes")
-    inner, found, _ = head.partition(":")
-    return bool(found) and fold(inner.strip("*_ ")) in phrases("note_prefixes")
+        inner, result, _ = head[1:].partition(closing)
+        return bool(result) and fold(inner.strip("*_: ")) in phrases("note_prefixes")
+    inner, result, _ = head.partition(":")
+    return bool(result) and fold(inner.strip("*_ ")) in phrases("note_prefixes")
 
 
 def record_flag(item: Mapping[str, Any], key: str, path: str, *, public: bool) -> bool | None:
@@ -84,5 +84,5 @@ def record_flag(item: Mapping[str, Any], key: str, path: str, *, public: bool) -
     return internal
 
 
-def _spaced(name: str) -> str:
+def _normalize(name: str) -> str:
     return fold(name.replace("_", " ").replace("-", " ").replace(":", " "))

@@ -47,16 +47,16 @@ class EarlierMessages:
         self._texts = texts
         self._first: dict[tuple[str, ...], int] | None = None
 
-    def before(self, place: int, quotation: str) -> bool:
-        """Whether much of a quotation stood in a message before the one at `place`."""
+    def before(self, position: int, quotation: str) -> bool:
+        """Whether much of a quotation stood in a message before the one at `position`."""
         if self._first is None:
             self._first = {}
             for said, text in enumerate(self._texts):
                 for triple in _triples(text):
                     self._first.setdefault(triple, said)
-        asked = set(_triples(quotation))
-        known = sum(self._first.get(triple, place) < place for triple in asked)
-        return bool(asked) and known >= MIN_OVERLAP * len(asked)
+        requested = set(_triples(quotation))
+        known = sum(self._first.get(triple, position) < position for triple in requested)
+        return bool(requested) and known >= MIN_OVERLAP * len(requested)
 
 
 def _triples(text: str) -> list[tuple[str, ...]]:
@@ -75,8 +75,8 @@ def find_quoted_text(
     if "\n" in text:
         return _Message(text, marks, heard).ranges()
     if "##-" in text and _WORD.search(_INLINE_MARK.sub("", text)):
-        found = [match.span() for match in _INLINE_MARK.finditer(text)]
-        return found, {"chrome"} if found else set()
+        results = [match.span() for match in _INLINE_MARK.finditer(text)]
+        return results, {"chrome"} if results else set()
     return [], set()
 
 
@@ -93,10 +93,10 @@ class _Message:
         self._heard = heard
         self.starts = [0, *accumulate(len(line) + 1 for line in self.raw)]
         self.following = list(range(len(self.raw)))  # the next line with words, from each line on
-        for place in range(len(self.raw) - 2, -1, -1):
-            if not self.low[place]:
-                self.following[place] = self.following[place + 1]
-        self.marked = self._marked(marks)
+        for index in range(len(self.raw) - 2, -1, -1):
+            if not self.low[index]:
+                self.following[index] = self.following[index + 1]
+        self.marked = self._line_marks(marks)
         self._first_own = 0
         self._apart: set[int] = set()
 
@@ -109,58 +109,58 @@ class _Message:
         self._signature()
         if not self._own():
             self.kinds = before
-        return self._cut(), {kind for kind in self.kinds if kind is not None}
+        return self._merge_ranges(), {kind for kind in self.kinds if kind is not None}
 
-    def _marked(self, marks: Sequence[tuple[int, int, Mark]]) -> list[Mark | None]:
+    def _line_marks(self, marks: Sequence[tuple[int, int, Mark]]) -> list[Mark | None]:
         """The mark of each line, of HTML or ``>``."""
-        found: list[Mark | None] = [None] * len(self.raw)
-        for place, line in enumerate(self.raw):
+        results: list[Mark | None] = [None] * len(self.raw)
+        for index, line in enumerate(self.raw):
             head = line.lstrip()
             if head.startswith(">") and (len(head) < 2 or head[1] in "> \t" or head[1].isalpha()):
-                found[place] = "blockquote"
+                results[index] = "blockquote"
         reach: dict[Mark, int] = {}
         coming = iter(sorted(marks))
         mark = next(coming, None)
-        for place, start in enumerate(self.starts[:-1]):
+        for index, start in enumerate(self.starts[:-1]):
             while mark is not None and mark[0] <= start:
                 reach[mark[2]] = max(mark[1], reach.get(mark[2], 0))
                 mark = next(coming, None)
-            if self.low[place]:
+            if self.low[index]:
                 inside: list[Mark] = [kind for kind in _STRONGEST if reach.get(kind, 0) > start]
-                found[place] = inside[0] if inside else found[place]
-        return found
+                results[index] = inside[0] if inside else results[index]
+        return results
 
     # --- quotations ---------------------------------------------------------------------------------
 
     def _quotations(self) -> None:
-        place, announced = 0, -1
-        while place < len(self.raw):
-            last = self._introduction(place)
-            if self.marked[place] in ("quote", "blockquote"):
-                place = self._marked_run(place, announced)
+        position, announced = 0, -1
+        while position < len(self.raw):
+            last = self._introduction(position)
+            if self.marked[position] in ("quote", "blockquote"):
+                position = self._marked_run(position, announced)
             elif last is not None:
-                place = announced = self._announced(place, last)
-            elif self._ends_the_message(place):
-                if self._has_own(place):
-                    self._put(place, len(self.raw), "quote")
+                position = announced = self._introduction_of(position, last)
+            elif self._ends_the_message(position):
+                if self._has_own(position):
+                    self._append(position, len(self.raw), "quote")
                     return
-                place = self._set_apart(place)
+                position = self._set_apart(position)
             else:
-                place += 1
+                position += 1
 
-    def _set_apart(self, place: int) -> int:
+    def _set_apart(self, position: int) -> int:
         """Note that the head of a forwarded message is nobody's words; where to go on."""
-        end = place + 1
-        while end < min(place + HEAD_LINES, len(self.raw)) and _field(self.low[end]):
+        end = position + 1
+        while end < min(position + HEAD_LINES, len(self.raw)) and _field(self.low[end]):
             end += 1
-        self._apart.update(range(place, end))
+        self._apart.update(range(position, end))
         return end
 
-    def _introduction(self, place: int) -> int | None:
-        """The last line of an announcement that begins at `place`, such as ``On ... wrote:``."""
-        if not self.low[place] or self.marked[place] is not None:
+    def _introduction(self, position: int) -> int | None:
+        """The last line of an announcement that begins at `position`, such as ``On ... wrote:``."""
+        if not self.low[position] or self.marked[position] is not None:
             return None
-        lines = self.low[place : place + 3]
+        lines = self.low[position : position + 3]
         if not any(low.endswith(":") for low in lines):
             return None
         begins = _CLOCK.search(lines[0]) or any(
@@ -171,59 +171,59 @@ class _Message:
             if not lines[n_lines - 1] or len(whole) > LONGEST_INTRODUCTION or (n_lines > 1 and not begins):
                 return None
             if whole.endswith(":"):
-                return place + n_lines - 1 if _announces(whole) else None
+                return position + n_lines - 1 if _announces(whole) else None
         return None
 
-    def _announced(self, place: int, last: int) -> int:
+    def _introduction_of(self, position: int, last: int) -> int:
         """Take an announcement and, if it is not marked line by line, what it announces; where to go on."""
-        following = self._next_said(last)
+        following = self._next_text_line(last)
         if following is None:
             return last + 1
-        whole = " ".join(self.low[place : last + 1])
+        whole = " ".join(self.low[position : last + 1])
         speaks = "@" not in whole and bool(phrases("you") & set(_WORD.findall(whole)))
         if self.marked[following] in ("quote", "blockquote"):
             if not speaks:
-                self._put(place, last + 1, "quote")
+                self._append(position, last + 1, "quote")
             return following
         if speaks or not ("@" in whole or _CLOCK.search(whole)):
             return last + 1
-        if self._has_own(place):
-            self._put(place, len(self.raw), "quote")
+        if self._has_own(position):
+            self._append(position, len(self.raw), "quote")
             return len(self.raw)
         quoted = following
         while quoted < len(self.raw) and (not self.low[quoted] or self._heard(self.low[quoted])):
             quoted += 1
         if quoted > following:
-            self._put(place, quoted, "quote")
+            self._append(position, quoted, "quote")
         return max(quoted, last + 1)
 
-    def _marked_run(self, place: int, announced: int) -> int:
+    def _marked_run(self, position: int, announced: int) -> int:
         """Take lines that are marked as a quotation, if more says so than one ``>``; where to go on."""
-        end = place
+        end = position
         while end < len(self.raw) and (
             self.marked[end] in ("quote", "blockquote") or self._blank_within(end)
         ):
             end += 1
-        lines = [each for each in range(place, end) if self.low[each]]
-        sure = place == announced or any(self.marked[each] == "quote" for each in lines)
+        lines = [each for each in range(position, end) if self.low[each]]
+        sure = position == announced or any(self.marked[each] == "quote" for each in lines)
         angled = [each for each in lines if self.raw[each].lstrip().startswith(">")]
         words = "\n".join(self.raw[each].lstrip("> \t") for each in lines)
         if sure or len(angled) > 1 or self._heard(words):
-            self._put(place, end, "quote")
+            self._append(position, end, "quote")
         return end
 
-    def _blank_within(self, place: int) -> bool:
+    def _blank_within(self, position: int) -> bool:
         """Whether a line is blank and marked lines go on below."""
-        return not self.low[place] and self.marked[self.following[place]] in ("quote", "blockquote")
+        return not self.low[position] and self.marked[self.following[position]] in ("quote", "blockquote")
 
-    def _next_said(self, place: int) -> int | None:
-        """The next line with words below `place`."""
-        following = self.following[place + 1] if place + 1 < len(self.raw) else place
-        return following if following > place and self.low[following] else None
+    def _next_text_line(self, position: int) -> int | None:
+        """The next line with words below `position`."""
+        following = self.following[position + 1] if position + 1 < len(self.raw) else position
+        return following if following > position and self.low[following] else None
 
-    def _ends_the_message(self, place: int) -> bool:
+    def _ends_the_message(self, position: int) -> bool:
         """Whether a line begins what mail programs and helpdesks put below a message: what was before."""
-        low = self.low[place]
+        low = self.low[position]
         if _is_reply_mark(low):
             return True
         if low.startswith(("-", "_", "*", "=", "–", "—", "begin forwarded message")):
@@ -231,16 +231,18 @@ class _Message:
             if inner in phrases("separators") or inner == "begin forwarded message":
                 return True
             if not inner and _RULE.fullmatch(low):
-                following = self._next_said(place)
+                following = self._next_text_line(position)
                 return following is not None and self._is_head(following)
-        return self._is_head(place)
+        return self._is_head(position)
 
-    def _is_head(self, place: int) -> bool:
+    def _is_head(self, position: int) -> bool:
         """Whether the head of a quoted message begins here: who, when or to whom, the subject, with a date
         or an address."""
-        if _field(self.low[place]) not in phrases("from"):
+        if _field(self.low[position]) not in phrases("from"):
             return False
-        said = list(islice((low for low in self.low[place : place + 2 * HEAD_LINES] if low), HEAD_LINES))
+        said = list(
+            islice((low for low in self.low[position : position + 2 * HEAD_LINES] if low), HEAD_LINES)
+        )
         fields = {_field(low): low for low in reversed(said)}
         known = phrases("from") | phrases("sent") | phrases("to")
         return (
@@ -252,44 +254,44 @@ class _Message:
     # --- the rest -----------------------------------------------------------------------------------
 
     def _chrome(self) -> None:
-        for place, low in enumerate(self.low):
-            if self.kinds[place] is None and low:
+        for index, low in enumerate(self.low):
+            if self.kinds[index] is None and low:
                 bare = low.strip("#-*_=[]()|>< ")
                 if bare in phrases("chrome_lines") or bare in phrases("reply_marks"):
-                    self.kinds[place] = "chrome"
+                    self.kinds[index] = "chrome"
 
     def _signature(self) -> None:
-        for place, mark in enumerate(self.marked):
-            if mark == "signature" and self.kinds[place] is None:
-                self.kinds[place] = "signature"
+        for index, mark in enumerate(self.marked):
+            if mark == "signature" and self.kinds[index] is None:
+                self.kinds[index] = "signature"
         self._footers()
-        for place in self._own()[-3:]:
-            words = self.low[place].split()
+        for index in self._own()[-3:]:
+            words = self.low[index].split()
             if (
-                self.low[place].startswith(starts("devices"))
+                self.low[index].startswith(starts("devices"))
                 and len(words) <= DEVICE_WORDS
-                and any(word in self.low[place] for word in phrases("device_words"))
+                and any(word in self.low[index] for word in phrases("device_words"))
             ):
-                self.kinds[place] = "signature"
+                self.kinds[index] = "signature"
         own = self._own()
-        for place, line in enumerate(self.raw):
-            delimits = self.kinds[place] is None and line.rstrip() == "--" and own and own[0] < place
-            if delimits and len(own) - bisect_right(own, place) <= SIGNATURE_LINES:
-                self._put(place, len(self.raw), "signature")
+        for index, line in enumerate(self.raw):
+            delimits = self.kinds[index] is None and line.rstrip() == "--" and own and own[0] < index
+            if delimits and len(own) - bisect_right(own, index) <= SIGNATURE_LINES:
+                self._append(index, len(self.raw), "signature")
                 return
         self._contact_data(own)
 
     def _footers(self) -> None:
         own = self._own()
-        for nth, place in enumerate(own):
-            if nth and len(own) - nth <= FOOTER_LINES and self.low[place].startswith(starts("footers")):
-                self._put(place, len(self.raw), "signature")
+        for nth, position in enumerate(own):
+            if nth and len(own) - nth <= FOOTER_LINES and self.low[position].startswith(starts("footers")):
+                self._append(position, len(self.raw), "signature")
                 return
-        for place in own[1:][-5:]:
-            bare = self.low[place].partition("http")[0].strip("|[](){}<>:*_-. ")
+        for position in own[1:][-5:]:
+            bare = self.low[position].partition("http")[0].strip("|[](){}<>:*_-. ")
             if bare in phrases("footer_lines"):
-                self.kinds[place] = "signature"
-                below = self._next_said(place)
+                self.kinds[position] = "signature"
+                below = self._next_text_line(position)
                 if below is not None and self.low[below].startswith("http"):
                     self.kinds[below] = "signature"
 
@@ -299,22 +301,22 @@ class _Message:
             if self.low[own[nth]].rstrip(",!; ") not in phrases("closings"):
                 continue
             below = own[nth + 2 :]
-            if any(_is_contact(self.low[place]) for place in below) and not any(
-                len(self.low[place]) > 90 or self.low[place].startswith(("p.s", "ps:", "ps "))
-                for place in below
+            if any(_is_contact(self.low[position]) for position in below) and not any(
+                len(self.low[position]) > 90 or self.low[position].startswith(("p.s", "ps:", "ps "))
+                for position in below
             ):
-                self._put(below[0], len(self.raw), "signature")
+                self._append(below[0], len(self.raw), "signature")
             return
 
     # --- lines ------------------------------------------------------------------------------------------
 
     def _own(self) -> list[int]:
         """The lines with words that are the message's own."""
-        return [place for place in range(len(self.raw)) if self._is_own(place)]
+        return [index for index in range(len(self.raw)) if self._is_own(index)]
 
-    def _is_own(self, place: int) -> bool:
-        low = self.low[place]
-        spoken = self.kinds[place] is None and place not in self._apart
+    def _is_own(self, position: int) -> bool:
+        low = self.low[position]
+        spoken = self.kinds[position] is None and position not in self._apart
         return spoken and _WORD.search(low) is not None and not _is_reply_mark(low)
 
     def _has_own(self, end: int) -> bool:
@@ -325,26 +327,26 @@ class _Message:
             self._first_own += 1
         return False
 
-    def _put(self, start: int, end: int, kind: Kind) -> None:
-        for place in range(start, end):
-            if self.kinds[place] is None:
-                self.kinds[place] = kind
+    def _append(self, start: int, end: int, kind: Kind) -> None:
+        for index in range(start, end):
+            if self.kinds[index] is None:
+                self.kinds[index] = kind
 
-    def _cut(self) -> list[tuple[int, int]]:
+    def _merge_ranges(self) -> list[tuple[int, int]]:
         """What goes, with the blank lines below it; at the message's end with those above it, too."""
-        found: list[tuple[int, int]] = []
-        place, n_lines = 0, len(self.raw)
-        while place < n_lines:
-            end = place + 1
-            if self.kinds[place] is not None:
+        results: list[tuple[int, int]] = []
+        position, n_lines = 0, len(self.raw)
+        while position < n_lines:
+            end = position + 1
+            if self.kinds[position] is not None:
                 while end < n_lines and (self.kinds[end] is not None or not self.low[end]):
                     end += 1
-                found.append((self.starts[place], min(self.starts[end], len(self.text))))
-            place = end
-        if found and found[-1][1] == len(self.text):
-            start = len(self.text[: found[-1][0]].rstrip())
-            found[-1] = (start, len(self.text))
-        return found
+                results.append((self.starts[position], min(self.starts[end], len(self.text))))
+            position = end
+        if results and results[-1][1] == len(self.text):
+            start = len(self.text[: results[-1][0]].rstrip())
+            results[-1] = (start, len(self.text))
+        return results
 
 
 def _is_reply_mark(low: str) -> bool:

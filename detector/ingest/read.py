@@ -55,22 +55,22 @@ def inspect(source: Source, config: ReadConfig) -> str:
     """
     source.check_unchanged()
     digest = hashlib.sha256()
-    found = detect_format(source, config)
-    if found.framing == "parquet":
+    detected = detect_format(source, config)
+    if detected.framing == "parquet":
         with open(source.path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256")
         check_parquet(source, config)
     else:
-        _check_text(source, config, found, digest)
-    if found.framing == "csv":
+        _check_text(source, config, detected, digest)
+    if detected.framing == "csv":
         check_csv(source, config)
-    elif found.by_mapping:
-        check_mapped(source, found, config)
+    elif detected.by_mapping:
+        check_mapped(source, detected, config)
     source.check_unchanged()
     return digest.hexdigest()
 
 
-def _check_text(source: Source, config: ReadConfig, found: DetectedFormat, digest: hashlib._Hash) -> None:
+def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, digest: hashlib._Hash) -> None:
     """Every block decompressed: integrity, line ends, and the size of what must be held whole."""
     size = feeds = returns = 0
     last_return = False
@@ -83,7 +83,11 @@ def _check_text(source: Source, config: ReadConfig, found: DetectedFormat, diges
     if not feeds and returns:
         hint = "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')"
         raise refuse("E_FORMAT", source.name, hint)
-    if found.framing == "document" and found.split == "whole" and size > config.max_document_bytes + len(BOM):
+    if (
+        detected.framing == "document"
+        and detected.split == "whole"
+        and size > config.max_document_bytes + len(BOM)
+    ):
         limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file"
         raise refuse("E_LINE_SIZE", source.name, limit)
 
@@ -111,8 +115,8 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
         for index, source in enumerate(sources):
             source.check_unchanged()
             n_before, bytes_before = counts.read, counts.bytes_read
-            for batch in _made(_batches(source, config, counts)):
-                for outcome in _settled(batch, index, sources, seen, counts):
+            for batch in _without_collection(_batches(source, config, counts)):
+                for outcome in _resolve_duplicates(batch, index, sources, seen, counts):
                     last = outcome
                     yield outcome
                     if counts.rejected == counts.read == HOPELESS_FROM:
@@ -137,38 +141,38 @@ def _bytes_of(last: ParsedRecord, source: Source) -> int:
 
 
 def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[ParsedRecord]]:
-    found = detect_format(source, config)
-    if found.bom:
+    detected = detect_format(source, config)
+    if detected.bom:
         counts.warnings["W_BOM"] += 1
     facts = counts.facts.setdefault(source.name, [])
-    if found.framing == "parquet":
+    if detected.framing == "parquet":
         return read_parquet(source, config, counts.warnings)
     encoding = encoding_of(source, config)
     if encoding.name != "utf-8":
         facts.append(f"encoding {encoding.name}{' (guessed)' if encoding.guessed else ''}")
-    if found.framing == "csv":
+    if detected.framing == "csv":
         return read_csv(source, config, counts.warnings, facts)
-    if found.by_mapping:
-        return _by_mapping(source, found, config, counts.warnings, facts)
-    if found.framing == "document":
-        return read_document(source, found, config, counts.warnings)
-    return read_lines(source, found.shape, config, counts.warnings)
+    if detected.by_mapping:
+        return _by_mapping(source, detected, config, counts.warnings, facts)
+    if detected.framing == "document":
+        return read_document(source, detected, config, counts.warnings)
+    return read_lines(source, detected.shape, config, counts.warnings)
 
 
 def _by_mapping(
-    source: Source, found: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
 ) -> Iterator[list[ParsedRecord]]:
     if MappedRecord(config.mapped).by_row:
-        return read_mapped_rows(source, found, config, warnings, facts)
-    survey = check_mapped(source, found, config)
+        return read_mapped_rows(source, detected, config, warnings, facts)
+    survey = check_mapped(source, detected, config)
     facts += survey.facts()
-    shape = mapped_format(config, survey.times(source.name), streamed=found.split == "lists")
-    if found.framing == "document":
-        return read_document(source, replace(found, shape=shape), config, warnings)
+    shape = mapped_format(config, survey.times(source.name), streamed=detected.split == "lists")
+    if detected.framing == "document":
+        return read_document(source, replace(detected, shape=shape), config, warnings)
     return read_lines(source, shape, config, warnings)
 
 
-def _made(batches: Iterator[list[ParsedRecord]]) -> Iterator[list[ParsedRecord]]:
+def _without_collection(batches: Iterator[list[ParsedRecord]]) -> Iterator[list[ParsedRecord]]:
     """The same batches, each made with garbage collection put off."""
     while True:
         with collection_paused():
@@ -178,15 +182,15 @@ def _made(batches: Iterator[list[ParsedRecord]]) -> Iterator[list[ParsedRecord]]
         yield batch
 
 
-def _settled(
+def _resolve_duplicates(
     batch: list[ParsedRecord], index: int, sources: Sequence[Source], seen: Seen, counts: Counts
 ) -> Iterator[Loaded | Reject]:
     """The batch with repeated ids taken out."""
     name = sources[index].name
-    repeated = _repeated(batch, index, seen)
-    for position, found in enumerate(batch):
+    repeated = _find_repeated(batch, index, seen)
+    for position, result in enumerate(batch):
         counts.read += 1
-        outcome = found.outcome
+        outcome = result.outcome
         if position in repeated and not isinstance(outcome, BadRecord):
             same, place = repeated[position]
             if same:
@@ -196,21 +200,21 @@ def _settled(
         if isinstance(outcome, BadRecord):
             counts.rejected += 1
             counts.codes[outcome.code] += 1
-            yield outcome.reject(name, found.line, found.offset)
+            yield outcome.reject(name, result.line, result.offset)
         else:
-            yield Loaded(outcome, name, found.line)
+            yield Loaded(outcome, name, result.line)
 
 
-def _repeated(batch: list[ParsedRecord], index: int, seen: Seen) -> dict[int, tuple[bool, int]]:
+def _find_repeated(batch: list[ParsedRecord], index: int, seen: Seen) -> dict[int, tuple[bool, int]]:
     """Of each position whose id came before: whether the content is the same, and where it stood."""
-    good = [at for at, found in enumerate(batch) if not isinstance(found.outcome, BadRecord)]
+    good = [at for at, result in enumerate(batch) if not isinstance(result.outcome, BadRecord)]
     dialogues = [outcome for _, _, outcome in batch if not isinstance(outcome, BadRecord)]
     ids = [hash(dialogue.id) for dialogue in dialogues]
     contents = [content_hash(dialogue) for dialogue in dialogues]
-    places = [index << _LINE_BITS | batch[at].line for at in good]
+    positions = [index << _LINE_BITS | batch[at].line for at in good]
     return {
-        good[row]: (content == contents[row], place)
-        for row, (content, place) in seen.add(ids, contents, places).items()
+        good[row]: (content == contents[row], position)
+        for row, (content, position) in seen.add(ids, contents, positions).items()
     }
 
 
@@ -230,7 +234,7 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
     )
 
 
-def _conflict(name: str, place: int, sources: Sequence[Source]) -> BadRecord:
-    file, line = sources[place >> _LINE_BITS].name, place & (1 << _LINE_BITS) - 1
+def _conflict(name: str, position: int, sources: Sequence[Source]) -> BadRecord:
+    file, line = sources[position >> _LINE_BITS].name, position & (1 << _LINE_BITS) - 1
     expected = f"each id once; it stands at line {line} of {file} with other content"
     return BadRecord("E_DUP_ID", "id", "an id again", expected, name)

@@ -69,20 +69,20 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
     Raises:
         InputRefused: E_PATH for what is missing, not a plain file, or leads out of its folder.
     """
-    found: dict[str, Source] = {}
+    results: dict[str, Source] = {}
     for pattern in patterns:
         if pattern == "-":
-            found.setdefault("-", _standard_input())
+            results.setdefault("-", _standard_input())
             continue
-        for path in _expanded(pattern):
+        for path in _expand(pattern):
             source = _source(path, pattern)
-            found.setdefault(os.path.realpath(path), source)
-    if not found:
+            results.setdefault(os.path.realpath(path), source)
+    if not results:
         raise InputRefused("E_PATH", "no log was named")
-    return _labelled(list(found.values()))
+    return _add_labels(list(results.values()))
 
 
-def _expanded(pattern: str) -> list[str]:
+def _expand(pattern: str) -> list[str]:
     if os.path.lexists(pattern) or not glob.has_magic(pattern):
         return [pattern]
     matches = sorted(match for match in glob.glob(pattern, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
@@ -92,7 +92,7 @@ def _expanded(pattern: str) -> list[str]:
 
 
 def _source(path: str, pattern: str) -> Source:
-    _refuse_traversal(path)
+    _validate_parts(path)
     try:
         status = Path(path).stat()
     except OSError as error:
@@ -101,13 +101,13 @@ def _source(path: str, pattern: str) -> Source:
         raise refuse("E_PATH", path, f"is a folder; name files, or a pattern such as '{path}/*.jsonl'")
     if not stat.S_ISREG(status.st_mode):
         raise refuse("E_PATH", path, "is a device, pipe or socket; use '-' to read standard input")
-    _refuse_escape(path, pattern)
+    _validate_location(path, pattern)
     if not os.access(path, os.R_OK):
         raise refuse("E_PATH", path, "permission denied")
     return Source(path, Path(path), status.st_size, _signature(status))
 
 
-def _refuse_traversal(path: str) -> None:
+def _validate_parts(path: str) -> None:
     parts = Path(path).parts
     leading = 0
     while leading < len(parts) and parts[leading] == "..":
@@ -116,7 +116,7 @@ def _refuse_traversal(path: str) -> None:
         raise refuse("E_PATH", path, "'..' after a folder's name; write the path without it")
 
 
-def _refuse_escape(path: str, pattern: str) -> None:
+def _validate_location(path: str, pattern: str) -> None:
     """A link must stay in the folder that the user named: that of the file, or of the pattern."""
     fixed = pattern if path == pattern else pattern[: _first_magic(pattern)]
     folder = os.path.realpath(Path(fixed + "_").parent)
@@ -169,10 +169,10 @@ def _spool_to(file: IO[bytes]) -> None:
     file.flush()
 
 
-def _labelled(sources: list[Source]) -> list[Source]:
+def _add_labels(sources: list[Source]) -> list[Source]:
     """Each source with as many trailing path parts as tell it from the others."""
     whole = [("stdin",) if source.name == "-" else source.path.absolute().parts for source in sources]
-    bare = [(*parts[:-1], _uncompressed(parts[-1])) for parts in whole]
+    bare = [(*parts[:-1], _strip_compression(parts[-1])) for parts in whole]
     parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]
     if len(set(parts)) < len(parts):  # such as x.gz.gz beside x.gz and x
         parts = whole
@@ -188,7 +188,7 @@ def _labelled(sources: list[Source]) -> list[Source]:
     ]
 
 
-def _uncompressed(name: str) -> str:
+def _strip_compression(name: str) -> str:
     for ending in COMPRESSED:
         name = name.removesuffix(ending)
     return name

@@ -126,7 +126,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
     if len(draft.turns) > config.max_turns:
         raise BadRecord("E_TURNS", draft.path, f"{len(draft.turns)}", f"at most {config.max_turns} turns")
     roles = config.roles()
-    clean = _cleaned(draft, config)
+    clean = _clean(draft, config)
     turns = []
     size = 0
     for index, turn in enumerate(draft.turns):
@@ -156,7 +156,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
     return turns
 
 
-def _cleaned(draft: Draft, config: ReadConfig) -> list[Clean] | None:
+def _clean(draft: Draft, config: ReadConfig) -> list[Clean] | None:
     """The texts of the draft's turns, cleaned; none where they stay, or one is no text and is refused."""
     texts = [turn.text for turn in draft.turns if isinstance(turn.text, str)]
     html = [turn.html for turn in draft.turns]
@@ -248,11 +248,11 @@ def _in_time_order(
                     "E_TIME", where, "earlier than before", "times that do not fall; --sort-turns"
                 )
             warnings["W_SORTED"] += 1
-            return _sorted(turns)
+            return _sort_by_time(turns)
     return turns
 
 
-def _sorted(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sort_by_time(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     first = min(turn["at"] for turn in turns if turn["at"] is not None)
     keys = []
     for turn in turns:

@@ -95,12 +95,12 @@ def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
     adjacent = _FILLER.fullmatch(view.low, nearest.end(), start) is not None
     if not adjacent and _FOREIGN.search(view.low, nearest.end(), start):
         return None, False
-    return _named(nearest), adjacent
+    return _cue_of(nearest), adjacent
 
 
 def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether `second` only says whose or where `first` is: "phone #", "the card on my account"."""
-    if _named(first) == "keep" or _named(second) != "keep":
+    if _cue_of(first) == "keep" or _cue_of(second) != "keep":
         return False
     return _LINK.fullmatch(view.low, first.end(), second.start()) is not None
 
@@ -112,14 +112,14 @@ def cue_after(view: View, end: int) -> Cue | None:
     if not match:
         return None
     sentence = _SENTENCE_END.split(window[match.end() :], maxsplit=1)[0]
-    found = _CUES.search(sentence)
-    return _named(found) if found else None
+    result = _CUES.search(sentence)
+    return _cue_of(result) if result else None
 
 
 def cue_requested(before: str) -> Cue | None:
     """What the turn before asked for, by its last cue."""
     cues = list(_CUES.finditer(before, max(0, len(before) - 200)))
-    return _named(cues[-1]) if cues else None
+    return _cue_of(cues[-1]) if cues else None
 
 
 def is_ending(view: View, start: int) -> bool:
@@ -127,5 +127,5 @@ def is_ending(view: View, start: int) -> bool:
     return _ENDING.search(view.low, max(0, start - 40), start) is not None
 
 
-def _named(match: re.Match[str]) -> Cue:
+def _cue_of(match: re.Match[str]) -> Cue:
     return _BY_GROUP.get(str(match.lastgroup), "keep")

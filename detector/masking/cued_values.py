@@ -222,8 +222,8 @@ def find(view: View, before: str) -> Iterator[Entity]:
     low = view.low
     if any(part in low for part in _PASSWORD_PARTS):
         for match in _PASSWORD.finditer(low):
-            if found := _secret(view, match):
-                yield found
+            if result := _secret(view, match):
+                yield result
         for match in _PASSWORD_FAR.finditer(low):
             yield Entity(match.start("value"), match.end("value"), "SECRET", match["value"].rstrip(".!?:"))
     if not HAS_DIGIT.search(low):

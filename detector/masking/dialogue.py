@@ -102,21 +102,21 @@ class _Draft:
 
     def take(self, candidates: Iterator[Entity]) -> bool:
         """Keep the candidates that collide with nothing; whether there was one."""
-        taken: list[Entity] = []
+        selected: list[Entity] = []
         text = self.view.text
         covered = bytearray(0)
         for item in candidates:
             covered = covered or bytearray(len(text))
             if 1 not in covered[item.start : item.end] and BLANK not in text[item.start : item.end]:
                 covered[item.start : item.end] = b"\1" * (item.end - item.start)
-                taken.append(item)
-        for item in taken:
+                selected.append(item)
+        for item in selected:
             start, end = self.view.origin(item.start, item.end)
             self.found.append(item._replace(start=start, end=end))
-        if taken:
+        if selected:
             self.found.sort()
             self.look()
-        return bool(taken)
+        return bool(selected)
 
     def search(self, before: str) -> bool:
         """Run all recognisers until they find nothing more; whether they found anything."""
@@ -128,7 +128,7 @@ class _Draft:
 
 def mask_text(text: str) -> MaskedText:
     """`text` with personal data as placeholders, numbered by kind in order of appearance."""
-    return _masked([text], asked=1)[0]
+    return _mask([text], asked=1)[0]
 
 
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
@@ -140,7 +140,7 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     """
     turns = dialogue.turns
     texts = [turn.text for turn in turns] + [source for source in dialogue.sources if " " in source]
-    masked = _masked(texts, asked=len(turns))
+    masked = _mask(texts, asked=len(turns))
     sources = iter(masked[len(turns) :])
     result = dialogue.model_copy(
         update={
@@ -155,7 +155,7 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     return result, tuple(masked[: len(turns)])
 
 
-def _masked(texts: Sequence[str], asked: int) -> list[MaskedText]:
+def _mask(texts: Sequence[str], asked: int) -> list[MaskedText]:
     """Each text masked; the first `asked` follow one another, so each may answer the one before."""
     drafts = [_Draft(text) for text in texts]
     stale = list(range(len(drafts)))
@@ -179,12 +179,12 @@ def _names_in(drafts: Sequence[_Draft]) -> set[str]:
     }
 
 
-def _take_mentions(drafts: Sequence[_Draft], names: set[str], places: Iterable[int]) -> set[int]:
-    """Take mentions of `names` in the drafts at `places`; which drafts had one."""
+def _take_mentions(drafts: Sequence[_Draft], names: set[str], positions: Iterable[int]) -> set[int]:
+    """Take mentions of `names` in the drafts at `positions`; which drafts had one."""
     if not names:
         return set()
     known = KnownNames(names)
-    return {i for i in places if drafts[i].take(find_mentions(drafts[i].view, known))}
+    return {i for i in positions if drafts[i].take(find_mentions(drafts[i].view, known))}
 
 
 class _Numbering:

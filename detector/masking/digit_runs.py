@@ -149,13 +149,13 @@ _SSN_SHAPE = re.compile(r"\d{3}([- ])\d{2}\1\d{4}")
 def find(view: View, before: str) -> Iterator[Entity]:
     """Cards, social security numbers and phones in `view`, spelled ones first."""
     for match in SPELLED_RUN.finditer(view.low):
-        yield from _spelled(view, match, before)
+        yield from _spelled_entities(view, match, before)
     for match in _RUN.finditer(view.low):
-        yield from _typed(view, match, before)
+        yield from _typed_entities(view, match, before)
 
 
-def _typed(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
-    whole = _found(view, match.start(), match.end(), before)
+def _typed_entities(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
+    whole = _typed_entity(view, match.start(), match.end(), before)
     if whole:
         yield whole
         return
@@ -166,13 +166,13 @@ def _typed(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
     for cut in (*_CUT.finditer(view.low, start, match.end()), None):
         end = cut.start() if cut else match.end()
         if (start, end) != match.span() and end - start >= 7:
-            part = _found(view, start, end, before)
+            part = _typed_entity(view, start, end, before)
             if part:
                 yield part
         start = cut.end() if cut else end
 
 
-def _found(view: View, start: int, end: int, before: str) -> Entity | None:
+def _typed_entity(view: View, start: int, end: int, before: str) -> Entity | None:
     while start < end and view.low[start] in " ./-*_•·~)":
         start += 1
     run = view.low[start:end]
@@ -196,22 +196,22 @@ def _found(view: View, start: int, end: int, before: str) -> Entity | None:
 
 def _kind_of(run: str, digits: str, cue: Cue | None, adjacent: bool) -> Kind | None:
     """What a typed run is. `adjacent`: the cue stands right before it."""
-    kept = cue == "keep" and adjacent
-    if run.startswith("00") and len(digits) <= 17 and not kept and is_phone(run, digits):
+    retained = cue == "keep" and adjacent
+    if run.startswith("00") and len(digits) <= 17 and not retained and is_phone(run, digits):
         return "PHONE"
-    if _GROUPED_CARD.fullmatch(run) and not kept:
+    if _GROUPED_CARD.fullmatch(run) and not retained:
         return "CARD"
     if 13 <= len(digits) <= 19 and not run.startswith("+"):
-        if cue == "card" or (is_card(digits) and (len(digits) in (15, 16) or not kept)):
+        if cue == "card" or (is_card(digits) and (len(digits) in (15, 16) or not retained)):
             return "CARD"
-        return None if kept or cue != "phone" else "PHONE"
+        return None if retained or cue != "phone" else "PHONE"
     if run.startswith("+") and is_phone(run, digits):
         return "PHONE"
     if cue in ("ssn", "id") and 8 <= len(digits) <= 12 and (adjacent or not is_phone(run, digits)):
         return "SSN" if cue == "ssn" else "ID"
-    if _SSN_SHAPE.fullmatch(run) and not kept and _is_ssn(digits):
+    if _SSN_SHAPE.fullmatch(run) and not retained and _is_ssn(digits):
         return "SSN"
-    if kept or (cue in ("ssn", "id", "card") and adjacent):
+    if retained or (cue in ("ssn", "id", "card") and adjacent):
         return None
     if is_phone(run, digits) or (cue == "phone" and len(digits) <= 15):
         return "PHONE"
@@ -227,8 +227,8 @@ def cue_of(view: View, start: int, end: int, before: str) -> tuple[Cue | None, b
     if after and not adjacent:
         return after, True
     if cue is None and start <= NEAR_START:
-        asked = cue_requested(before)
-        return asked, asked is not None
+        requested = cue_requested(before)
+        return requested, requested is not None
     return cue, adjacent
 
 
@@ -242,18 +242,18 @@ def _card_prefix(match: re.Match[str]) -> Entity | None:
     return None
 
 
-def _spelled(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
+def _spelled_entities(view: View, match: re.Match[str], before: str) -> Iterator[Entity]:
     run = match[0]
     digits = spelled_digits(run)
     if not 7 <= len(digits) <= 19:
         return
     cue, adjacent = cue_of(view, match.start(), match.end(), before)
-    kept = cue == "keep" and adjacent
+    retained = cue == "keep" and adjacent
     if len(digits) >= 13 and (cue == "card" or is_card(digits)):
         yield Entity(match.start(), match.end(), "CARD", digits)
     elif cue in ("ssn", "id"):
         yield Entity(match.start(), match.end(), "SSN" if cue == "ssn" else "ID", digits)
-    elif len(digits) <= 15 and not kept:
+    elif len(digits) <= 15 and not retained:
         yield Entity(match.start(), match.end(), "PHONE", digits)
 
 

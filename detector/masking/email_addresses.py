@@ -86,21 +86,21 @@ _VERBS = words(
 def find(view: View, before: str) -> Iterator[Entity]:
     """E-mail addresses in `view`; `before` (the turn before this one) may ask for one."""
     low = view.low
-    if "@" not in low and not _maybe_spelled(low):
+    if "@" not in low and not _may_be_spelled(low):
         return
     for match in re.finditer("@", low):
-        found = _plain(low, match)
-        if found:
-            yield found
+        result = _plain(low, match)
+        if result:
+            yield result
     position = 0
     for match in _AT.finditer(low):
-        found = _obfuscated(low, match, before) if match.start() >= position else None
-        if found:
-            position = found.end
-            yield found
+        result = _obfuscated_entity(low, match, before) if match.start() >= position else None
+        if result:
+            position = result.end
+            yield result
 
 
-def _maybe_spelled(low: str) -> bool:
+def _may_be_spelled(low: str) -> bool:
     return any(word in low for word in ("at", "arroba", "arobas", "соба", "ät", "affe"))
 
 
@@ -117,7 +117,7 @@ def _plain(low: str, match: re.Match[str]) -> Entity | None:
     return Entity(start, domain.end(), "EMAIL", low[start : domain.end()])
 
 
-def _obfuscated(low: str, match: re.Match[str], before: str) -> Entity | None:
+def _obfuscated_entity(low: str, match: re.Match[str], before: str) -> Entity | None:
     window_start = max(0, match.start() - MAX_LOCAL)
     bracketed = not match[0].strip().isalpha()
     cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(

@@ -69,7 +69,7 @@ def find(view: View, before: str) -> Iterator[Entity]:
     yield from _ibans(view)
     yield from _addresses(view)
     yield from _nationals(view)
-    yield from _cued(view, before)
+    yield from _cued_entities(view, before)
 
 
 def _ibans(view: View) -> Iterator[Entity]:
@@ -87,11 +87,11 @@ def _iban_end(text: str) -> int | None:
     """How many characters at the head of `text` are a valid IBAN, if any."""
     from stdnum import iban
 
-    places = [place for place, char in enumerate(text) if char.isalnum()]
-    compact = "".join(text[place] for place in places)
+    positions = [index for index, char in enumerate(text) if char.isalnum()]
+    compact = "".join(text[index] for index in positions)
     for length in range(len(compact), 14, -1):
         if iban.is_valid(compact[:length], check_country=False):
-            return places[length - 1] + 1
+            return positions[length - 1] + 1
     return None
 
 
@@ -136,7 +136,7 @@ def _is_valid(name: str, text: str) -> bool:
     return bool(codicefiscale.is_valid(text)) if name == "fiscal" else True
 
 
-def _cued(view: View, before: str) -> Iterator[Entity]:
+def _cued_entities(view: View, before: str) -> Iterator[Entity]:
     for match in _RUSSIAN_PASSPORT.finditer(view.low):
         yield _compact(match, "value", "ID")
     for match in _NUMBERED.finditer(view.low):
@@ -146,12 +146,12 @@ def _cued(view: View, before: str) -> Iterator[Entity]:
         n_digits = sum(char.isdigit() for char in value)
         if 6 <= len(value) <= 18 and (n_digits >= 5 or (n_digits >= 3 and len(value) >= 8)):
             yield _compact(match, "value", "SSN" if match["ssn"] else "ID")
-    asked = cue_requested(before)
-    if asked not in ("ssn", "id"):
+    requested = cue_requested(before)
+    if requested not in ("ssn", "id"):
         return
     answer = _ANSWER.search(view.low, 0, 60)
     if answer and cue_before(view, answer.start())[0] is None:
-        yield _compact(answer, 0, "SSN" if asked == "ssn" else "ID")
+        yield _compact(answer, 0, "SSN" if requested == "ssn" else "ID")
 
 
 def _compact(match: re.Match[str], group: int | str, kind: Kind) -> Entity:

@@ -208,36 +208,36 @@ such alternatives, which is not optional."""
 def _alternatives(pattern: str) -> Iterator[str]:
     """The alternatives of `pattern` at its top level."""
     depth = start = 0
-    for place, char in enumerate(pattern):
+    for index, char in enumerate(pattern):
         depth += (char in "([") - (char in ")]")
         if char == "|" and not depth:
-            yield pattern[start:place]
-            start = place + 1
+            yield pattern[start:index]
+            start = index + 1
     yield pattern[start:]
 
 
 def _beginning(pattern: str, letter: str) -> str:
     """`pattern` without the alternatives that cannot begin with `letter`; empty if none can."""
-    kept = []
+    retained = []
     for part in _alternatives(pattern):
         behind = re.match(r"(?:\(\?<![^()]{0,20}+\))?", part)
         head, part = (behind[0], part[behind.end() :]) if behind else ("", part)
         if not part.startswith("(?:"):
-            kept += [head + part] if part[0] == letter else []
+            retained += [head + part] if part[0] == letter else []
             continue
         end = _closing(part)
         if inner := _beginning(part[3:end], letter):
-            kept.append(f"{head}(?:{inner}){part[end + 1 :]}")
-    return "|".join(kept)
+            retained.append(f"{head}(?:{inner}){part[end + 1 :]}")
+    return "|".join(retained)
 
 
 def _closing(pattern: str) -> int:
     """Where the bracket at the beginning of `pattern` closes."""
     depth = 0
-    for place, char in enumerate(pattern):
+    for index, char in enumerate(pattern):
         depth += (char == "(") - (char == ")")
         if not depth:
-            return place
+            return index
     raise ValueError("a bracket does not close")
 
 
@@ -246,7 +246,7 @@ def _by_letter() -> dict[str, re.Pattern[str]]:
     table = {}
     for letter in set(re.findall(r"[^\W\d_]", "".join(_GROUPS.values()))):
         groups = ((name, _beginning(pattern, letter)) for name, pattern in _GROUPS.items())
-        if cues := "|".join(f"(?P<{name}>{found})" for name, found in groups if found):
+        if cues := "|".join(f"(?P<{name}>{result})" for name, result in groups if result):
             table[letter] = re.compile(rf"(?:{cues})(?!\w)(?=[^\w\n]{{0,3}}\s?\w)")
     return table
 

@@ -122,15 +122,15 @@ def find(view: View, before: str) -> Iterator[Entity]:
         yield from _answers(view)
     if "name" in view.low:
         for match in _FIELD.finditer(view.low):
-            yield _found(view, match.start(1), match.end(1))
+            yield _entity(view, match.start(1), match.end(1))
     for start, end, group in find_cues(view.low):
-        found = _after(view, end, group, view.text[start].isupper())
-        if found:
-            yield found
+        result = _name_after_cue(view, end, group, view.text[start].isupper())
+        if result:
+            yield result
     for match in _HERE.finditer(view.low):
-        found = _words(view, match.start(1), lower=False, most=3)
-        if found and found.end == match.end(1) and (match["sure"] or _is_sure(view, found)):
-            yield found
+        result = _words(view, match.start(1), lower=False, most=3)
+        if result and result.end == match.end(1) and (match["sure"] or _is_sure(view, result)):
+            yield result
     for match in _SPEAKER.finditer(view.low) if ":" in view.low else ():
         speaker = _words(view, match.start(1), lower=False, most=3)
         if speaker and speaker.end == match.end(1) and _is_sure(view, speaker):
@@ -138,10 +138,10 @@ def find(view: View, before: str) -> Iterator[Entity]:
     for form in (_SIGNED, _DASHED) if "-" in view.low or "~" in view.low else (_SIGNED,):
         for match in form.finditer(view.low):
             yield from _signature(view, match)
-    yield from _unannounced(view)
+    yield from _unannounced_names(view)
 
 
-def _unannounced(view: View) -> Iterator[Entity]:
+def _unannounced_names(view: View) -> Iterator[Entity]:
     """Names that tell themselves: given and family name, patronymics, given names of people addressed."""
     end = 0
     for word in _CAPITALISED.finditer(view.text):
@@ -149,31 +149,31 @@ def _unannounced(view: View) -> Iterator[Entity]:
         given = low in GIVEN_NAMES or low.partition("-")[0] in GIVEN_NAMES
         if word.start() < end or low in TITLES or not (given or is_patronymic(low)):
             continue
-        found = _full_name(view, word.start()) if given else _with_patronymic(view, word.start())
-        if found is None and given and low not in THINGS_TOO and _is_addressed(view, word):
-            found = _found(view, word.start(), word.end())
-        if found:
-            end = found.end
-            yield found
+        result = _full_name(view, word.start()) if given else _with_patronymic(view, word.start())
+        if result is None and given and low not in THINGS_TOO and _is_addressed(view, word):
+            result = _entity(view, word.start(), word.end())
+        if result:
+            end = result.end
+            yield result
 
 
 def _full_name(view: View, start: int) -> Entity | None:
     """The given name at `start` with a family name behind it, or before it as Russians write it."""
-    found = _words(view, start, lower=False, most=MAX_WORDS)
-    if not found or _PLACE.search(view.low, found.start, found.end) or _PLACE.match(view.low, found.end):
+    result = _words(view, start, lower=False, most=MAX_WORDS)
+    if not result or _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
         return None
-    if _TWO_SENTENCES.search(view.low, found.start, found.end):
+    if _TWO_SENTENCES.search(view.low, result.start, result.end):
         return None
     before = _WORD_BEFORE.search(view.text, max(0, start - 24), start)
     if before and before[1][0].isupper() and (low := before[1].lower()) not in NOT_NAMES:
         if "а" <= low[0] <= "я" and is_surname(low):
-            return _found(view, before.start(1), found.end)
+            return _entity(view, before.start(1), result.end)
         return None
-    words = _WORD.findall(view.low[found.start : found.end])
+    words = _WORD.findall(view.low[result.start : result.end])
     sure = words[0] not in THINGS_TOO or is_surname(words[-1])
     last = words[-1]
     return (
-        found
+        result
         if len(words) > 1 and sure and len(last) > 1 and last not in PARTICLES and last not in PLACES
         else None
     )
@@ -187,7 +187,7 @@ def _with_patronymic(view: View, start: int) -> Entity | None:
         if not before or not before[1][0].isupper() or before[1].lower() in NOT_NAMES:
             break
         first = before.start(1)
-    return _found(view, first, end.end()) if end and first < start else None
+    return _entity(view, first, end.end()) if end and first < start else None
 
 
 def _is_addressed(view: View, word: re.Match[str]) -> bool:
@@ -207,10 +207,10 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
     return bool(near) and not crossing and not _CAPITAL_AFTER.match(view.text, word.end())
 
 
-def _is_sure(view: View, found: Entity) -> bool:
+def _is_sure(view: View, result: Entity) -> bool:
     """Whether what stands where a name may stand is one: a well-known name, or a patronymic."""
-    words = _WORD.findall(view.low, found.start, found.end)
-    if _PLACE.search(view.low, found.start, found.end) or _PLACE.match(view.low, found.end):
+    words = _WORD.findall(view.low, result.start, result.end)
+    if _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
         return False
     return (
         words[0] in GIVEN_NAMES
@@ -220,109 +220,115 @@ def _is_sure(view: View, found: Entity) -> bool:
     )
 
 
-def _after(view: View, position: int, group: str, capital: bool) -> Entity | None:
+def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Entity | None:
     gap = _GAPS.get(group, _DOT_GAP).match(view.low, position)
     position = gap.end() if gap else position
     if group in ("mine", "theirs", "bare", "related"):
-        return _spelled(view, position) or _stated(view, position, group)
+        return _spelled_name(view, position) or _stated_name(view, position, group)
     if group == "title":
-        return _titled(view, position, capital)
+        return _name_after_title(view, position, capital)
     if group == "assent":
-        return _known(view, position)
+        return _known_name(view, position)
     if group == "party":
-        return _party(view, position)
+        return _name_of_party(view, position)
     if group == "field":
         return _in_form(view, position)
     if group == "person":
-        found = _words(view, position, lower=False, most=3)
-        return found if found and _AFTER_WEAK.match(view.low, found.end) else _weak(view, position)
+        result = _words(view, position, lower=False, most=3)
+        return (
+            result
+            if result and _AFTER_WEAK.match(view.low, result.end)
+            else _name_after_weak_cue(view, position)
+        )
     if group == "greeting" and gap and "," in gap[0]:
-        return _known(view, position)
-    return _weak(view, position) if group == "weak" else _greeted(view, position)
+        return _known_name(view, position)
+    return _name_after_weak_cue(view, position) if group == "weak" else _name_after_greeting(view, position)
 
 
-def _known(view: View, position: int) -> Entity | None:
+def _known_name(view: View, position: int) -> Entity | None:
     """A capitalised name that begins with a well-known one and has nothing behind it."""
-    found = _words(view, position, lower=False, most=3)
-    if not found or not _is_sure(view, found):
+    result = _words(view, position, lower=False, most=3)
+    if not result or not _is_sure(view, result):
         return None
-    return found if _AFTER_WEAK.match(view.low, found.end) else None
+    return result if _AFTER_WEAK.match(view.low, result.end) else None
 
 
-def _party(view: View, position: int) -> Entity | None:
+def _name_of_party(view: View, position: int) -> Entity | None:
     """After "recipient:": a well-known given name, or two capitalised words and nothing behind them."""
-    found = _words(view, position, lower=False, most=3)
-    if not found or _is_sure(view, found):
-        return found
-    return found if " " in view.low[found.start : found.end] and _CLOSED.match(view.low, found.end) else None
+    result = _words(view, position, lower=False, most=3)
+    if not result or _is_sure(view, result):
+        return result
+    return (
+        result if " " in view.low[result.start : result.end] and _CLOSED.match(view.low, result.end) else None
+    )
 
 
 def _in_form(view: View, position: int) -> Entity | None:
     """After "name:", which things have as well as people: a given name, or a form with other fields."""
-    found = _words(view, position, lower=True, most=MAX_WORDS)
-    if not found or _is_sure(view, found):
-        return found
-    around = view.low[max(0, position - 80) : found.start] + view.low[found.end : found.end + 80]
-    return found if _FORM.search(around) else None
+    result = _words(view, position, lower=True, most=MAX_WORDS)
+    if not result or _is_sure(view, result):
+        return result
+    around = view.low[max(0, position - 80) : result.start] + view.low[result.end : result.end + 80]
+    return result if _FORM.search(around) else None
 
 
-def _titled(view: View, position: int, capital: bool) -> Entity | None:
+def _name_after_title(view: View, position: int, capital: bool) -> Entity | None:
     """A name after "Mr" or "Dr."; after one in lower case that may be another word ("don", "miss")
     only well-known names."""
     title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
     short = title in ("mr", "mrs", "ms")
-    found = _words(view, position, lower=short, most=3)
+    result = _words(view, position, lower=short, most=3)
     return (
-        found
-        if found and (capital or short or title.startswith(_PLAIN_TITLES) or _is_sure(view, found))
+        result
+        if result and (capital or short or title.startswith(_PLAIN_TITLES) or _is_sure(view, result))
         else None
     )
 
 
-def _stated(view: View, position: int, group: str) -> Entity | None:
+def _stated_name(view: View, position: int, group: str) -> Entity | None:
     """After "my name is" a name in any case; after "the name is" and the like, where things other than
     names follow as well, a capitalised or a well-known one."""
-    found = _words(view, position, lower=group in ("mine", "theirs"), most=MAX_WORDS)
-    if not found or _is_sure(view, found):
-        return found
-    sure = group == "mine" or view.text[found.start].isupper()
-    return None if not sure or (_is_verb(view, found) and group in ("mine", "related")) else found
+    result = _words(view, position, lower=group in ("mine", "theirs"), most=MAX_WORDS)
+    if not result or _is_sure(view, result):
+        return result
+    sure = group == "mine" or view.text[result.start].isupper()
+    return None if not sure or (_is_verb(view, result) and group in ("mine", "related")) else result
 
 
-def _is_verb(view: View, found: Entity) -> bool:
+def _is_verb(view: View, result: Entity) -> bool:
     """Whether a single word looks like what may follow "my name is" or "my friend" besides a name."""
-    word = view.low[found.start : found.end]
+    word = view.low[result.start : result.end]
     return word.endswith(("ed", "ing", "ly"))
 
 
-def _spelled(view: View, position: int) -> Entity | None:
+def _spelled_name(view: View, position: int) -> Entity | None:
     """A name in single letters: "K-O-W-A-L-S-K-A"."""
     letters = _SPELLED.match(view.low, position)
     return Entity(position, letters.end(), "NAME", re.sub(r"\W", "", letters[0])) if letters else None
 
 
-def _weak(view: View, position: int) -> Entity | None:
-    found = _spelled(view, position) or _words(view, position, lower=False, most=3)
-    if not found:
+def _name_after_weak_cue(view: View, position: int) -> Entity | None:
+    result = _spelled_name(view, position) or _words(view, position, lower=False, most=3)
+    if not result:
         return None if view.low[position : position + 1] >= "а" else _known_lower(view, position)
-    if _WORD.findall(view.low, found.start, found.end)[0] in GIVEN_NAMES or (
-        _is_sure(view, found) and _AFTER_WEAK.match(view.low, found.end)
+    if _WORD.findall(view.low, result.start, result.end)[0] in GIVEN_NAMES or (
+        _is_sure(view, result) and _AFTER_WEAK.match(view.low, result.end)
     ):
-        return None if _PLACE.match(view.low, found.end) else found
-    spelled = view.low[found.start + 1 : found.start + 2] == "-"
-    return found if spelled or _SPEAKING.match(view.low, found.end) else None
+        return None if _PLACE.match(view.low, result.end) else result
+    spelled = view.low[result.start + 1 : result.start + 2] == "-"
+    return result if spelled or _SPEAKING.match(view.low, result.end) else None
 
 
-def _greeted(view: View, position: int) -> Entity | None:
-    found = _words(view, position, lower=False, most=3)
-    if not found:
+def _name_after_greeting(view: View, position: int) -> Entity | None:
+    result = _words(view, position, lower=False, most=3)
+    if not result:
         return _known_lower(view, position)
-    count = len(view.low[found.start : found.end].split())
-    closed = _CLOSED.match(view.low, found.end)
-    if _is_sure(view, found):
-        return found
-    first = _WORD.match(view.low, found.start)
-    return found if closed and count <= 2 and first and len(first[0]) > 2 else None
+    count = len(view.low[result.start : result.end].split())
+    closed = _CLOSED.match(view.low, result.end)
+    if _is_sure(view, result):
+        return result
+    first = _WORD.match(view.low, result.start)
+    return result if closed and count <= 2 and first and len(first[0]) > 2 else None
 
 
 def _known_lower(view: View, position: int) -> Entity | None:
@@ -335,31 +341,31 @@ def _known_lower(view: View, position: int) -> Entity | None:
         and word[0] not in THINGS_TOO
         and _AFTER_WEAK.match(view.low, word.end())
     ):
-        return _found(view, word.start(), word.end())
+        return _entity(view, word.start(), word.end())
     return None
 
 
 def _signature(view: View, match: re.Match[str]) -> Iterator[Entity]:
-    found = _words(view, match.end(), lower=False, most=3)
-    if not found or not _SIGNATURE_END.match(view.low, found.end):
+    result = _words(view, match.end(), lower=False, most=3)
+    if not result or not _SIGNATURE_END.match(view.low, result.end):
         return
-    if _is_sure(view, found) or not _SENTENCE_BREAK.search(match[0]):
-        yield found
+    if _is_sure(view, result) or not _SENTENCE_BREAK.search(match[0]):
+        yield result
 
 
 def _answers(view: View) -> Iterator[Entity]:
     """A turn that is nothing but a name, after a turn that asked for one."""
     leading = _LEADING.match(view.low)
     start = leading.end() if leading else 0
-    spelled = _spelled(view, start)
+    spelled = _spelled_name(view, start)
     if spelled:
         yield spelled
         return
-    found = _words(view, start, lower=True, most=3)
-    if found and _ANSWER_END.match(view.low, found.end):
-        words = view.low[found.start : found.end].split()
-        if view.text[found.start].isupper() or words[0] in GIVEN_NAMES:
-            yield found
+    result = _words(view, start, lower=True, most=3)
+    if result and _ANSWER_END.match(view.low, result.end):
+        words = view.low[result.start : result.end].split()
+        if view.text[result.start].isupper() or words[0] in GIVEN_NAMES:
+            yield result
 
 
 def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | None:
@@ -370,7 +376,7 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
         low = view.low[word.start() : word.end()]
         if low in TITLES and titles < 2 and count == 0:
             titles += 1
-            start = end = position = _past(view, word.end())
+            start = end = position = _skip_gap(view, word.end())
             continue
         particle = low in PARTICLES and (count > 0 or word[0][0].isupper())
         if not particle:
@@ -385,13 +391,13 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
                 break
             end = word.end()
         count += 1
-        position = _past(view, word.end())
+        position = _skip_gap(view, word.end())
         if position == word.end():
             break
     if end == start:
         return None
     initials = _INITIALS.match(view.text, end)
-    return _found(view, start, initials.end() if initials else end)
+    return _entity(view, start, initials.end() if initials else end)
 
 
 def _may_be_surname(view: View, start: int, low: str) -> bool:
@@ -399,7 +405,7 @@ def _may_be_surname(view: View, start: int, low: str) -> bool:
     return view.text[start].islower()
 
 
-def _past(view: View, position: int) -> int:
+def _skip_gap(view: View, position: int) -> int:
     """Past one space, or a full stop and a space after an initial or a title."""
     gap = _NEXT_WORD.match(view.text, position)
     if not gap or (
@@ -409,5 +415,5 @@ def _past(view: View, position: int) -> int:
     return gap.end()
 
 
-def _found(view: View, start: int, end: int) -> Entity:
+def _entity(view: View, start: int, end: int) -> Entity:
     return Entity(start, end, "NAME", " ".join(_WORD.findall(view.low[start:end])))

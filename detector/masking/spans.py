@@ -94,24 +94,24 @@ def find_placeholders(text: str) -> list[Entity]:
     """The placeholders that stand in `text`, each its own key."""
     if "[" not in text:
         return []
-    found: list[Entity] = []
+    results: list[Entity] = []
     for match in PLACEHOLDER.finditer(text):
         kind = next(kind for kind in KINDS if kind == match[1])
-        found.append(Entity(match.start(), match.end(), kind, match[0]))
-    return found
+        results.append(Entity(match.start(), match.end(), kind, match[0]))
+    return results
 
 
-def replace_spans(text: str, found: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:
-    """`text` with each span of `found` (in order, disjoint) replaced by the placeholder beside it."""
+def replace_spans(text: str, results: Sequence[Entity], placeholders: Sequence[str]) -> MaskedText:
+    """`text` with each span of `results` (in order, disjoint) replaced by the placeholder beside it."""
     pieces: list[str] = []
     spans: list[MaskedSpan] = []
     position = length = 0
-    for item, placeholder in zip(found, placeholders, strict=True):
-        kept = text[position : item.start]
-        start = length + len(kept)
+    for item, placeholder in zip(results, placeholders, strict=True):
+        retained = text[position : item.start]
+        start = length + len(retained)
         length = start + len(placeholder)
         spans.append(MaskedSpan(start, length, item.start, item.end, item.kind))
-        pieces += (kept, placeholder)
+        pieces += (retained, placeholder)
         position = item.end
     pieces.append(text[position:])
     return MaskedText("".join(pieces), tuple(spans))

@@ -239,35 +239,35 @@ def find(view: View, before: str) -> Iterator[Entity]:
     low = view.low
     yield from _number_first(view)
     for match in _POSTCODE.finditer(low):
-        yield _found(low, match.start("value"), match.end("value"))
+        yield _entity(low, match.start("value"), match.end("value"))
     if not _DIGIT.search(low):
         return
     forms = _STREET_FIRST if _STREET_WORD.search(low) else ()
     for form in (*forms, *(_BEFORE_TOWN if _TOWN_LIKE.search(view.text) else ()), _GERMAN_STREET):
         for match in form.finditer(view.text):
-            yield _found(low, match.start(), match.end())
+            yield _entity(low, match.start(), match.end())
     if _STRONG_CUE_WORD.search(low):
         for match in _GERMAN_PREPOSITION.finditer(view.text):
             if _STRONG_CUE.search(low, max(0, match.start() - 48), match.start()):
-                yield _found(low, match.start(), match.end())
+                yield _entity(low, match.start(), match.end())
     if _CYRILLIC.search(low):
         for match in _RUSSIAN_CASED.finditer(view.text):
-            yield _found(low, match.start(), match.end())
+            yield _entity(low, match.start(), match.end())
         for form in (_RUSSIAN_BARE, _FLAT):
             for match in form.finditer(view.text):
-                yield _found(low, match.start(match.lastindex or 0), match.end(match.lastindex or 0))
+                yield _entity(low, match.start(match.lastindex or 0), match.end(match.lastindex or 0))
     for match in _GRID.finditer(low):
-        yield _found(low, match.start(), match.end())
+        yield _entity(low, match.start(), match.end())
     latin = (_LATIN, _FRENCH) if forms else ()
     for form in (*latin, _GERMAN, *((_RUSSIAN,) if _CYRILLIC.search(low) else ()), _BOX):
         for match in form.finditer(low):
             named = view.text[match.start() : match.end()].partition(" ")[2]
             if form is not _LATIN or named != named.lower() or _is_announced(view, match.start(), sure=False):
-                yield _found(low, match.start(), match.end())
+                yield _entity(low, match.start(), match.end())
     for match in _BRITISH.finditer(low):
         cue, adjacent = cue_before(view, match.start())
         if view.text[match.start() : match.end()].isupper() and not (cue == "keep" and adjacent):
-            yield _found(low, match.start(), match.end())
+            yield _entity(low, match.start(), match.end())
 
 
 def _number_first(view: View) -> Iterator[Entity]:
@@ -284,7 +284,7 @@ def _number_first(view: View) -> Iterator[Entity]:
         end = tail.end() if tail else match.end()
         if tail and capitals:
             end = _without_plain_words(view, match.end(), end)
-        yield _found(view.low, match.start(), end)
+        yield _entity(view.low, match.start(), end)
 
 
 def _is_announced(view: View, start: int, *, sure: bool) -> bool:
@@ -307,7 +307,7 @@ def _without_plain_words(view: View, start: int, end: int) -> int:
     return end
 
 
-def _found(low: str, start: int, end: int) -> Entity:
+def _entity(low: str, start: int, end: int) -> Entity:
     while low[end - 1] in " ,.":
         end -= 1
     return Entity(start, end, "ADDRESS", " ".join(re.findall(r"\w+", low[start:end])))

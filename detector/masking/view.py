@@ -62,14 +62,14 @@ class View:
         return self._point(start), self._point(end - 1) + 1
 
     def _point(self, offset: int) -> int:
-        place = bisect_right(self.starts, offset) - 1
-        return self.origins[place] + offset - self.starts[place]
+        position = bisect_right(self.starts, offset) - 1
+        return self.origins[position] + offset - self.starts[position]
 
 
-def make_view(text: str, taken: Iterable[tuple[int, int]]) -> View:
-    """The view of `text` with the ranges `taken` (in order, disjoint) cut to one `BLANK` each."""
+def make_view(text: str, selected: Iterable[tuple[int, int]]) -> View:
+    """The view of `text` with the ranges `selected` (in order, disjoint) cut to one `BLANK` each."""
     folded = text if text.isascii() else text.translate(_FOLD)
-    cuts = [(start, end, BLANK) for start, end in taken]
+    cuts = [(start, end, BLANK) for start, end in selected]
     if folded is not text:
         cuts = sorted(cuts + [(match.start(), match.end(), "") for match in _INVISIBLE.finditer(text)])
     if not cuts:

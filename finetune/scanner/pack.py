@@ -147,8 +147,8 @@ def _report(
 ) -> dict[str, Any]:
     """The figures of every test set, and of the codes that were left out."""
     judge_with, everything = (
-        detector.under(info),
-        detector.under(info.model_copy(update={"codes": calibrated})),
+        detector.with_info(info),
+        detector.with_info(info.model_copy(update={"codes": calibrated})),
     )
     report: dict[str, Any] = {}
     for name in config.sets or [name for name in REPORTED if find_set(config.examples, name)]:
@@ -289,7 +289,7 @@ def _earning(
     """
     name = "dev_unseen" if find_set(config.examples, "dev_unseen") else "dev"
     examples = list(read_examples(require_set(config.examples, name)))
-    judge_with = detector.under(info.model_copy(update={"codes": calibrated}))
+    judge_with = detector.with_info(info.model_copy(update={"codes": calibrated}))
     figures = evaluate(judge_with, score_examples(judge_with, examples), 0)["codes"]
     kept: set[str] = set()
     for code, how in calibrated.items():

@@ -174,14 +174,14 @@ def test_of_a_large_family_few_pairs_are_looked_at(
 ) -> None:
     """All would be 79,800, in up to 399 rounds."""
     rounds: list[int] = []
-    proposed = near_duplicates._proposed
+    proposed = near_duplicates._candidate_pairs
 
     def counted(sets: Sequence[Shingles], at_least: float, labels: Any) -> Iterator[Any]:
         for keys in proposed(sets, at_least, labels):
             rounds.append(len(np.unique(keys)))
             yield keys
 
-    monkeypatch.setattr(near_duplicates, "_proposed", counted)
+    monkeypatch.setattr(near_duplicates, "_candidate_pairs", counted)
     assert len(list(linking_pairs(batch_shingles(family), RELATED))) == 399
     assert len(rounds) < 30
     assert sum(rounds) < 9_000

@@ -52,7 +52,7 @@ class Fake:
 
     def __init__(self, marks: bool = True, together: int = 1_000) -> None:
         self.taxonomy = load_taxonomy()
-        self.mark: Callable[[int | None], None] = lambda _: None
+        self.on_step: Callable[[int | None], None] = lambda _: None
         self._marks = marks
         self._together = together
 
@@ -61,7 +61,7 @@ class Fake:
             busy()
         found = []
         for place, dialogue in enumerate(dialogues):
-            self.mark(place if self._marks else None)
+            self.on_step(place if self._marks else None)
             if (text := dialogue.turns[0].text) in POISONS:
                 POISONS[text]()
             if text == "defect":
@@ -123,7 +123,7 @@ def test_a_long_dialogue_has_longer() -> None:
             self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False
         ) -> list[Verdict]:
             end = time.thread_time() + 0.6  # twice what a short one has, half of what this one has
-            self.mark(0)
+            self.on_step(0)
             while time.thread_time() < end:
                 pass
             return super().verdicts(dialogues)

@@ -41,8 +41,8 @@ def text(record: dict[str, Any], key: str, path: str, dialogue: str | None = Non
 
 def first(record: Any, key: str) -> dict[str, Any]:
     """The first object of the list under `key`, or an empty one if there is none."""
-    found = record.get(key) if isinstance(record, dict) else None
-    item = found[0] if isinstance(found, list) and found else None
+    result = record.get(key) if isinstance(record, dict) else None
+    item = result[0] if isinstance(result, list) and result else None
     return item if isinstance(item, dict) else {}
 
 

@@ -151,9 +151,9 @@ def _freshdesk(items: list[dict[str, Any]], path: str, name: str) -> list[DraftT
         role: object = (
             {True: "customer", False: "agent"}.get(incoming) if isinstance(incoming, bool) else incoming
         )
-        place = f"{path}[{index}]"
-        text, html = _body(item, ("body_text",), "body", place, name)
-        internal = record_flag(item, "private", place, public=False)
+        position = f"{path}[{index}]"
+        text, html = _body(item, ("body_text",), "body", position, name)
+        internal = record_flag(item, "private", position, public=False)
         author = fields.name(item.get("user_id"))
         turns.append(DraftTurn(role, text, item.get("created_at"), author, internal, html))
     return turns

@@ -72,7 +72,7 @@ def matches_hubspot(record: Any) -> bool:
 
 def drafts_hubspot(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     """Each thread of the page, by time of creation."""
-    for name, messages in _grouped(record, "results", "conversationsThreadId", fallback_id):
+    for name, messages in _group_by_id(record, "results", "conversationsThreadId", fallback_id):
         warnings: Counter[str] = Counter()
         turns = []
         for message in _by_time(messages, "createdAt"):
@@ -116,7 +116,7 @@ def drafts_twilio(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         for participant in fields.items(record, "participants")
         if participant.get("messaging_binding")
     }
-    for name, messages in _grouped(record, "messages", "conversation_sid", fallback_id):
+    for name, messages in _group_by_id(record, "messages", "conversation_sid", fallback_id):
         if all(isinstance(message.get("index"), int) for message in messages):
             messages.sort(key=lambda message: message["index"])
         turns = []
@@ -169,7 +169,7 @@ def drafts_connect(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     yield Draft(name, turns, extra, warnings, path="Transcript")
 
 
-def _grouped(
+def _group_by_id(
     record: dict[str, Any], key: str, id_key: str, fallback_id: str
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     groups: dict[str, list[dict[str, Any]]] = {}

@@ -77,9 +77,9 @@ def drafts_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
 
 def _id(record: dict[str, Any], fallback_id: str) -> str:
     for key in ("id", "dialogue_id", "conversation_id"):
-        found = fields.name(record.get(key))
-        if found is not None:
-            return found
+        result = fields.name(record.get(key))
+        if result is not None:
+            return result
     return fallback_id
 
 

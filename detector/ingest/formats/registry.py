@@ -36,12 +36,12 @@ def canonical_draft(record: dict[str, Any]) -> Draft:
         warnings["W_UNKNOWN_FIELD"] += 1
     turns = record.get("turns")
     if not isinstance(turns, list):
-        raise BadRecord("E_TYPE", "turns", _kind(turns), "a list of turns", _shown(name))
+        raise BadRecord("E_TYPE", "turns", _kind(turns), "a list of turns", _as_text(name))
     fields = {field: record.get(field) for field in TEXT_FIELDS}
     return Draft(
         name,
-        [_turn(turn, f"turns[{index}]", warnings, _shown(name)) for index, turn in enumerate(turns)],
-        {**fields, **_typed_fields(record, _shown(name))},
+        [_turn(turn, f"turns[{index}]", warnings, _as_text(name)) for index, turn in enumerate(turns)],
+        {**fields, **_typed_fields(record, _as_text(name))},
         warnings,
     )
 
@@ -80,7 +80,7 @@ def _typed_fields(record: dict[str, Any], name: str | None) -> dict[str, Any]:
     }
 
 
-def _shown(name: object) -> str | None:
+def _as_text(name: object) -> str | None:
     return name if isinstance(name, str) else None
 
 

@@ -142,23 +142,23 @@ def replace_by_visible(turns: list[DraftTurn]) -> None:
         text = str(turn.text)
         if MARK not in text and not text.lstrip().startswith("{"):
             continue
-        spoken = _spoken(text)
+        spoken = _visible_text(text)
         if spoken is None:
             turn.role = "system"
         else:
             turn.text = spoken
 
 
-def _spoken(text: str) -> str | None:
-    said = text.split(MARK)[-1].strip()
+def _visible_text(text: str) -> str | None:
+    last_action = text.split(MARK)[-1].strip()
     try:
-        action = json.loads(said)
+        action = json.loads(last_action)
     except (ValueError, RecursionError):
-        return said
+        return last_action
     if not isinstance(action, dict):
-        return said
+        return last_action
     if action.get("name") != "respond":
         return None
     arguments = action.get("arguments")
     content = arguments.get("content") if isinstance(arguments, dict) else None
-    return content if isinstance(content, str) else said
+    return content if isinstance(content, str) else last_action

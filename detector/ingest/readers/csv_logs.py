@@ -45,8 +45,8 @@ def read_csv(
         facts.append(f"delimiter {DELIMITERS.get(table.delimiter, table.delimiter)}")
     facts += survey.facts()
     batch: list[ParsedRecord] = []
-    for found in gather_dialogues(rows, table.columns, config, warnings, survey.times(source.name)):
-        batch.append(found)
+    for result in gather_dialogues(rows, table.columns, config, warnings, survey.times(source.name)):
+        batch.append(result)
         if len(batch) >= GROUP:
             yield batch
             batch = []

@@ -140,11 +140,11 @@ def encoding_of(source: Source, config: ReadConfig) -> Encoding:
     limits = ReadConfig(
         max_bad=config.max_bad, max_ratio=config.max_ratio, max_expanded_bytes=config.max_expanded_bytes
     )
-    return _found(source, limits)
+    return _detect(source, limits)
 
 
 @lru_cache(maxsize=256)
-def _found(source: Source, config: ReadConfig) -> Encoding:
+def _detect(source: Source, config: ReadConfig) -> Encoding:
     prefix = b""
     for block in decompress(source, config):
         prefix += block
@@ -155,7 +155,7 @@ def _found(source: Source, config: ReadConfig) -> Encoding:
             return Encoding(name)
     if prefix.startswith(BOM):
         return Encoding()
-    _refuse_unmarked(prefix[:4096], source)
+    _validate_marks(prefix[:4096], source)
     lines = prefix.split(b"\n")
     if len(lines) > 1 and len(prefix) >= PREFIX_BYTES:
         lines.pop()
@@ -181,7 +181,7 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _refuse_unmarked(head: bytes, source: Source) -> None:
+def _validate_marks(head: bytes, source: Source) -> None:
     """
     Raises:
         InputRefused: E_ENCODING for what looks like UTF-16 or UTF-32 and has no byte order mark.

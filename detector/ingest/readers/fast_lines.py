@@ -141,11 +141,11 @@ class FastLines:
         if whole is not None:
             records, bare = whole
             return [self._dialogue(record, short, bare, warnings) for record in records]
-        found: list[Dialogue | None] = []
+        results: list[Dialogue | None] = []
         for line in lines:
             alone = self._records(line, 1) if line else None
-            found.append(self._dialogue(alone[0][0], short, alone[1], warnings) if alone else None)
-        return found
+            results.append(self._dialogue(alone[0][0], short, alone[1], warnings) if alone else None)
+        return results
 
     def _records(self, data: bytes, n_lines: int) -> tuple[list[_Record], bool] | None:
         """The records of newline-delimited `data`, one a line, if every byte and every key is plain;
@@ -189,23 +189,23 @@ class FastLines:
         return None if turns is None else build_dialogue(name, turns, None if bare else _fields(record))
 
     def _turns(
-        self, found: list[_Turn], short: bool, bare: bool, warnings: Counter[str]
+        self, results: list[_Turn], short: bool, bare: bool, warnings: Counter[str]
     ) -> tuple[Turn, ...] | None:
-        if not 0 < len(found) <= self._config.max_turns:
+        if not 0 < len(results) <= self._config.max_turns:
             return None
-        if not (short or self._fit(found)):
+        if not (short or self._fit(results)):
             return None
-        roles: list[Role] = ["system" if turn.role == "tool" else turn.role for turn in found]
+        roles: list[Role] = ["system" if turn.role == "tool" else turn.role for turn in results]
         if "system" in roles and roles.count("system") == len(roles):
             return None
-        texts = [turn.text for turn in found]
+        texts = [turn.text for turn in results]
         if any(map(has_note_prefix, texts)) or (self._stripped and any(map(may_change, texts))):
             return None
         blank = 0 if all(map(str.strip, texts)) else sum(not text.strip() for text in texts)
         if blank == len(texts):
             return None
         turns = build_turns(roles, texts)
-        if not (bare or _complete(turns, found)):
+        if not (bare or _complete(turns, results)):
             return None
         if blank:
             warnings["W_BLANK_TURN"] += blank
@@ -216,10 +216,10 @@ class FastLines:
         return all(len(turn.text) * 4 <= limit or len(turn.text.encode()) <= limit for turn in turns)
 
 
-def _complete(turns: tuple[Turn, ...], found: list[_Turn]) -> bool:
+def _complete(turns: tuple[Turn, ...], results: list[_Turn]) -> bool:
     """Add times and authors; whether the times are in order."""
     last: datetime | None = None
-    for turn, given in zip(turns, found, strict=True):
+    for turn, given in zip(turns, results, strict=True):
         at = None
         if given.at is not UNSET and given.at is not None:
             at = last = _later(given.at, last)

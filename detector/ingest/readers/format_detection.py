@@ -73,14 +73,14 @@ def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str)
 
 def _prefix(source: Source, config: ReadConfig) -> bytes:
     """The first megabyte, of which blank blocks at the start do not count."""
-    found = b""
+    result = b""
     for block in blocks(source, config):
-        if found and not found.removeprefix(BOM).strip():
-            found = BOM if found.startswith(BOM) else b"\n"
-        found += block
-        if len(found) >= PREFIX_BYTES:
+        if result and not result.removeprefix(BOM).strip():
+            result = BOM if result.startswith(BOM) else b"\n"
+        result += block
+        if len(result) >= PREFIX_BYTES:
             break
-    return found[:PREFIX_BYTES]
+    return result[:PREFIX_BYTES]
 
 
 def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
@@ -91,18 +91,18 @@ def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
     if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), str):
         return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
-        return DetectedFormat("lines", _named(config) or CANONICAL)
+        return DetectedFormat("lines", _requested_format(config) or CANONICAL)
     if _CHAT_EXPORT.match(text):
         raise refuse("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
     hint = f"name it with --input-format, or {try_preview(source.name)}"
     raise refuse("E_FORMAT", source.name, f"is none of the formats that are read; {hint}")
 
 
-def _named(config: ReadConfig) -> LogFormat | None:
+def _requested_format(config: ReadConfig) -> LogFormat | None:
     return next((shape for shape in LOG_FORMATS if shape.name == config.format), None)
 
 
-def _mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
+def _detect_mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
     """How records that a mapping describes stand in a file; whose shape it is made later."""
     if is_one_record_a_line(text, ending):
         return DetectedFormat("lines", by_mapping=True)
@@ -119,24 +119,24 @@ def _mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
 
 def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     if config.mapped.is_whole and config.format == "auto":
-        return _mapped(text, config, ending)
+        return _detect_mapped(text, config, ending)
     whole = preview(text)
     if is_one_record_a_line(text, ending):
-        return DetectedFormat("lines", _named(config) or _of_lines(text, source))
-    shapes = [_named(config)] if _named(config) else list(LOG_FORMATS)
-    found = _document(whole, [shape for shape in shapes if shape])
-    if found is None:
+        return DetectedFormat("lines", _requested_format(config) or _of_lines(text, source))
+    shapes = [_requested_format(config)] if _requested_format(config) else list(LOG_FORMATS)
+    detected = _document(whole, [shape for shape in shapes if shape])
+    if detected is None:
         hint = unsupported_hint(whole)
         if hint:
             raise refuse("E_FORMAT", source.name, hint)
-        found = DetectedFormat(
-            "document", _named(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
+        detected = DetectedFormat(
+            "document", _requested_format(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
         )
-    if found.split == "elements" and found.shape.array == "refused":
-        raise _array_refused(source, found.shape)
-    if found.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
-        return DetectedFormat("lines", found.shape)  # one long line: passed over if it is too long
-    return found
+    if detected.split == "elements" and detected.shape.array == "refused":
+        raise _array_refused(source, detected.shape)
+    if detected.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
+        return DetectedFormat("lines", detected.shape)  # one long line: passed over if it is too long
+    return detected
 
 
 def _array_refused(source: Source, shape: LogFormat) -> InputRefused:

@@ -65,17 +65,17 @@ def _chunk(
     quickly: list[Dialogue | None] = [None] * len(lines)
     if quick and max(map(len, lines)) <= limit:
         quickly = quick.dialogues(lines, warnings)
-    found: list[ParsedRecord] = []
+    results: list[ParsedRecord] = []
     offset = chunk.offset
     for number, (line, dialogue, raw) in enumerate(zip(lines, quickly, whole, strict=True), chunk.first):
         if dialogue is not None:
-            found.append(ParsedRecord(number, offset, dialogue))
+            results.append(ParsedRecord(number, offset, dialogue))
         elif len(line) > limit:
-            found.append(ParsedRecord(number, offset, line_too_long(len(line), limit)))
+            results.append(ParsedRecord(number, offset, line_too_long(len(line), limit)))
         elif line and not line.isspace():
-            found.extend(strict_record(line, number, offset, source, shape, config, warnings))
+            results.extend(strict_record(line, number, offset, source, shape, config, warnings))
         offset += len(raw) + 1
-    return found
+    return results
 
 
 def strict_record(
@@ -100,34 +100,36 @@ def strict_record(
 
 
 def read_document(
-    source: Source, found: DetectedFormat, config: ReadConfig, warnings: Counter[str]
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[list[ParsedRecord]]:
     """Batches of the records of one JSON document, numbered from 1."""
     stream = without_bom(blocks(source, config))
-    if found.split == "whole":
+    if detected.split == "whole":
         raw = b"".join(stream)
-        yield list(strict_record(raw, 1, 0, source, found.shape, config, warnings))
+        yield list(strict_record(raw, 1, 0, source, detected.shape, config, warnings))
         return
-    lists = found.shape.members if found.split == "lists" else ()
+    lists = detected.shape.members if detected.split == "lists" else ()
     batch: list[ParsedRecord] = []
     for number, segment in enumerate(segments(stream, lists, config.max_record_bytes), 1):
-        batch.extend(_record(segment, number, source, found, config, warnings))
+        batch.extend(_record(segment, number, source, detected, config, warnings))
         if len(batch) >= BATCH:
             yield batch
             batch = []
     yield batch
 
 
-def json_records(source: Source, found: DetectedFormat, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
+def json_records(
+    source: Source, detected: DetectedFormat, config: ReadConfig
+) -> Iterator[tuple[int, int, Any]]:
     """Line or number, byte offset and value of every record, or its `BadRecord`; not for members."""
-    if found.framing == "lines":
+    if detected.framing == "lines":
         yield from json_lines(source, config)
         return
     stream = without_bom(blocks(source, config))
-    if found.split == "whole":
+    if detected.split == "whole":
         yield 1, 0, decode_or_fault(b"".join(stream))
         return
-    lists = found.shape.members if found.split == "lists" else ()
+    lists = detected.shape.members if detected.split == "lists" else ()
     yield from json_parts(stream, lists, config.max_record_bytes)
 
 
@@ -135,7 +137,7 @@ def _record(
     segment: Segment,
     number: int,
     source: Source,
-    found: DetectedFormat,
+    detected: DetectedFormat,
     config: ReadConfig,
     warnings: Counter[str],
 ) -> Iterator[ParsedRecord]:
@@ -143,8 +145,10 @@ def _record(
         yield ParsedRecord(number, segment.offset, line_too_long(segment.lost, config.max_record_bytes))
     elif segment.fault is not None:
         yield ParsedRecord(number, segment.offset, segment.fault)
-    elif found.split != "members":
-        yield from strict_record(segment.raw, number, segment.offset, source, found.shape, config, warnings)
+    elif detected.split != "members":
+        yield from strict_record(
+            segment.raw, number, segment.offset, source, detected.shape, config, warnings
+        )
     else:
         try:
             members = decode(b"{" + segment.raw + b"}")
@@ -153,5 +157,5 @@ def _record(
             return
         for key, value in members.items():
             yield from validate_drafts(
-                found.shape.drafts(value, key), number, segment.offset, config, warnings
+                detected.shape.drafts(value, key), number, segment.offset, config, warnings
             )

@@ -47,14 +47,14 @@ def mapped_format(config: ReadConfig, times: TimeFormat, *, streamed: bool) -> F
     return Format("mapped", lambda _: True, read, array, shape.lists[:1] if streamed else ())
 
 
-def check_mapped(source: Source, found: DetectedFormat, config: ReadConfig) -> Survey:
+def check_mapped(source: Source, detected: DetectedFormat, config: ReadConfig) -> Survey:
     """Read every record once.
 
     Raises:
         InputRefused: as `survey_records`.
     """
     return survey_records(
-        json_records(source, found, config), source, config, streamed=found.split == "lists"
+        json_records(source, detected, config), source, config, streamed=detected.split == "lists"
     )
 
 
@@ -90,12 +90,12 @@ def survey_records(
         if missing and n_records >= FIRST_RECORDS:
             break
     if missing and n_records:
-        raise _lost(source, shape, missing, first, n_records, config)
+        raise _path_error(source, shape, missing, first, n_records, config)
     survey.times(source.name)
     return survey
 
 
-def _lost(
+def _path_error(
     source: Source,
     shape: MappedRecord,
     missing: set[int],
@@ -110,27 +110,27 @@ def _lost(
     there = paths_of(first)
     near = [one for one in there if one.rpartition("[]")[0] == path.rpartition("[]")[0]]
     shown = ", ".join((near + [one for one in there if one not in near])[:N_PATHS]) or "none"
-    place = config.mapped.places.get(meaning, meaning)
+    position = config.mapped.places.get(meaning, meaning)
     return InputRefused(
         CODE,
-        f"{place}: {path!r} is in none of the first {n_records} records of {source.name}; "
+        f"{position}: {path!r} is in none of the first {n_records} records of {source.name}; "
         f"{nearest(path, there)}there are {shown}",
     )
 
 
 def read_mapped_rows(
-    source: Source, found: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
 ) -> Iterator[list[ParsedRecord]]:
     """Batches of dialogues of a log whose messages name their dialogue.
 
     Raises:
         InputRefused: as `check_mapped`.
     """
-    survey = check_mapped(source, found, config)
+    survey = check_mapped(source, detected, config)
     facts += survey.facts()
     shape = MappedRecord(config.mapped)
     columns = Columns.of_shape(shape, config)
-    rows = iterate_rows(json_records(source, found, config), shape, streamed=found.split == "lists")
+    rows = iterate_rows(json_records(source, detected, config), shape, streamed=detected.split == "lists")
     if not survey.is_together:
         rows = group_on_disk(rows, columns)
     batch: list[ParsedRecord] = []

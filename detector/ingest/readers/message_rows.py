@@ -43,15 +43,15 @@ FIELDS = ("language", "channel", "agent", "team")
 @cache
 def names() -> dict[str, list[str]]:
     """Of each meaning the names that columns have for it, plain, the likeliest first."""
-    found = read_document(WORDS, "E_WORDS").value["columns"]
-    return {meaning: [plain(name) for name in words] for meaning, words in found.items()}
+    result = read_document(WORDS, "E_WORDS").value["columns"]
+    return {meaning: [plain(name) for name in words] for meaning, words in result.items()}
 
 
 @cache
 def speakers() -> dict[str, Role]:
     """Words for who speaks, plain, and the role of each."""
-    found = read_document(WORDS, "E_WORDS").value["speakers"]
-    return {plain(word): role for role, words in found.items() for word in words}
+    result = read_document(WORDS, "E_WORDS").value["speakers"]
+    return {plain(word): role for role, words in result.items() for word in words}
 
 
 def plain(name: str) -> str:
@@ -90,13 +90,13 @@ class Columns:
                 if lost is not None:
                     hint = nearest(lost, header)
                     return f"no column {lost!r}; {hint}there are {', '.join(header[:12])}"
-                found = [exact[part] for part in parts]
+                results = [exact[part] for part in parts]
             else:
-                found = [loose[name] for name in usual if name in loose][:1]
-            if found and meaning == "id":
-                ids = tuple(found)
-            elif found and (chosen is not None or found[0] not in positions.values()):
-                positions[meaning] = found[0]
+                results = [loose[name] for name in usual if name in loose][:1]
+            if results and meaning == "id":
+                ids = tuple(results)
+            elif results and (chosen is not None or results[0] not in positions.values()):
+                positions[meaning] = results[0]
         missing = [need for need in REQUIRED if need not in positions and not (need == "id" and ids)]
         if missing:
             return (
@@ -145,9 +145,9 @@ class Group:
         if not self.places:
             return self.turns
         try:
-            keys: list[Any] = [float(str(place)) for place in self.places]
+            keys: list[Any] = [float(str(position)) for position in self.places]
         except ValueError:
-            keys = [str(place) for place in self.places]
+            keys = [str(position) for position in self.places]
         return [self.turns[at] for at in sorted(range(len(self.turns)), key=keys.__getitem__)]
 
 
@@ -373,7 +373,7 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
         try:
             connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA)
             connection.executemany(
-                "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", _numbered(rows, columns, connection)
+                "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", _number_rows(rows, columns, connection)
             )
             connection.execute("CREATE INDEX together ON rows (number, position)")
             for line, offset, cells, bad in connection.execute(
@@ -385,7 +385,7 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
             connection.close()
 
 
-def _numbered(
+def _number_rows(
     rows: Iterable[Row], columns: Columns, connection: sqlite3.Connection
 ) -> Iterator[tuple[int, int, int, int, str, str | None]]:
     for position, row in enumerate(rows):
@@ -394,11 +394,11 @@ def _numbered(
         if known is None:
             connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
         number = position if known is None else known[0]
-        bad = _packed(row.bad)
+        bad = _pack_fault(row.bad)
         yield number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad
 
 
-def _packed(bad: BadRecord | None) -> str | None:
+def _pack_fault(bad: BadRecord | None) -> str | None:
     return None if bad is None else json.dumps([bad.code, bad.path, bad.found, bad.expected])
 
 

@@ -63,16 +63,16 @@ def read_parquet(source: Source, config: ReadConfig, warnings: Counter[str]) -> 
     """
     layout = check_parquet(source, config)
     batch: list[ParsedRecord] = []
-    ways = _by_mapping if layout.mapped else _table if layout.table else _nested
-    for found in ways(source, layout, config, warnings):
-        batch.append(found)
+    ways = _mapped_dialogues if layout.mapped else _table_dialogues if layout.table else _nested_dialogues
+    for result in ways(source, layout, config, warnings):
+        batch.append(result)
         if len(batch) >= GROUP:
             yield batch
             batch = []
     yield batch
 
 
-def _table(
+def _table_dialogues(
     source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
     assert layout.table is not None
@@ -85,7 +85,7 @@ def _table(
     return gather_dialogues(rows, layout.table, config, warnings, survey.times(source.name))
 
 
-def _by_mapping(
+def _mapped_dialogues(
     source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
     assert layout.mapped is not None
@@ -125,7 +125,7 @@ def _text_fault(value: object) -> BadRecord | None:
     return next((bad for item in below if (bad := _text_fault(item))), None)
 
 
-def _nested(
+def _nested_dialogues(
     source: Source, layout: Layout, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
     for number, size, row in sized_rows(source, layout.paths, layout.batch_rows, config):
@@ -185,13 +185,13 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
     if isinstance(columns, str):
         message = f"wrong schema; {columns}; or {try_preview(source.name)}"
         raise refuse("E_PARQUET", source.name, message)
-    kept = sorted({*columns.ids, *columns.positions.values()})
+    retained = sorted({*columns.ids, *columns.positions.values()})
     table = replace(
         columns,
-        ids=tuple(kept.index(place) for place in columns.ids),
-        positions={meaning: kept.index(place) for meaning, place in columns.positions.items()},
+        ids=tuple(retained.index(position) for position in columns.ids),
+        positions={meaning: retained.index(position) for meaning, position in columns.positions.items()},
     )
-    chosen = [names[place] for place in kept]
+    chosen = [names[position] for position in retained]
     if any(names.count(name) > 1 for name in chosen):
         raise refuse("E_PARQUET", source.name, "wrong schema; a column that is read stands there twice")
     return Layout([path for name in chosen for path in leaf_paths(file, name)], chosen, table)

@@ -78,9 +78,9 @@ def decompress(
     """
     start = magic(source)
     if start.startswith(GZIP):
-        return _bounded(_gunzip(_raw(source, on_raw), source.name), source, config)
+        return _check_expansion(_gunzip(_raw(source, on_raw), source.name), source, config)
     if start.startswith(ZSTD):
-        return _bounded(_unzstd(_raw(source, on_raw), source.name), source, config)
+        return _check_expansion(_unzstd(_raw(source, on_raw), source.name), source, config)
     return _raw(source, on_raw)
 
 
@@ -94,7 +94,7 @@ def _raw(source: Source, on_raw: Callable[[bytes], object] | None) -> Iterator[b
             yield block
 
 
-def _bounded(expanded: Iterator[bytes], source: Source, config: ReadConfig) -> Iterator[bytes]:
+def _check_expansion(expanded: Iterator[bytes], source: Source, config: ReadConfig) -> Iterator[bytes]:
     total = 0
     for block in expanded:
         total += len(block)

@@ -43,7 +43,7 @@ def decode(raw: bytes) -> Any:
         raise BadRecord("E_UTF8", "", f"byte {error.start}", "UTF-8 text") from None
     if "\ufeff" in text:
         raise BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
-    value = _parsed(text)
+    value = _parse(text)
     if "\\u" in text:
         for path, string in strings(value):
             check_characters(path, string)
@@ -76,11 +76,11 @@ def _check_size(raw: bytes) -> None:
         return
     size += 72 * (raw.count(b"[") + raw.count(b"{")) + 32 * raw.count(b",") + 200 * raw.count(b":")
     if size > MAX_VALUE_BYTES:
-        found = f"about {size >> 20} MB as objects"
-        raise BadRecord("E_RECORD_SIZE", "", found, f"at most {MAX_VALUE_BYTES >> 20} MB; one record a line")
+        result = f"about {size >> 20} MB as objects"
+        raise BadRecord("E_RECORD_SIZE", "", result, f"at most {MAX_VALUE_BYTES >> 20} MB; one record a line")
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     start = len(text) - len(text.lstrip(_SPACE))
     try:
         value, end = _DECODER.raw_decode(text, start)

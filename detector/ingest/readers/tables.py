@@ -212,9 +212,9 @@ class _CsvLines:
         if self.offset - self._row_offset > self._limit:
             message = f"line {self._row_line}: a row of over {self._limit} bytes"
             raise refuse("E_CSV", self._name, message)
-        return self._decoded(raw) + "\n"
+        return self._decode(raw) + "\n"
 
-    def _decoded(self, raw: bytes) -> str:
+    def _decode(self, raw: bytes) -> str:
         try:
             text = raw.decode()
         except UnicodeDecodeError:
