@@ -5,7 +5,7 @@ self.
 
 Reads a model folder, the ``train`` split of a data set and, if named, a reward model and a scanner's release.
 Writes an adapter (or all weights), ``metrics.jsonl`` and last ``MANIFEST.json``. trl has no PPO any more; the
-loop is `dialint.finetune.policy.ppo_loop`.
+step is in `dialint.finetune.policy.ppo_trainer`.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models
 from human preferences; Huang et al. 2024, The N+ implementation details of RLHF with PPO.
@@ -193,7 +193,7 @@ def align(
     """
     from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
     from dialint.finetune.policy.policy import Policy
-    from dialint.finetune.policy.ppo_loop import LoopConfig, Run
+    from dialint.finetune.policy.ppo_trainer import PpoTrainer
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation
@@ -204,26 +204,16 @@ def align(
     def decode(ids: Sequence[int]) -> str:
         return str(tokenizer.decode(ids, skip_special_tokens=True))
 
-    loop_config = LoopConfig(
-        job,
-        options,
-        running.seed,
-        running.optimizer,
-        running.checkpoint_minutes,
-        running.checkpoint_steps,
-        estimate_cost(running, model.device.type),
-    )
     bf16 = running.precision == "bf16" or (running.precision == "auto" and model.device.type == "cuda")
     policy = Policy(model, decode, stop_ids, recomputes_activations(running, model), bf16)
-    run = Run(policy, prompts, reward, loop_config, config.out, group)
-    loop = run.build_loop()
+    trainer = PpoTrainer(policy, prompts, reward, options, running, group)
+    loop = trainer.loop(config.out, job)
     if not loop.run() or not group.is_main:
         sys.exit(0)
     unwrap(model).set_attn_implementation(attention)
-    state = loop.state
     return {
-        "step": state.step,
-        "kl_weight": run.state.kl_weight,
-        "tokens": state.tokens,
-        "last": run.state.last,
+        "step": loop.state.step,
+        "kl_weight": trainer.kl_weight,
+        "tokens": loop.state.tokens,
+        "last": trainer.last,
     }

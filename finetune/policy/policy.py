@@ -100,6 +100,11 @@ class Policy:
         for name, p in self.trainable.items():
             p.data, self._reference[name] = self._reference[name], p.data
 
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """All trainable weights by name, those of the value head as ``value.``."""
+        head = {f"value.{name}": p for name, p in self.value_head.named_parameters()}
+        return {**self.trainable, **head}
+
 
 def enable_gradient_checkpointing(model: Any) -> None:
     """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""

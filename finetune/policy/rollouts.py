@@ -71,7 +71,7 @@ def roll_out(
     prompts: Sequence[Prompt],
     reward: RewardFn,
     options: PpoOptions,
-    team: ProcessGroup,
+    group: ProcessGroup,
     seed: int,
     step: int,
 ) -> list[Rollout]:
@@ -80,10 +80,10 @@ def roll_out(
     selected = select_prompts(len(prompts), options.questions, seed, step)
     generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
     # those of the lower ranks
-    draw_seeds(team.start(len(selected)), options.answers, options.answer_tokens, generator)
-    own = team.share(selected)
+    draw_seeds(group.start(len(selected)), options.answers, options.answer_tokens, generator)
+    own = group.share(selected)
     with policy.autocast():
-        groups = sample(
+        sampled = sample(
             policy.model,
             [prompts[index].ids for index in own],
             options.answers,
@@ -93,10 +93,10 @@ def roll_out(
             generator=generator,
             allowed=[prompts[index].allowed for index in own],
         )
-    answers = [answer.ids for group in groups for answer in group]
+    answers = [answer.ids for of_prompt in sampled for answer in of_prompt]
     indices = [index for index in own for _ in range(options.answers)]
     rollouts = _evaluate(policy, prompts, reward, options, indices, answers) if answers else []
-    return team.all_gather(rollouts)
+    return group.all_gather(rollouts)
 
 
 def _evaluate(

@@ -66,7 +66,7 @@ def test_memory_is_told_before_a_step_is_run(
         "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "asking": ASKING,
         "adapters": AdapterOptions(rank=4), "running": DRY,
     }  # fmt: skip
-    monkeypatch.setattr("dialint.finetune.policy.ppo_loop._train_step", fails)
+    monkeypatch.setattr("dialint.finetune.policy.ppo_trainer.PpoTrainer.train_step", fails)
     monkeypatch.setattr("transformers.Trainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.sft_trainer.JudgeSFTTrainer.training_step", fails)
     monkeypatch.setattr("dialint.finetune.judge.trl_trainers.JudgeGRPOTrainer.training_step", fails)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
 from types import FrameType
@@ -22,15 +23,17 @@ from safetensors.torch import load_file, save_file
 
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.decoder.model import decoder_config, init_decoder
-from dialint.finetune.policy import ppo_loop, rollouts
+from dialint.finetune.policy import ppo_trainer, rollouts
 from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Policy, Prompt
-from dialint.finetune.policy.ppo_loop import LoopConfig, Run, minibatches
 from dialint.finetune.policy.ppo_math import adapt_kl_weight
+from dialint.finetune.policy.ppo_trainer import PpoTrainer, minibatches
 from dialint.finetune.policy.rollouts import RewardFn, select_prompts
-from dialint.finetune.train import checkpoint
+from dialint.finetune.train import checkpoint, loop
 from dialint.finetune.train.distributed import ProcessGroup, init_process_group
+from dialint.finetune.train.loop import TrainerState, TrainingLoop
+from dialint.finetune.train.options import RunOptions
 from dialint.finetune.train.progress import Progress
 
 STOP, WANTED = 2, 7
@@ -70,8 +73,29 @@ def run_of(
     seed: int = 1, bf16: bool = False, **options: Any,
 ) -> Run:  # fmt: skip
     folder.mkdir(exist_ok=True)
-    config = LoopConfig("job", PpoOptions(**options), seed, checkpoint_steps=1)
-    return Run(policy_of(adapter, bf16=bf16), PROMPTS, reward, config, folder, team or ProcessGroup())
+    running = RunOptions(seed=seed, threads=1, device="cpu", checkpoint_steps=1)
+    return Run(
+        policy_of(adapter, bf16=bf16), PROMPTS, reward, PpoOptions(**options), running, team or ProcessGroup(),
+        folder=folder,
+    )  # fmt: skip
+
+
+@dataclass
+class Run(PpoTrainer):
+    """A trainer with the folder and the job of its loop."""
+
+    folder: Path = Path()
+    job: str = "job"
+
+
+def train_ppo(run: Run) -> TrainerState:
+    training = run.loop(run.folder, run.job)
+    training.run()
+    return training.state
+
+
+def weights_of(run: Run) -> dict[str, torch.Tensor]:
+    return {name: p.detach() for name, p in run.policy.parameters().items()}
 
 
 def entries(folder: Path) -> list[dict[str, Any]]:
@@ -93,7 +117,7 @@ LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfini
 
 @pytest.mark.parametrize("adapter", [False, True], ids=["all weights", "adapter"])
 def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
-    run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01).build_loop().run()
+    train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
     rewards = [entry["reward"]["total"] for entry in entries(tmp_path)]
     assert rewards[0] < 0.06
     assert sum(rewards[-5:]) / 5 > 0.3
@@ -102,7 +126,7 @@ def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
 def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
     ends = []
     for weight in (0.01, 0.5):
-        run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight).build_loop().run()
+        train_ppo(run_of(tmp_path / str(weight), adapter=True, **LEARNS, kl=weight))
         ends.append(entries(tmp_path / str(weight))[-5:])
     far, near = (sum(entry["kl"]["token_k3"] for entry in end) / 5 for end in ends)
     assert near < 0.2 * far
@@ -111,7 +135,7 @@ def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
 
 
 def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
-    run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01).build_loop().run()
+    train_ppo(run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01))
     told = [entry["kl"] for entry in entries(tmp_path)]
     assert told[0]["weight"] == pytest.approx(0.1)
     for one, following in pairwise(told):
@@ -122,7 +146,7 @@ def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
 def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
     """One token an answer: the head reads the prompt's last token itself."""
     told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
-    run_of(tmp_path, reward=by_prompt, **told).build_loop().run()
+    train_ppo(run_of(tmp_path, reward=by_prompt, **told))
     explained = [entry["explained_variance"] for entry in entries(tmp_path)]
     assert explained[0] == pytest.approx(0.0)
     assert explained[-1] > 0.6
@@ -131,8 +155,8 @@ def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) 
 def test_figures_are_those_of_the_answers(tmp_path: Path) -> None:
     """The first step by hand: no KL yet, rewards add up, an answer that did not end is worth less."""
     run = run_of(tmp_path, reward=both, **{**LEARNS, "steps": 1, "unfinished": 2.0})
-    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.config.options, ProcessGroup(), 1, 0)
-    run.build_loop().run()
+    drawn = rollouts.roll_out(run.policy, PROMPTS, run.reward, run.options, ProcessGroup(), 1, 0)
+    train_ppo(run)
     (entry,) = entries(tmp_path)
     ended = [rollout.ids[-1] == STOP for rollout in drawn]
     assert 0 < sum(ended) < len(ended)
@@ -157,7 +181,7 @@ def test_the_reference_is_the_model_as_it_was_found(tmp_path: Path, adapter: boo
     answers = [(7, 8, 9)] * len(PROMPTS)
     with torch.no_grad():
         found = run.policy.score(PROMPTS, answers).logprobs
-    run.build_loop().run()
+    train_ppo(run)
     with torch.no_grad():
         now = run.policy.score(PROMPTS, answers).logprobs
         with run.policy.as_reference():
@@ -218,7 +242,7 @@ def test_a_reward_that_is_no_number_for_each_answer_is_refused(
 ) -> None:
     run = run_of(tmp_path, reward=lambda to, _: [{"odd": 1.0}] * (len(to) - 1) + [wrong], **QUICK)
     with pytest.raises(ConfigError, match="E_REWARD: the reward's term odd"):
-        run.build_loop().run()
+        train_ppo(run)
 
 
 def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
@@ -226,7 +250,7 @@ def test_gradients_that_became_no_numbers_end_it(tmp_path: Path) -> None:
     with torch.no_grad():
         run.policy.value_head.bias.fill_(float("inf"))
     with pytest.raises(ConfigError, match="E_DIVERGED"):
-        run.build_loop().run()
+        train_ppo(run)
 
 
 @pytest.mark.parametrize("wrong", [
@@ -258,8 +282,8 @@ def at_call(module: Any, name: str, number: int, act: Callable[[], None]) -> Non
 def at_line(number: int) -> Callable[[], list[int]]:
     """Kill the process at the `number`-th line of Python that the second checkpoint's saving runs, in whatever
     module of ours; tells how many lines there are if it is never reached."""
-    real, lines, saves = checkpoint.save_state, [0], iter(range(1, 2))
-    files = {module.__file__ for module in (checkpoint, sys.modules["dialint.detector.artifacts"])}
+    real, lines, saves = TrainingLoop._save, [0], iter(range(1, 2))
+    files = {module.__file__ for module in (loop, checkpoint, sys.modules["dialint.detector.artifacts"])}
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         if event == "line":
@@ -275,7 +299,7 @@ def at_line(number: int) -> Callable[[], list[int]]:
         finally:
             sys.settrace(None)
 
-    checkpoint.save_state = saving
+    TrainingLoop._save = saving  # type: ignore[method-assign]
     return lambda: lines
 
 
@@ -295,11 +319,10 @@ def in_child(work: Callable[[], Any]) -> int:
 def finish(folder: Path, team: ProcessGroup | None = None) -> None:
     """Train from where the folder stands; the weights at the end are kept if it is the end."""
     run = run_of(folder, adapter=True, team=team, **QUICK)
-    loop = run.build_loop()
-    if loop.run():
-        weights = {name: p.detach() for name, p in run.parameters.items()}
-        save_file({**weights, "kl": torch.tensor(run.state.kl_weight)}, folder / "final.safetensors")
-    (folder / "steps").write_text(str(loop.state.step))
+    state = train_ppo(run)
+    if state.step == QUICK["steps"]:
+        save_file({**weights_of(run), "kl": torch.tensor(run.kl_weight)}, folder / "final.safetensors")
+    (folder / "steps").write_text(str(state.step))
 
 
 def kills(root: Path) -> None:
@@ -312,21 +335,23 @@ def kills(root: Path) -> None:
         lines.write_text(str(found()[0]))
 
     run = run_of(root / "warm", adapter=True, **QUICK)  # what is imported late comes with the children then
-    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.config.options, ProcessGroup(), 1, 0)
+    rollouts.roll_out(run.policy, PROMPTS, run.reward, run.options, ProcessGroup(), 1, 0)
     with Progress(1):
         assert in_child(undisturbed) == 0
     n_lines = int(lines.read_text())
     cases: dict[str, Callable[[], Any]] = {
         "rollout": lambda: at_call(rollouts, "_evaluate", 2, kill),
-        "before the update": lambda: at_call(ppo_loop, "make_batch", 2, kill),
-        "first step": lambda: at_call(ppo_loop, "_train_on_batch", 1, kill),
-        "mid-epoch": lambda: at_call(ppo_loop, "_update", 6, kill),
-        "after the update": lambda: at_call(ppo_loop, "_batch_metrics", 3, kill),
+        "before the update": lambda: at_call(ppo_trainer, "make_batch", 2, kill),
+        "first step": lambda: at_call(ppo_trainer, "_train_on_batch", 1, kill),
+        "mid-epoch": lambda: at_call(ppo_trainer, "_update", 6, kill),
+        "after the update": lambda: at_call(ppo_trainer, "_batch_metrics", 3, kill),
         **{
             f"line {n}": lambda n=n: at_line(n)
             for n in [1 + place * (n_lines - 1) // 29 for place in range(30)]
         },  # type: ignore[misc]
-        "terminated": lambda: at_call(ppo_loop, "_update", 6, lambda: os.kill(os.getpid(), signal.SIGTERM)),
+        "terminated": lambda: at_call(
+            ppo_trainer, "_update", 6, lambda: os.kill(os.getpid(), signal.SIGTERM)
+        ),
     }
     told = {}
     for name, arm in cases.items():
@@ -390,17 +415,17 @@ def test_two_processes_learn_what_one_does(played: Path) -> None:
 
 
 def test_a_checkpoint_of_another_job_or_with_a_changed_bit_is_refused(tmp_path: Path) -> None:
-    run_of(tmp_path, **QUICK).build_loop().run()
+    train_ppo(run_of(tmp_path, **QUICK))
     other = run_of(tmp_path, **QUICK)
-    other.config = LoopConfig("another", other.config.options, 1)
+    other.job = "another"
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
-        other.build_loop().run()
+        train_ppo(other)
     path = next(tmp_path.glob("checkpoint-*")) / checkpoint.STATE
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
     with pytest.raises(OutputRefused, match="E_CHECKSUM"):
-        run_of(tmp_path, **QUICK).build_loop().run()
+        train_ppo(run_of(tmp_path, **QUICK))
 
 
 if __name__ == "__main__":
@@ -413,7 +438,7 @@ if __name__ == "__main__":
 def test_a_minibatch_in_parts_learns_what_it_learns_whole(tmp_path: Path, accumulate: int) -> None:
     whole = run_of(tmp_path / "whole", adapter=True, **QUICK)
     parts = run_of(tmp_path / "parts", adapter=True, **QUICK, accumulate=accumulate)
-    whole.build_loop().run()
-    parts.build_loop().run()
-    for name, weight in whole.parameters.items():
-        torch.testing.assert_close(parts.parameters[name], weight, rtol=1e-4, atol=1e-5)
+    train_ppo(whole)
+    train_ppo(parts)
+    for name, weight in weights_of(whole).items():
+        torch.testing.assert_close(weights_of(parts)[name], weight, rtol=1e-4, atol=1e-5)

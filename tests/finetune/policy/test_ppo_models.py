@@ -19,7 +19,7 @@ from dialint.finetune.base_models.loading import load_model, resolve_source
 from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.judge.ppo import PpoConfig, align
-from dialint.finetune.policy import ppo_loop
+from dialint.finetune.policy import ppo_trainer
 from dialint.finetune.policy.logprobs import unwrap
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Prompt
@@ -92,7 +92,7 @@ def test_terminated_it_saves_says_so_and_goes_on(
         config, adapters=AdapterOptions(rank=64), running=replace(config.running, optimizer=optimizer)
     )
     whole, _ = run(replace(config, out=config.out.with_name("whole")))
-    update, calls = ppo_loop._update, []
+    update, calls = ppo_trainer._update, []
 
     def terminated(*given: Any) -> None:
         calls.append(1)
@@ -100,12 +100,12 @@ def test_terminated_it_saves_says_so_and_goes_on(
             os.kill(os.getpid(), signal.SIGTERM)
         update(*given)
 
-    monkeypatch.setattr(ppo_loop, "_update", terminated)
+    monkeypatch.setattr(ppo_trainer, "_update", terminated)
     with pytest.raises(SystemExit) as ended:
         run(config)
     assert ended.value.code == 0
     assert "stopped after step 1 of 2 and saved; the same command resumes" in capsys.readouterr().err
-    monkeypatch.setattr(ppo_loop, "_update", update)
+    monkeypatch.setattr(ppo_trainer, "_update", update)
     with pytest.raises(OutputRefused, match="E_OTHER_JOB"):
         run(replace(config, options=replace(OPTIONS, kl=0.1)))
     resumed, _ = run(config)

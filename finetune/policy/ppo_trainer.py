@@ -1,15 +1,16 @@
-"""The steps of PPO: sample answers, reward them, train on them for a few epochs, repeat.
+"""The training step of PPO: sample answers, reward them, train on them for a few epochs.
 
-All randomness follows from the seed and the step's number. Several processes share the answers of a step and
-add up their gradients: the result is that of one process, apart from rounding. The reward is a function that
-the caller passes.
+`dialint.finetune.train.loop` repeats it, logs, and writes and resumes checkpoints. All randomness of a step
+follows from the seed and the step's number. Several processes share the answers of a step and add up their
+gradients: the result is that of one process, apart from rounding. The reward is a function that the caller
+passes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,98 +29,74 @@ from dialint.finetune.policy.ppo_math import (
 )
 from dialint.finetune.policy.rollouts import Batch, RewardFn, make_batch, roll_out
 from dialint.finetune.train.distributed import ProcessGroup
-from dialint.finetune.train.estimate import Cost
+from dialint.finetune.train.estimate import estimate_cost
 from dialint.finetune.train.finite import validate_loss
-from dialint.finetune.train.loop import StepOutput, TrainingLoop
+from dialint.finetune.train.loop import MAX_NORM, StepOutput, TrainingLoop
 from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates
-from dialint.finetune.train.options import Optimizer
-
-MAX_NORM = 1.0
-"""Gradient norm at which gradients are clipped."""
-
-
-@dataclass(frozen=True)
-class LoopConfig:
-    """Settings of the loop; all but `job`, `cost` and the checkpoint interval change the trained weights."""
-
-    job: str
-    options: PpoOptions
-    seed: int
-    optimizer: Optimizer = "adamw"
-    checkpoint_minutes: float = 5.0
-    checkpoint_steps: int | None = None
-    cost: Cost | None = None
+from dialint.finetune.train.options import RunOptions
 
 
 @dataclass
-class PpoState:
-    """What a checkpoint has of PPO beside weights: the weight of the KL penalty, and the metrics of the last
-    step."""
-
-    kl_weight: float
-    last: dict[str, Any] = field(default_factory=dict)
-
-    def state_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.kl_weight, self.last = state["kl_weight"], state["last"]
-
-
-@dataclass
-class Run:
-    """A training run of a policy in `folder`."""
+class PpoTrainer:
+    """A policy in training. `kl_weight` is the current weight of the KL penalty, `last` has the metrics of
+    the last step; both are in a checkpoint."""
 
     policy: Policy
     prompts: Sequence[Prompt]
     reward: RewardFn
-    config: LoopConfig
-    folder: Path
-    team: ProcessGroup = field(default_factory=ProcessGroup)
+    options: PpoOptions
+    running: RunOptions
+    group: ProcessGroup = field(default_factory=ProcessGroup)
+    kl_weight: float = field(init=False)
+    last: dict[str, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.state = PpoState(self.config.options.kl)
-        head = dict(self.policy.value_head.named_parameters())
-        self.parameters = {**self.policy.trainable, **{f"value.{name}": p for name, p in head.items()}}
-        groups = (self.policy.trainable.values(), head.values())
+        self.kl_weight = self.options.kl
+        groups = (self.policy.trainable.values(), self.policy.value_head.parameters())
         device = self.policy.model.device.type
-        self.optimizer = build_optimizer(self.config.optimizer, groups, device, weight_decay=0.0)
+        self.optimizer = build_optimizer(self.running.optimizer, groups, device, weight_decay=0.0)
 
-    def build_loop(self) -> TrainingLoop:
-        """The loop over all steps, which checkpoints the policy, its value head and the KL penalty."""
-        config = self.config
+    def loop(self, out: Path, job: str) -> TrainingLoop:
+        """The loop that trains the policy from the newest checkpoint of `job` in `out`.
+
+        Its `run` raises ConfigError E_REWARD too: a reward is not finite.
+        """
         return TrainingLoop(
-            out=self.folder,
-            job=config.job,
-            n_steps=config.options.steps,
-            train_step=lambda step: _train_step(self, step),
-            parameters=self.parameters,
+            out=out,
+            job=job,
+            n_steps=self.options.steps,
+            train_step=self.train_step,
+            parameters=self.policy.parameters(),
             optimizer=self.optimizer,
-            extra_state={"ppo": self.state},
+            extra_state={"ppo": self},
             log_steps=1,
-            checkpoint_steps=config.checkpoint_steps,
-            checkpoint_minutes=config.checkpoint_minutes,
-            cost=config.cost,
-            group=self.team,
+            checkpoint_steps=self.running.checkpoint_steps,
+            checkpoint_minutes=self.running.checkpoint_minutes,
+            cost=estimate_cost(self.running, self.policy.model.device.type),
+            group=self.group,
         )
 
+    def train_step(self, step: int) -> StepOutput:
+        """Sample and reward answers, and train on them."""
+        rollouts = roll_out(
+            self.policy, self.prompts, self.reward, self.options, self.group, self.running.seed, step
+        )
+        batch = make_batch(rollouts, self.options, self.kl_weight)
+        losses = _train_on_batch(self, batch, step)
+        kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
+        self.last = {**_batch_metrics(batch, kl, self.kl_weight), **losses}
+        if self.options.kl_target is not None:
+            self.kl_weight = adapt_kl_weight(self.kl_weight, kl, self.options.kl_target)
+        message = f"reward {self.last['reward']['total']:.3f}, KL {kl:.2f}"
+        return StepOutput(sum(batch.lengths), figures=self.last, message=message)
 
-def _train_step(run: Run, step: int) -> StepOutput:
-    """Sample, reward, train; with the metrics of the step.
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint has beside weights and optimizer."""
+        return {"kl_weight": self.kl_weight, "last": self.last}
 
-    Raises:
-        ConfigError: E_REWARD or E_DIVERGED: a reward or a gradient is not finite.
-    """
-    options, state = run.config.options, run.state
-    rollouts = roll_out(run.policy, run.prompts, run.reward, options, run.team, run.config.seed, step)
-    batch = make_batch(rollouts, options, state.kl_weight)
-    losses = _train_on_batch(run, batch, step)
-    kl = float(kl_k1(batch.logprobs, batch.reference).sum()) / len(rollouts)
-    state.last = {**_batch_metrics(batch, kl, state.kl_weight), **losses}
-    if options.kl_target is not None:
-        state.kl_weight = adapt_kl_weight(state.kl_weight, kl, options.kl_target)
-    message = f"reward {state.last['reward']['total']:.3f}, KL {kl:.2f}"
-    return StepOutput(sum(batch.lengths), figures=state.last, message=message)
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore `state_dict`."""
+        self.kl_weight, self.last = state["kl_weight"], state["last"]
 
 
 def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
@@ -137,23 +114,23 @@ def _batch_metrics(batch: Batch, kl: float, kl_weight: float) -> dict[str, Any]:
     }
 
 
-def _train_on_batch(run: Run, batch: Batch, step: int) -> dict[str, float]:
+def _train_on_batch(trainer: PpoTrainer, batch: Batch, step: int) -> dict[str, float]:
     """All epochs over the answers of a step; mean losses over their tokens."""
-    options = run.config.options
+    options = trainer.options
     peaks = (options.learning_rate, options.value_learning_rate)
-    set_learning_rates(run.optimizer, peaks, 1 - step / options.steps)
+    set_learning_rates(trainer.optimizer, peaks, 1 - step / options.steps)
     sums: dict[str, float] = {}
-    for indices in minibatches(len(batch.rollouts), options, run.config.seed, step):
+    for indices in minibatches(len(batch.rollouts), options, trainer.running.seed, step):
         n_tokens = sum(batch.lengths[index] for index in indices)
-        own, loss = run.team.share(indices), 0.0
+        own, loss = trainer.group.share(indices), 0.0
         forward_size = math.ceil(options.minibatch / options.accumulate)
         for start in range(0, len(own), forward_size):
-            losses = _backward(run, batch, own[start : start + forward_size], n_tokens)
+            losses = _backward(trainer, batch, own[start : start + forward_size], n_tokens)
             loss += losses["policy_loss"] + losses["value_loss"]
             for name, value in losses.items():
                 sums[name] = sums.get(name, 0.0) + value
-        _update(run, loss, step)
-    by_process = run.team.all_gather([sums])
+        _update(trainer, loss, step)
+    by_process = trainer.group.all_gather([sums])
     n_trained = options.epochs * sum(batch.lengths)
     names = sorted({name for own_sums in by_process for name in own_sums})
     return {name: sum(own_sums.get(name, 0.0) for own_sums in by_process) / n_trained for name in names}
@@ -169,18 +146,18 @@ def minibatches(n_answers: int, options: PpoOptions, seed: int, step: int) -> It
             yield indices[start : start + options.minibatch]
 
 
-def _backward(run: Run, batch: Batch, indices: Sequence[int], n_tokens: int) -> dict[str, float]:
+def _backward(trainer: PpoTrainer, batch: Batch, indices: Sequence[int], n_tokens: int) -> dict[str, float]:
     """Add the gradient of these answers' losses, over the `n_tokens` tokens of the whole minibatch; sums over
     tokens of what is logged."""
-    options, device = run.config.options, run.policy.model.device
+    options, device = trainer.options, trainer.policy.model.device
     rollouts = [batch.rollouts[index] for index in indices]
     ends = np.cumsum(batch.lengths)
     tokens = torch.cat([torch.arange(ends[index] - batch.lengths[index], ends[index]) for index in indices])
     old, old_values, advantages, returns = (
         part[tokens].to(device) for part in (batch.logprobs, batch.values, batch.advantages, batch.returns)
     )
-    new = run.policy.score(
-        [run.prompts[rollout.prompt] for rollout in rollouts],
+    new = trainer.policy.score(
+        [trainer.prompts[rollout.prompt] for rollout in rollouts],
         [rollout.ids for rollout in rollouts],
         options.value_reach,
     )
@@ -197,16 +174,16 @@ def _backward(run: Run, batch: Batch, indices: Sequence[int], n_tokens: int) -> 
     return {name: float(part.detach().float().sum()) for name, part in logged.items()}
 
 
-def _update(run: Run, loss: float, step: int) -> None:
+def _update(trainer: PpoTrainer, loss: float, step: int) -> None:
     """One step of the optimizer; `loss` is that of this process. The value head's gradient is clipped apart:
     its first errors are large and would scale the policy's down to nothing.
 
     Raises:
         ConfigError: E_DIVERGED.
     """
-    for group in run.optimizer.param_groups:
-        run.team.all_reduce_gradients(group["params"])
+    for group in trainer.optimizer.param_groups:
+        trainer.group.all_reduce_gradients(group["params"])
         norm = torch.nn.utils.clip_grad_norm_(group["params"], MAX_NORM)
         validate_loss(step + 1, loss, float(norm))
-    run.optimizer.step()
-    run.optimizer.zero_grad(set_to_none=True)
+    trainer.optimizer.step()
+    trainer.optimizer.zero_grad(set_to_none=True)
