@@ -163,16 +163,16 @@ def judge_figures(
 
 def _decided(weighed: _Weighed, rulings: Sequence[JudgeResult], errors: Truth) -> dict[str, Floats]:
     accused = np.array([ruling.accuses for ruling in rulings], bool)
-    named = np.array([ruling.verdict == "error" for ruling in rulings], bool)
-    found, flagged, hits = weighed.sum(errors), weighed.sum(accused), weighed.sum(accused & errors)
+    claimed = np.array([ruling.verdict == "error" for ruling in rulings], bool)
+    n_errors, flagged, hits = weighed.sum(errors), weighed.sum(accused), weighed.sum(accused & errors)
     return {
         "precision": ratio(hits, flagged),
-        "recall": ratio(hits, found),
-        "f1": np.where(found > 0, ratio(2 * hits, flagged + found), np.nan),
+        "recall": ratio(hits, n_errors),
+        "f1": np.where(n_errors > 0, ratio(2 * hits, flagged + n_errors), np.nan),
         "false_accusations_per_100_turns": ratio(100 * (flagged - hits), weighed.turns),
         "accused": weighed.mean(accused),
         "readable": weighed.mean(np.array([ruling.verdict is not None for ruling in rulings], bool)),
-        "verbatim": weighed.mean(accused, named),
+        "verbatim": weighed.mean(accused, claimed),
         "quote_overlap": weighed.mean(_numbers([r.overlap for r in rulings]), accused & errors),
         "quoted": weighed.mean(_numbers([r.quoted for r in rulings]), accused),
     }

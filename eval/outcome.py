@@ -85,15 +85,15 @@ def outcome(
             open_detector(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()
         )
     qualities = {v.dialogue_id: v.quality for v in verdicts if v.quality is not None}
-    found = figures(qualities, outcome_of, config.good_from, config.rounds)
-    if not found["all"]["dialogues"]:
+    results = figures(qualities, outcome_of, config.good_from, config.rounds)
+    if not results["all"]["dialogues"]:
         raise ConfigError("E_OPTION", "no scored dialogue has that outcome")
     from rich.console import Console
 
-    Console(markup=False, emoji=False).print(table(config.outcome, found))
+    Console(markup=False, emoji=False).print(table(config.outcome, results))
     if config.out is not None:
         write_json(
-            config.out, {"kind": "outcome", "outcome": config.outcome, "by": config.by, "groups": found}
+            config.out, {"kind": "outcome", "outcome": config.outcome, "by": config.by, "groups": results}
         )
 
 
@@ -104,18 +104,18 @@ def outcomes(log: Path, name: str, by: str | None) -> dict[str, tuple[float, str
         ConfigError: no record has that outcome.
         InputRefused: the log cannot be read as JSONL or Parquet.
     """
-    found = {}
+    results = {}
     for record in _records(log):
         value = _number(_value(record, name))
         if value is not None:
             group = _value(record, by) if by is not None else None
-            found[str(record.get("dialogue_id", record.get("id")))] = (
+            results[str(record.get("dialogue_id", record.get("id")))] = (
                 value,
                 "" if group is None else str(group),
             )
-    if not found:
+    if not results:
         raise ConfigError("E_OPTION", f"--outcome {name}: no record of {log} has it as a number or yes or no")
-    return found
+    return results
 
 
 def _records(log: Path) -> Iterator[dict[str, Any]]:
@@ -190,19 +190,19 @@ def figures(
     quality = np.array([qualities[name] for name in both])
     good = np.array([outcome_of[name][0] >= good_from for name in both], bool)
     groups = [outcome_of[name][1] for name in both]
-    places: dict[str, list[int]] = defaultdict(list)
+    rows_of: dict[str, list[int]] = defaultdict(list)
     for index, group in enumerate(groups):
-        places[group].append(index)
+        rows_of[group].append(index)
     draws = bootstrap_counts(len(both), rounds)
-    wins = {group: _wins(quality, good, np.array(rows, int), draws) for group, rows in places.items()}
-    found = {"all": _row(quality, good, ratio(*_wins(quality, good, np.arange(len(both)), draws)))}
-    if len(places) > 1:
+    wins = {group: _wins(quality, good, np.array(rows, int), draws) for group, rows in rows_of.items()}
+    results = {"all": _row(quality, good, ratio(*_wins(quality, good, np.arange(len(both)), draws)))}
+    if len(rows_of) > 1:
         above, below = (np.sum([part[side] for part in wins.values()], axis=0) for side in (0, 1))
-        found["within groups"] = _row(quality, good, ratio(above, below))
-        for group in sorted(places):
-            rows = np.array(places[group])
-            found[group or "(none)"] = _row(quality[rows], good[rows], ratio(*wins[group]))
-    return found
+        results["within groups"] = _row(quality, good, ratio(above, below))
+        for group in sorted(rows_of):
+            rows = np.array(rows_of[group])
+            results[group or "(none)"] = _row(quality[rows], good[rows], ratio(*wins[group]))
+    return results
 
 
 def _wins(quality: Floats, good: Truth, rows: np.ndarray, draws: Draws) -> tuple[Floats, Floats]:
@@ -234,14 +234,14 @@ def _row(quality: Floats, good: Truth, auc: Floats) -> dict[str, Any]:
     }
 
 
-def table(name: str, found: Mapping[str, Mapping[str, Any]]) -> Any:
+def table(name: str, results: Mapping[str, Mapping[str, Any]]) -> Any:
     """The figures as a rich table."""
     from rich.table import Table
 
     rendered = Table(title=f"AUC of quality against {name}")
     for column in ("dialogues of", "n", "good", "AUC", "95 %", "quality if good", "if bad"):
         rendered.add_column(column, justify="left" if column == "dialogues of" else "right")
-    for group, row in found.items():
+    for group, row in results.items():
         low, high = row["auc_95"]
         cells: Sequence[Any] = (row["dialogues"], row["good"], row["auc"])
         between = "" if low is None else f"{low:.3f} to {high:.3f}"

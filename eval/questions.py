@@ -145,16 +145,16 @@ def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterat
 def _codes(
     asking: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
 ) -> tuple[str, ...]:
-    codes_named = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
-    codes_named = codes_named or {label.code for example in examples for label in example.labels}
-    if not codes_named:
+    labelled_codes = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
+    labelled_codes = labelled_codes or {label.code for example in examples for label in example.labels}
+    if not labelled_codes:
         raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
-    if unknown := sorted(codes_named - taxonomy.codes.keys()):
+    if unknown := sorted(labelled_codes - taxonomy.codes.keys()):
         raise ConfigError(
             "E_CODE",
             f"{dataset}: codes that the taxonomy lacks: {' '.join(unknown)}; --taxonomy names another",
         )
-    return tuple(code for code in taxonomy.codes if code in codes_named)
+    return tuple(code for code in taxonomy.codes if code in labelled_codes)
 
 
 def _of_example(
@@ -166,13 +166,13 @@ def _of_example(
     seed: int,
 ) -> Iterator[LabelledQuestion]:
     dialogue, texts = mask_dialogue(example.dialogue)
-    place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
+    position_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
     labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
-    hard = [(turn, code) for turn, code in probe_turns(example) if code in codes and turn in place_of]
-    codes_named = list(dict.fromkeys([*labels, *hard]))
-    sampled, stands_for = _at_random(dialogue, codes, set(codes_named), asking.random_questions, seed)
-    for turn, code in (*codes_named, *sampled):
-        position = place_of[turn]
+    hard = [(turn, code) for turn, code in probe_turns(example) if code in codes and turn in position_of]
+    labelled_codes = list(dict.fromkeys([*labels, *hard]))
+    sampled, stands_for = _at_random(dialogue, codes, set(labelled_codes), asking.random_questions, seed)
+    for turn, code in (*labelled_codes, *sampled):
+        position = position_of[turn]
         text, label = dialogue.turns[position].text, labels.get((turn, code))
         span = None
         if label is not None and label.start is not None and label.end is not None:
@@ -187,7 +187,7 @@ def _of_example(
             rewrite=_rewrite(example, twin, label) if asking.rewrites else None,
             source=source_of(example),
             weight=_sureness(label),
-            stands_for=1.0 if (turn, code) in codes_named else stands_for,
+            stands_for=1.0 if (turn, code) in labelled_codes else stands_for,
         )
 
 
@@ -197,12 +197,12 @@ def _sureness(label: Label | None) -> float:
 
 
 def _at_random(
-    dialogue: Dialogue, codes: tuple[str, ...], codes_named: set[tuple[int, str]], mean: float, seed: int
+    dialogue: Dialogue, codes: tuple[str, ...], labelled_codes: set[tuple[int, str]], mean: float, seed: int
 ) -> tuple[list[tuple[int, str]], float]:
     """Turns and codes of which nothing is said, `mean` of them on average, and how many each stands for."""
     rng = random.Random(f"{seed}/{dialogue.id}")
     turns = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
-    rest = [(turn, code) for turn in turns for code in codes if (turn, code) not in codes_named]
+    rest = [(turn, code) for turn in turns for code in codes if (turn, code) not in labelled_codes]
     count = min(len(rest), int(mean) + (rng.random() < mean - int(mean)))
     return rng.sample(rest, count), len(rest) / min(mean, len(rest)) if rest and mean else 1.0
 

@@ -68,8 +68,8 @@ def read_labelled_log(log: Path, labels: Path, reading: ReadConfig | None = None
     for item in read(open_logs([str(log)]), reading or ReadConfig(), Counts()):
         if isinstance(item, Loaded):
             labels_of = waiting.pop(item.dialogue.id, [])
-            known = {turn.index for turn in item.dialogue.turns}
-            if any(label.turn not in known for label in labels_of):
+            turn_indices = {turn.index for turn in item.dialogue.turns}
+            if any(label.turn not in turn_indices for label in labels_of):
                 raise ConfigError("E_LABEL", f"{labels}: a turn that dialogue {item.dialogue.id} has not")
             yield Example(dialogue=item.dialogue, labels=tuple(labels_of), split="test")
     if waiting:
@@ -111,7 +111,7 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
     numbers = number_sources(results)
     rows: list[tuple[bool, float, bool, int, int, int]] = []
     overlap: list[tuple[float, int]] = []
-    for place, (example, verdict) in enumerate(results):
+    for index, (example, verdict) in enumerate(results):
         group = numbers[source_of(example)]
         gone = unjudged_turns(verdict, code)
         if whole_dialogue and None in gone:
@@ -123,10 +123,10 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
         row_probabilities = _turn_probabilities(verdict, code)
         if whole_dialogue:
             most = max(row_probabilities.values(), default=0.0)
-            rows.append((bool(labels), most, bool(findings), group, place, WHOLE_DIALOGUE))
+            rows.append((bool(labels), most, bool(findings), group, index, WHOLE_DIALOGUE))
         else:
             rows.extend(
-                (turn in labels, row_probabilities.get(turn, 0.0), turn in findings, group, place, turn)
+                (turn in labels, row_probabilities.get(turn, 0.0), turn in findings, group, index, turn)
                 for turn in sorted(row_probabilities.keys() | labels.keys())
             )
         for turn in labels.keys() & findings.keys():
@@ -134,13 +134,13 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
             if start is not None and end is not None:
                 finding = findings[turn]
                 overlap.append((span_f1((start, end), (finding.start, finding.end)), group))
-    truth, probabilities, flagged, groups, places, turns = zip(*rows, strict=True) if rows else [()] * 6
+    truth, probabilities, flagged, groups, indices, turns = zip(*rows, strict=True) if rows else [()] * 6
     return CodeResults(
         truth=np.array(truth, bool),
         probabilities=np.array(probabilities, float),
         flagged=np.array(flagged, bool),
         dialogue=np.array(groups, np.int64),
-        example=np.array(places, np.int64),
+        example=np.array(indices, np.int64),
         turn=np.array(turns, np.int64),
         overlap=np.array([value for value, _ in overlap], float),
         overlap_dialogue=np.array([group for _, group in overlap], np.int64),

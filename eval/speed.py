@@ -166,13 +166,13 @@ class _Loop:
         device = self.engine.device
         ids = torch.zeros(1, length, dtype=torch.long)
         ids[0, : len(window)] = torch.tensor(window.ids)
-        word_kinds = torch.zeros_like(ids)
-        word_kinds[0, : len(window.word_kinds)] = torch.tensor(window.word_kinds, dtype=torch.long)
+        speakers = torch.zeros_like(ids)
+        speakers[0, : len(window.word_kinds)] = torch.tensor(window.word_kinds, dtype=torch.long)
         mask = (torch.arange(length) < len(window)).long()[None]
-        given = self.engine.model.inputs(ids.to(device), word_kinds.to(device))
+        inputs = self.engine.model.inputs(ids.to(device), speakers.to(device))
         with torch.inference_mode():
             with torch.autocast(device.type, torch.bfloat16, enabled=self.engine.precision == "bf16"):
-                output = self.backbone(**given, attention_mask=mask.to(device))
+                output = self.backbone(**inputs, attention_mask=mask.to(device))
             row = local.pack_windows([window])
             return local.read_heads(self.engine.model, output.last_hidden_state[0].float(), [window], row)[0]
 
@@ -195,7 +195,7 @@ def _bare(engine: LocalEngine, windows: Sequence[Rendered]) -> None:
     import torch
 
     for row in engine.rows(windows):
-        packed = engine.packed([windows[place] for place in row])
+        packed = engine.packed([windows[index] for index in row])
         with (
             torch.inference_mode(),
             torch.autocast(engine.device.type, torch.bfloat16, enabled=engine.precision == "bf16"),

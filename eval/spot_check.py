@@ -206,9 +206,9 @@ def _from_markdown(text: str) -> list[dict[str, str]]:
     """The rows of the table; in a cell, a mark behind a backslash is text."""
     hidden = _ESCAPED.sub(lambda mark: chr(HIDDEN + ord(mark[1])), text)
     lines = [line for line in hidden.split("\n") if line.startswith("|")]
-    cells = [[_shown(cell.strip()) for cell in line.strip().strip("|").split("|")] for line in lines]
+    cells = [[_restore(cell.strip()) for cell in line.strip().strip("|").split("|")] for line in lines]
     return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
 
 
-def _shown(cell: str) -> str:
+def _restore(cell: str) -> str:
     return _HIDDEN.sub(lambda mark: chr(ord(mark[0]) - HIDDEN), cell)

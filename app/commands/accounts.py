@@ -131,7 +131,7 @@ def ban_account(name: str, *, reason: str, session: Session = DEFAULT_SESSION) -
 
 
 @account.command(name="standing")
-def show_standing(*, apply: bool = False, session: Session = DEFAULT_SESSION) -> int:
+def show_status_changes(*, apply: bool = False, session: Session = DEFAULT_SESSION) -> int:
     """Show how labelers do on control tasks, and what the rules want done: admit, retrain, suspend.
 
     Parameters

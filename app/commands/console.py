@@ -1,7 +1,7 @@
-"""``dialint console``: the review console in the browser, on this machine unless told otherwise.
+"""``dialint console``: the review console in the browser, by default for this machine only.
 
-Makes the store if there is none and, where it has no account yet, one called ``admin`` whose one-time
-password is printed here and nowhere else. ``--demo`` uses a store of its own that is thrown away.
+Creates the store if there is none and, if it has no account yet, one called ``admin`` whose one-time password
+is printed here and nowhere else. ``--demo`` uses a temporary store of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -84,15 +85,22 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     """
     from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, run_server
 
-    _refuse_busy(config.address, config.port)
-    with ExitStack() as at_end:
+    _check_port(config.address, config.port)
+    with ExitStack() as stack:
         store = config.store
         if config.demo:
-            store = _demo(at_end)
+            from dialint.app.console.demo import make_demo
+
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
+            print_line("making the demo: the embedded release scores the sample log")
+            store = str(folder / "store.sqlite")
+            by_role = make_demo(store)
+            for name, password in by_role.items():
+                print_line(f"  {name:9} {password}")
         else:
-            password = prepare_store(store)
-            if password is not None:
-                print_line(f"first start: sign in as {FIRST_ACCOUNT} with the one-time password {password}")
+            first = prepare_store(store)
+            if first is not None:
+                print_line(f"first start: sign in as {FIRST_ACCOUNT} with the one-time password {first}")
         if config.address not in LOCAL:
             print_line(
                 f"{config.address} can be reached from other machines, without TLS: put a proxy before it"
@@ -104,11 +112,11 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         )
 
 
-def _refuse_busy(address: str, port: int) -> None:
-    """Refuse a port on which somebody listens, before a store is made or an address told.
+def _check_port(address: str, port: int) -> None:
+    """Check that the port is free, before a store is created or an address printed.
 
     Raises:
-        ConfigError: E_PORT, with one that is free; E_OPTION, the address is none of this machine.
+        ConfigError: E_PORT, naming a free one; E_OPTION, the address is not one of this machine.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listener:
@@ -123,16 +131,3 @@ def _refuse_busy(address: str, port: int) -> None:
         listener.bind((address, 0))
         free = listener.getsockname()[1]
     raise ConfigError("E_PORT", f"port {port} {why}; `--port {free}` is free")
-
-
-def _demo(at_end: ExitStack) -> str:
-    from tempfile import TemporaryDirectory
-
-    from dialint.app.console.demo import make_demo
-
-    folder = Path(at_end.enter_context(TemporaryDirectory(prefix="dialint-demo-")))
-    print_line("making the demo: the embedded release judges the sample log")
-    store = str(folder / "store.sqlite")
-    for name, password in make_demo(store).items():
-        print_line(f"  {name:9} {password}")
-    return store

@@ -106,8 +106,8 @@ def _show(made: Preview) -> None:
     for code, n in counts.codes.most_common():
         print_line(f"  {code} {n:,}")
     for reject in made.rejects:
-        found = f"found {reject.found}, expected {reject.expected}"
-        print_line(f"  line {reject.line}, {reject.path or 'record'}: {reject.code}, {found}")
+        expectation = f"found {reject.found}, expected {reject.expected}"
+        print_line(f"  line {reject.line}, {reject.path or 'record'}: {reject.code}, {expectation}")
     for name, n in sorted(counts.warnings.items()):
         print_line(f"  {name} {n:,}")
 

@@ -110,28 +110,28 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
 
 def _covered(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple[str, ...]:
     """The codes that could be found: covered by the release, and asked for."""
-    asked = manifest.get("work", {}).get("options", {}).get("codes") or codes
+    requested = manifest.get("work", {}).get("options", {}).get("codes") or codes
     missing = manifest.get("not_covered", ())
-    return tuple(code for code in codes if code in asked and code not in missing)
+    return tuple(code for code in codes if code in requested and code not in missing)
 
 
 def _examples(
-    drawn: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
+    sampled: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
 ) -> list[tuple[Verdict, Finding, Excerpt | None]]:
     """The examples with the words to show: quotes alone, or with turns before them where there is a log."""
     from dialint.eval.figures.hard_examples import Excerpt
 
     if config.no_text:
-        return [(verdict, finding, None) for verdict, finding in drawn]
-    wanted = {verdict.dialogue_id for verdict, _ in drawn}
+        return [(verdict, finding, None) for verdict, finding in sampled]
+    wanted = {verdict.dialogue_id for verdict, _ in sampled}
     dialogues = _dialogues(config, manifest, wanted) if config.log else {}
     quoted = [
         Excerpt((("", _inert(finding.quote)),), 0, len(finding.quote))
         if verdict.dialogue_id not in dialogues
         else _in_context(verdict, finding, dialogues[verdict.dialogue_id])
-        for verdict, finding in drawn
+        for verdict, finding in sampled
     ]
-    return [(verdict, finding, told) for (verdict, finding), told in zip(drawn, quoted, strict=True)]
+    return [(verdict, finding, excerpt) for (verdict, finding), excerpt in zip(sampled, quoted, strict=True)]
 
 
 def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[str]) -> dict[str, Dialogue]:
@@ -144,18 +144,18 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
     from dialint.detector.ingest.read import inspect, open_logs, read
 
     sources = open_logs(list(config.log))
-    known = {entry["sha256"] for entry in manifest.get("inputs", ())}
+    scored_hashes = {entry["sha256"] for entry in manifest.get("inputs", ())}
     for source in sources:
-        if known and inspect(source, config.read) not in known:
+        if scored_hashes and inspect(source, config.read) not in scored_hashes:
             raise ConfigError("E_OPTION", f"--log {source.name}: these bytes were not what was scored")
-    found = {
+    dialogues = {
         item.dialogue.id: item.dialogue
         for item in read(sources, config.read, Counts())
         if isinstance(item, Loaded) and item.dialogue.id in wanted
     }
-    if missing := len(wanted - found.keys()):
+    if missing := len(wanted - dialogues.keys()):
         raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
-    return found
+    return dialogues
 
 
 def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excerpt:
@@ -165,11 +165,11 @@ def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excer
 
     placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
     masked, texts = mask_dialogue(dialogue)
-    place = next((p for p, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
-    if place is None:
+    position = next((p for p, turn in enumerate(masked.turns) if turn.index == finding.turn), None)
+    if position is None:
         raise ConfigError("E_OPTION", f"--log: dialogue {verdict.dialogue_id} has no turn {finding.turn}")
-    start, end = texts[place].from_original(placed.start, placed.end)
-    turns = masked.turns[max(0, place - BEFORE) : place + 1]
+    start, end = texts[position].from_original(placed.start, placed.end)
+    turns = masked.turns[max(0, position - BEFORE) : position + 1]
     return Excerpt(tuple((turn.role, _inert(turn.text)) for turn in turns), start, end)
 
 

@@ -77,8 +77,8 @@ def import_logs(
 
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", quiet=quiet) as report:
-            brought = bring_logs(store, actor, files, read, report, bad)
-        print_line(f"{brought.new} dialogues new, {brought.known} known, {bad.codes.total()} rejected")
+            imported = bring_logs(store, actor, files, read, report, bad)
+        print_line(f"{imported.new} dialogues new, {imported.known} known, {bad.codes.total()} rejected")
     return 0
 
 
@@ -94,8 +94,8 @@ def import_verdicts(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Qu
     from dialint.labeling.exchange.store_import import bring_verdicts
 
     with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as report:
-        brought = bring_verdicts(store, actor, file, report)
-    print_line(f"{brought.new} verdicts new, {brought.known} known")
+        imported = bring_verdicts(store, actor, file, report)
+    print_line(f"{imported.new} verdicts new, {imported.known} known")
     return 0
 
 
@@ -135,10 +135,10 @@ def import_labels_command(
 
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as report:
-            brought = bring_labels(store, actor, config, source, report, project=project, rejects=bad)
-        known, n_bad = brought.taken - brought.new, bad.codes.total()
-        print_line(f"{brought.new} annotations new, {known} known, {n_bad} rejected")
-        for reason, n in brought.left_out.items():
+            imported = bring_labels(store, actor, config, source, report, project=project, rejects=bad)
+        n_known, n_bad = imported.taken - imported.new, bad.codes.total()
+        print_line(f"{imported.new} annotations new, {n_known} known, {n_bad} rejected")
+        for reason, n in imported.left_out.items():
             print_line(f"left out, {reason}: {n}")
     return 0
 

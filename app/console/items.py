@@ -32,7 +32,7 @@ RENEW_S = 60.0
 """A lease is renewed by the first click after this long."""
 SITTING_S = 3600.0
 """A blind answer can be reopened for this long: what was answered earlier may have been talked about."""
-LOOKED_BACK = 20
+MAX_LOOKBACK = 20
 """Own answers among which the last review is searched."""
 
 
@@ -126,7 +126,7 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
             supersedes=int(last.id), blind=True, stored=dialogue_of(store, view.task),
         )  # fmt: skip
     else:
-        own = answers.list_own(store, actor, LOOKED_BACK)
+        own = answers.list_own(store, actor, MAX_LOOKBACK)
         review = next((each for each in own if each.seen_verdict), None)
         if review is None:
             return None

@@ -117,17 +117,17 @@ class Figures:
             for code in gap.codes:
                 missing.setdefault(code, set()).update(gap.turns)
             nowhere.update(() if gap.turns else gap.codes)
-        found = Counter((finding.code, finding.severity) for finding in verdict.findings)
-        for code in {*self.covered, *(code for code, _ in found)}:
+        findings = Counter((finding.code, finding.severity) for finding in verdict.findings)
+        for code in {*self.covered, *(code for code, _ in findings)}:
             counts = self.codes.setdefault(code, CodeCounts())
             turns = (verdict.agent_turns or 0) - len(missing.get(code, ()))
             if code in nowhere or (verdict.agent_turns is not None and turns <= 0):
                 continue
             counts.dialogues += 1
             counts.turns += max(turns, 0)
-        for (code, severity), n in found.items():
+        for (code, severity), n in findings.items():
             self.codes[code].severities[severity] += n
-        for code in {code for code, _ in found}:
+        for code in {code for code, _ in findings}:
             self.codes[code].flagged += 1
 
     def _draw(self, verdict: Verdict, finding: Finding) -> None:
@@ -216,10 +216,10 @@ def _codes(figures: Figures) -> Table:
 
 
 def _severities(figures: Figures) -> Table:
-    found, whole = figures.tally.findings, figures.whole
+    findings, whole = figures.tally.findings, figures.whole
     rows: list[tuple[Cell, ...]] = []
     for level in figures.taxonomy.severities:
-        n = sum(by[level.code] for by in found.values())
+        n = sum(by[level.code] for by in findings.values())
         in_judged = whole.severities[level.code]
         rate = _rate(in_judged, whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
         rows.append((f"{level.code} {level.name.en}", n, n - in_judged, rate))

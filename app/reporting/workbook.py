@@ -73,8 +73,8 @@ def write_workbook(
     )
     for content in tables(figures):
         ranged = [
-            any(isinstance(row[place], Figure) for row in content.rows)
-            for place in range(len(content.headings))
+            any(isinstance(row[column], Figure) for row in content.rows)
+            for column in range(len(content.headings))
         ]
         headings = [
             name

@@ -85,7 +85,7 @@ def _xml(text: str) -> str:
 def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
     """One test case and its kind: passed, failure, error, or skipped where nothing was judged."""
     verdict = located.verdict
-    place = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
+    location = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
     name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(located.file))}"
     kind, inside = "passed", ""
     if verdict.status == "failed":
@@ -116,7 +116,7 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
         inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>{inside}"
     elif kind == "passed" and not inside and describe_gaps(verdict):
         inside = f"<system-out>{escape(describe_gaps(verdict))}</system-out>"
-    return kind, f"<testcase {name} {place}>{inside}</testcase>\n"
+    return kind, f"<testcase {name} {location}>{inside}</testcase>\n"
 
 
 def _junit_reject(reject: dict[str, Any]) -> str:
@@ -258,8 +258,8 @@ def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> 
     for finding in one.verdict.findings:
         key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
         seen[key] = seen.get(key, 0) + 1
-        place = _location(one.file, one.line)
-        place["region"]["snippet"] = {"text": finding.quote}
+        location = _location(one.file, one.line)
+        location["region"]["snippet"] = {"text": finding.quote}
         rule_index = {"ruleIndex": order[finding.code]} if finding.code in order else {}
         yield {
             "ruleId": finding.code,
@@ -268,7 +268,7 @@ def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> 
             "message": {"text": explanation(finding, taxonomy)},
             "locations": [
                 {
-                    "physicalLocation": place,
+                    "physicalLocation": location,
                     "logicalLocations": [
                         {
                             "name": f"turn {finding.turn}",

@@ -201,8 +201,10 @@ class ScoringRun:
         if self.tally.nothing_to_judge and not self.tally.n_judgeable:
             print_status("no dialogue has an agent's turn, so nothing was judged")
         if not self.config.quiet:
-            stdout_is_taken = self.config.out is None and self.config.output_format != "text"
-            print_rich(summary_table(self.tally, self.read_counts, self.detector), to_stderr=stdout_is_taken)
+            stdout_has_result = self.config.out is None and self.config.output_format != "text"
+            print_rich(
+                summary_table(self.tally, self.read_counts, self.detector), to_stderr=stdout_has_result
+            )
 
     def exit_code(self) -> int:
         """As `exit_code_of` the counts."""

@@ -25,7 +25,7 @@ from dialint.detector.taxonomy import Taxonomy
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SERIOUS = ("S1", "S2")
-N_SHOWN = 5
+MAX_LISTED = 5
 NOTHING_TO_JUDGE = "E_NO_AGENT_TURN"
 
 
@@ -82,7 +82,7 @@ class Tally:
         if verdict.status == "failed":
             self.failed += 1
             self.failures[verdict.failure or "?"] += 1
-            if verdict.failure != NOTHING_TO_JUDGE and len(self.failed_ids) < N_SHOWN:
+            if verdict.failure != NOTHING_TO_JUDGE and len(self.failed_ids) < MAX_LISTED:
                 self.failed_ids.append(verdict.dialogue_id)
             return
         serious = any(finding.severity in SERIOUS for finding in verdict.findings)
@@ -112,7 +112,7 @@ class Tally:
     def add_chunk(self, number: int, rows: int, longest: str, seconds: float) -> None:
         """Remember a chunk if it is among the slowest."""
         entry = (seconds, number, rows, longest)
-        if len(self.slowest) < N_SHOWN:
+        if len(self.slowest) < MAX_LISTED:
             heapq.heappush(self.slowest, entry)
         else:
             heapq.heappushpop(self.slowest, entry)

@@ -142,10 +142,10 @@ class ScoredDetector:
     ) -> tuple[Finding, ...]:
         """Findings with offsets in the original text and quotes of the masked one."""
         masked, texts = mask_dialogue(dialogue)
-        place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
+        position_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         findings = []
         for turn, code, suspicion, probability in accused:
-            original, text = dialogue.turns[place_of[turn]], texts[place_of[turn]]
+            original, text = dialogue.turns[position_of[turn]], texts[position_of[turn]]
             entry = self.taxonomy.codes[code]
             where = self.scorer.evidence(original.text, code, suspicion)
             if not where[1]:
@@ -158,7 +158,7 @@ class ScoredDetector:
                     severity=entry.severity,
                     fault="bot" if original.role == "bot" else entry.fault,
                     probability=round_probability(probability),
-                    quote=masked.turns[place_of[turn]].text[quote_span[0] : quote_span[1]],
+                    quote=masked.turns[position_of[turn]].text[quote_span[0] : quote_span[1]],
                     start=where[0],
                     end=where[1],
                     reason=suspicion.why or f"{entry.name.en}.",

@@ -28,8 +28,8 @@ def cases(mistakes: Sequence[Mapping[str, Any]], excerpts: Sequence[Excerpt] | N
     for kind, heading in HEADINGS.items():
         numbers = [number for number, mistake in enumerate(mistakes) if mistake["kind"] == kind]
         if numbers:
-            shown = "".join(_case(mistakes[n], None if excerpts is None else excerpts[n]) for n in numbers)
-            parts.append(f"<h3>{escape(heading)}</h3>{shown}")
+            rendered = "".join(_case(mistakes[n], None if excerpts is None else excerpts[n]) for n in numbers)
+            parts.append(f"<h3>{escape(heading)}</h3>{rendered}")
     return "".join(parts)
 
 
@@ -283,8 +283,8 @@ def _broken(heading: str) -> str:
 def _cell(value: float | None, interval: Sequence[float | None], more: str = "") -> str:
     if value is None:
         return '<td class="off">–</td>'
-    shown = f"<br><small>{_range(interval)}</small>" if interval[0] is not None else ""
-    return f"<td>{_number(value)}{shown}{f'<br><small>{escape(more)}</small>' if more else ''}</td>"
+    rendered = f"<br><small>{_range(interval)}</small>" if interval[0] is not None else ""
+    return f"<td>{_number(value)}{rendered}{f'<br><small>{escape(more)}</small>' if more else ''}</td>"
 
 
 def _number(value: float | None) -> str:

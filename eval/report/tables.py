@@ -33,9 +33,9 @@ def figures(name: str, content: dict[str, Any]) -> Table:
         title=f"{name}: {content['dialogues']} dialogues, {content['judged_turns']} turns, "
         + (f"{n} not judged for their language, " if (n := content["turns_not_judged"]) else "")
         + f"macro AP of the {n_covered} covered codes "
-        f"{shown_number(content['macro_average_precision_covered']) or '-'}{interval}, macro F1 "
-        f"{shown_number(content['macro_f1_covered']) or '-'}; of all {n_all} codes with errors here AP "
-        f"{shown_number(content['macro_average_precision']) or '-'}; "
+        f"{format_number(content['macro_average_precision_covered']) or '-'}{interval}, macro F1 "
+        f"{format_number(content['macro_f1_covered']) or '-'}; of all {n_all} codes with errors here AP "
+        f"{format_number(content['macro_average_precision']) or '-'}; "
         f"flagged {content['flagged_per_100_turns']:.2f} and "
         f"wrong {content['wrong_findings_per_100_turns']:.2f} per 100 turns",
     )
@@ -46,10 +46,10 @@ def figures(name: str, content: dict[str, Any]) -> Table:
         table.add_row(
             code if row["covered"] else f"{code} *",
             str(row["n_errors"]),
-            shown_number(row["average_precision"]),
+            format_number(row["average_precision"]),
             "" if low is None else f"{low:.2f}-{high:.2f}",
-            *(shown_number(row[key]) for _, key in COLUMNS),
-            f"{shown_number(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else "",
+            *(format_number(row[key]) for _, key in COLUMNS),
+            f"{format_number(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else "",
         )
     table.caption = "* not covered   FA, R@1FA: false alarms per 100 clean rows   R50: where half are found"
     return table
@@ -79,8 +79,8 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
         cells = []
         for key in ("accuracy", "divergence"):
             low, high = row[f"{key}_95"]
-            cells += [shown_number(row[key]), "" if low is None else f"{low:.3f}-{high:.3f}"]
-        each = "  ".join(f"{code} {shown_number(row[f'f1_{code}'])}" for code in coded(row))
+            cells += [format_number(row[key]), "" if low is None else f"{low:.3f}-{high:.3f}"]
+        each = "  ".join(f"{code} {format_number(row[f'f1_{code}'])}" for code in coded(row))
         for key in ("accuracy", "divergence"):
             value, low, high = row.get(f"{key}_difference", (None, None, None))
             cells.append(f"{signed(value)} ({signed(low)} to {signed(high)})" if value is not None else "")
@@ -120,15 +120,15 @@ def against(name: str, content: dict[str, Any]) -> Table:
         theirs = row["figures"]
         table.add_row(
             other,
-            shown_number(theirs["macro_average_precision"]),
+            format_number(theirs["macro_average_precision"]),
             *cells,
-            shown_number(theirs["macro_f1"]),
+            format_number(theirs["macro_f1"]),
             f"{theirs['wrong_findings_per_100_turns']:.2f}",
         )
     return table
 
 
-def shown_number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Three decimals, or nothing."""
     return "" if value is None else f"{value:.3f}"
 

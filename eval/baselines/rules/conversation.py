@@ -24,7 +24,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     (r"\breference\b|\bconfirmation number\b|\border number\b|\btracking\b", r"\d|[A-Z0-9]{6,}"),
     (r"\bwhy\b", r"because|due|since|reason|as |caused|result"),
 )  # fmt: skip
-_EXPECTED = [(re.compile(asked), re.compile(answer, re.IGNORECASE)) for asked, answer in _KINDS]
+_EXPECTED = [(re.compile(question), re.compile(answer, re.IGNORECASE)) for question, answer in _KINDS]
 _YES_NO = re.compile(
     r"^(?:so |and |but |ok |okay |oh |well |also )?(?:is|are|was|do|does|did|can|could|will|would|has|have|may|am)\b"
 )
@@ -53,19 +53,23 @@ _OPEN = re.compile(
 def ignored(view: View) -> Iterator[Hit]:
     """A question of the customer's last turn whose kind of answer, words and usual replies all miss."""
     for position, turn in view.agent():
-        asked = view.turns[position - 1] if position else None
-        if asked is None or asked.side != "customer" or not (asked.asks or _QUESTION.search(asked.low)):
+        question = view.turns[position - 1] if position else None
+        if (
+            question is None
+            or question.side != "customer"
+            or not (question.asks or _QUESTION.search(question.low))
+        ):
             continue
-        sure = _unanswered(asked, turn)
+        sure = _unanswered(question, turn)
         if sure:
             yield whole("C1", turn, sure, "the question before it is not touched")
 
 
-def _unanswered(asked: Spoken, reply: Spoken) -> float:
-    question = asked.low
-    wanted = [answer for pattern, answer in _EXPECTED if pattern.search(question)]
+def _unanswered(question: Spoken, reply: Spoken) -> float:
+    text = question.low
+    wanted = [answer for pattern, answer in _EXPECTED if pattern.search(text)]
     missed = sum(not answer.search(reply.text) for answer in wanted)
-    shared = len(asked.content & reply.content)
+    shared = len(question.content & reply.content)
     sure = 0.05
     if wanted and missed == len(wanted):
         sure += 0.3
@@ -75,13 +79,13 @@ def _unanswered(asked: Spoken, reply: Spoken) -> float:
         sure += 0.2
     if not _DEALT.search(reply.low):
         sure += 0.2
-    if _YES_NO.search(question) and not _DEALT.search(reply.low):
+    if _YES_NO.search(text) and not _DEALT.search(reply.low):
         sure += 0.1
     if _CLOSING.search(reply.low) or re.search(r"\banything else\b", reply.low):
         sure += 0.15
     if reply.asks and not re.search(r"\banything else\b", reply.low):
         sure -= 0.25
-    if not asked.asks:
+    if not question.asks:
         sure -= 0.25
     return min(sure, 0.9) if sure >= 0.15 else 0.0
 
@@ -92,18 +96,18 @@ def closed_early(view: View) -> Iterator[Hit]:
     if not agents:
         return
     position = agents[-1]
-    turn, asked = view.turns[position], view.customer_before(position)
+    turn, question = view.turns[position], view.customer_before(position)
     after = [later for later in view.turns[position + 1 :] if later.side == "customer"]
     if after and _OPEN.search(after[-1].low) and not _THANKED.search(after[-1].low):
         yield whole("R1", turn, 0.45, "the dialogue ends with the customer asking")
-    if asked is None or not _OPEN.search(asked.low):
+    if question is None or not _OPEN.search(question.low):
         return
     closing = bool(_CLOSING.search(turn.low))
-    touched = bool(asked.content & turn.content) or bool(re.search(r"\d", turn.text))
+    touched = bool(question.content & turn.content) or bool(re.search(r"\d", turn.text))
     sure = 0.75 if closing and not touched else 0.4 if closing else 0.25 if not touched else 0.08
-    if not asked.asks:
+    if not question.asks:
         sure *= 0.55
-    if _THANKED.search(asked.low) and not asked.asks:
+    if _THANKED.search(question.low) and not question.asks:
         sure *= 0.3
     yield whole("R1", turn, sure, "the last thing that was asked is open")
 
@@ -171,12 +175,12 @@ def _is_question(turn: Spoken, match: re.Match[str]) -> bool:
     """Whether the sentence around `match` asks or demands."""
     end = min((p for sign in ".!?" if (p := turn.text.find(sign, match.end())) >= 0), default=len(turn.text))
     first = max(turn.text.rfind(sign, 0, match.start()) for sign in ".!?") + 1
-    asked = end < len(turn.text) and turn.text[end] == "?"
+    is_question = end < len(turn.text) and turn.text[end] == "?"
     demand = re.search(
         r"\b(?:please (?:give|provide|tell|send|enter|confirm)|i(?:'ll)? need|may i have|let me know)\b",
         turn.low[first:end],
     )
-    return asked or demand is not None
+    return is_question or demand is not None
 
 
 _VALUES: tuple[tuple[str, str], ...] = (

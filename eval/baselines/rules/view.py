@@ -88,11 +88,11 @@ class View:
 
     def agent(self) -> Iterator[tuple[int, Spoken]]:
         """Every agent turn with its place among `turns`."""
-        return ((place, turn) for place, turn in enumerate(self.turns) if turn.side == "agent")
+        return ((position, turn) for position, turn in enumerate(self.turns) if turn.side == "agent")
 
-    def customer_before(self, place: int) -> Spoken | None:
-        """The customer's last turn before `place`."""
-        return next((turn for turn in reversed(self.turns[:place]) if turn.side == "customer"), None)
+    def customer_before(self, position: int) -> Spoken | None:
+        """The customer's last turn before `position`."""
+        return next((turn for turn in reversed(self.turns[:position]) if turn.side == "customer"), None)
 
 
 def view_of(dialogue: Dialogue) -> View:
