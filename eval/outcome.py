@@ -1,4 +1,4 @@
-"""Whether the quality of a dialogue says anything about how it ended: AUC against an outcome in the log.
+"""Compares the quality of dialogues with their outcome in the log, as AUC.
 
     dialint eval outcome data/tau_bench/data.parquet --outcome task_reward --by split
 
@@ -43,7 +43,7 @@ WHOLE = -1
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class OutcomeConfig:
-    """Which outcome, and how it is told apart."""
+    """Which outcome, and how it is read."""
 
     outcome: str
     """Name of the field or label category."""
@@ -158,7 +158,7 @@ def _value(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _json(text: str) -> Any:
-    """What the text holds, None if it is not JSON: then it is no place for an outcome."""
+    """The parsed text; None if it is not JSON, and so holds no outcome."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the judge is taught and asked: questions out of labelled dialogues, with the answer people gave.
+"""Questions for the judge, made of labelled dialogues, with the answers that people gave.
 
 Every label is a question. Of what nobody labelled, hard ones (clean twins and look-alikes that
 `dialint data inject` names) and some at random are asked too: there the answer is no. What is known of the
@@ -25,22 +25,22 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.results import pair_labels, probe_turns, source_of
 
 LEAST = 0.1
-"""Weight of a label of which nobody can be sure."""
+"""Weight of a label with probability 0.5."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class QuestionConfig:
-    """What is asked of a data set."""
+    """Which questions are made of a data set."""
 
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Codes to ask; none: all that the labels name."""
+    """Codes to ask about; none: all that the labels name."""
     random_questions: float = 1.0
     """Questions a dialogue, on average, of a turn and code that nobody labelled."""
     limit: int | None = None
-    """Dialogues to take, at most."""
+    """Maximum number of dialogues."""
     rewrites: bool = True
-    """Teach rewrites where the data have a clean twin of the turn."""
+    """Train rewrites where the data have a clean twin of the turn."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
 
@@ -65,12 +65,12 @@ class LabelledQuestion:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is held to be one."""
+        """Whether the label says that it is an error."""
         return self.probability > 0.5
 
 
 def target_answer(labelled: LabelledQuestion) -> Answer:
-    """The answer that is taught: what people hold to be true, as sure as they are."""
+    """The target answer for training: the label's verdict and probability."""
     if not labelled.is_error:
         return fit_answer(Answer(verdict="no_error", probability=labelled.probability))
     start, end = labelled.span or _outer(labelled.text)

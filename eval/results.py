@@ -87,7 +87,7 @@ def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tupl
 
 
 def source_of(example: Example) -> str:
-    """The dialogue an example was made from: one source may stand in a set several times, with
+    """The dialogue an example was made from: one source may be in a set several times, with
     different errors, as their clean twin and as it was."""
     return source_name(example.dialogue.id)
 
@@ -106,8 +106,8 @@ def number_sources(results: Results) -> dict[str, int]:
 
 
 def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeResults:
-    """The arrays of one code: true is what is more likely than not. Failed verdicts count as probability 0
-    and not flagged; what was not judged for its language is left out, labels and all."""
+    """The arrays of one code; `truth` is a label above 0.5. Failed verdicts count as probability 0 and not
+    flagged; turns that were not judged for their language are left out with their labels."""
     numbers = number_sources(results)
     rows: list[tuple[bool, float, bool, int, int, int]] = []
     overlap: list[tuple[float, int]] = []
@@ -148,8 +148,8 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
 
 
 def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
-    """The turns on which the release did not judge the code, as it does not cover their language; none among
-    them if that goes for the whole dialogue."""
+    """The turns whose language the release does not cover for the code; they include None if that holds for
+    the whole dialogue."""
     probabilities_of = verdict.probabilities or {}
     gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
     gone: set[int | None] = {
@@ -161,7 +161,7 @@ def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
 
 
 def count_judged_turns(verdict: Verdict) -> int:
-    """How many agents' turns of a verdict with all probabilities were judged."""
+    """Number of judged agent turns of a verdict with all probabilities."""
     n = len(verdict.probabilities or {})
     return n if verdict.judged_share is None else round(verdict.judged_share * n)
 
@@ -212,7 +212,7 @@ def pair_labels(example: Example) -> tuple[Label, ...]:
 
 
 def probe_turns(example: Example) -> list[tuple[int, str]]:
-    """Turn and code of what looks like an error and is none: clean twins' and hard negatives' own turns."""
+    """Turn and code of what looks like an error but is none, in clean twins and hard negatives."""
     probes = example.dialogue.metadata.get("probes")
     return [
         (int(str(probe["turn"])), str(probe["code"]))

@@ -1,4 +1,4 @@
-"""The exam: how well a detector finds labelled errors, code by code, with intervals by dialogue.
+"""Evaluates a detector on labelled errors, code by code, with intervals by source dialogue.
 
     dialint eval run build/examples/test_unseen.jsonl --release build/release \\
         --against rules build/tfidf --out report.json --html report.html
@@ -33,7 +33,7 @@ from dialint.eval.results import Results, number_sources, read_examples, read_la
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132
-"""Columns of the tables where no terminal says how wide it is."""
+"""Width of the tables where the output is no terminal."""
 
 
 @Parameter(name="*")
@@ -42,15 +42,15 @@ class EvalConfig:
     """What is measured, and where the report goes."""
 
     against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """What it is compared with: `clean`, `rules`, a folder of `dialint eval baseline`, or of a release."""
+    """Detectors to compare with: `clean`, `rules`, a folder of `dialint eval baseline`, or of a release."""
     labels: Path | None = None
-    """Labels as JSONL, one a line, where what is named is a log and not a file of examples."""
+    """Labels as JSONL, one a line, for a log instead of a file of examples."""
     out: Path | None = None
     """Report as JSON."""
     html: Path | None = None
     """Report as one page that needs no network."""
     no_text: bool = False
-    """Leave dialogue text out of the page."""
+    """Omit dialogue text from the page."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
 
@@ -64,8 +64,8 @@ def run(
     detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
     reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
 ) -> None:
-    """Measure a release on labelled examples, alone or against others. How logs are read (--mapping and more)
-    counts with --labels only."""
+    """Evaluate a release on labelled examples, alone or against others. Options of reading logs (--mapping
+    and more) apply with --labels only."""
     config, chosen = config or EvalConfig(), detector or DetectorConfig()
     _refuse(examples, config)
     from dialint.eval.baselines.registry import open_detector
@@ -109,7 +109,7 @@ def run(
 
 
 def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
-    """Say what cannot be before any work is done."""
+    """Check the options before any work is done."""
     if not examples:
         raise ConfigError("E_OPTION", "name at least one file of examples")
     for path in examples:
@@ -123,7 +123,7 @@ def _refuse(examples: Sequence[Path], config: EvalConfig) -> None:
 
 
 def check_writable(out: Path, option: str = "--out") -> None:
-    """Say before any work is done that `out` cannot be written.
+    """Check before any work is done that `out` can be written.
 
     Raises:
         ConfigError: its folder does not exist, or it is a folder itself.
@@ -147,7 +147,7 @@ def evaluate_against(
     theirs: Mapping[str, Results],
     rounds: int,
 ) -> tuple[dict[str, Any], list[Mistake]]:
-    """`evaluate` with curves, slices, worst mistakes, and under `against` each other detector's figures
+    """`evaluate` with curves, slices, the hardest examples, and under `against` each other detector's figures
     with the paired difference, on the dialogues that both have scored."""
     scored = [pair for pair in results if pair[1].status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)

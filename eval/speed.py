@@ -1,4 +1,4 @@
-"""How fast the scan is: against a padded one-by-one loop and against the bare forward pass.
+"""Times the scan against a padded one-by-one loop and against the bare forward pass.
 
     dialint eval speed LOG... --rounds 5
 
@@ -143,7 +143,7 @@ def _judgeable(detector: ReleaseDetector, dialogue: Dialogue) -> bool:
 
 
 class _Loop:
-    """How one would do it at first: each window alone, padded, with the model's own attention."""
+    """The naive implementation: each window alone, padded, with the model's own attention."""
 
     def __init__(self, engine: LocalEngine, context_tokens: int, padding: int | None = None) -> None:
         """Pads to `context_tokens`, or by at most `padding` tokens."""

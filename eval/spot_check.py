@@ -1,4 +1,4 @@
-"""Findings drawn at random for a person to read, and the tally of what the person said.
+"""Findings sampled at random for a person to check, and the count of the judgements.
 
     dialint eval sample verdicts.jsonl --log log.jsonl --n 50 --seed 0 --out judged.csv
     dialint eval tally judged.csv
@@ -47,10 +47,10 @@ COLUMNS = (
     "note",
 )
 _MARKUP = re.compile(r"[!-/:-@\[-`{-~]")
-"""All ASCII punctuation: what CommonMark lets a backslash make plain."""
+"""All ASCII punctuation: the characters that CommonMark allows to escape."""
 _ESCAPED = re.compile(rf"\\({_MARKUP.pattern})")
 HIDDEN = 0xF0000
-"""Where marks behind a backslash stand while a table is taken apart: nobody's characters."""
+"""Escaped marks are mapped to this private area while a table is parsed."""
 _HIDDEN = re.compile(f"[{chr(HIDDEN)}-{chr(HIDDEN + 0x7F)}]")
 BEFORE = 4
 """Turns shown before the one with the finding."""
@@ -59,16 +59,16 @@ BEFORE = 4
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SampleConfig:
-    """What is drawn, and where it goes."""
+    """What is sampled, and where it is written."""
 
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """The log that was scored."""
     out: Path
     """A .csv or .md file; must not exist."""
     n: Annotated[int, Field(ge=1)] = 50
-    """Findings drawn."""
+    """Findings to sample."""
     seed: int = 0
-    """The same seed draws the same findings."""
+    """The same seed samples the same findings."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -81,7 +81,7 @@ def sample(
     config: Annotated[SampleConfig, Parameter(name="*")],
     reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
 ) -> None:
-    """Draw findings at random, with what was said before them, for a person to judge."""
+    """Sample findings at random, with the turns before them, for a person to check."""
     if config.out.suffix not in (".csv", ".md") or config.out.exists() or not config.out.parent.is_dir():
         raise ConfigError(
             "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
@@ -149,8 +149,7 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """One table of plain text: no mark of Markdown or HTML in a cell means anything, and what turns the
-    direction of text around is written out."""
+    """A table of plain text: Markdown and HTML in a cell are escaped, and direction marks are written out."""
 
     def cell(value: Any) -> str:
         text = BIDI.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", str(value))
@@ -162,7 +161,7 @@ def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def tally(judged: Path, /) -> None:
-    """Count what a person said of drawn findings, in all and code by code."""
+    """Count the judgements on sampled findings, in all and code by code."""
     from rich.console import Console
     from rich.table import Table
 
@@ -203,7 +202,7 @@ def count_judgements(judged: Path) -> dict[str, Counter[str]]:
 
 
 def _from_markdown(text: str) -> list[dict[str, str]]:
-    """The rows of the table; in a cell, a mark behind a backslash is text."""
+    """The rows of the table; an escaped mark in a cell is text."""
     hidden = _ESCAPED.sub(lambda mark: chr(HIDDEN + ord(mark[1])), text)
     lines = [line for line in hidden.split("\n") if line.startswith("|")]
     cells = [[_restore(cell.strip()) for cell in line.strip().strip("|").split("|")] for line in lines]
