@@ -57,8 +57,8 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
         ConfigError: nobody has answered anything.
     """
     store.read(lambda transaction: _may(transaction, actor))
-    found = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
-    chosen = find_agreed(found, config)
+    undecided = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
+    chosen = find_agreed(undecided, config)
     yes = sum(one.n_yes > 0 for one in chosen)
     written = 0
     if config.apply:
@@ -67,18 +67,18 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
         written += write_labels(
             store, actor, [one for one in labels if not one.probability], only_existing=True
         )
-    return AcceptCounts(len(found), yes, len(chosen) - yes, written)
+    return AcceptCounts(len(undecided), yes, len(chosen) - yes, written)
 
 
 def _may(transaction: Transaction, actor: str) -> None:
     require_permission(transaction, actor, "plan")
 
 
-def find_agreed(found: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
+def find_agreed(posteriors: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
     """Those on which enough people agree, all of them, and the posterior with them."""
     return [
         one
-        for one in found
+        for one in posteriors
         if one.unanimous
         and one.n_labelers >= config.minimum
         and (one.probability if one.n_yes else 1.0 - one.probability) >= config.sure

@@ -61,15 +61,15 @@ class RaterBias:
         return "lenient" if self.difference.high < 0 else "even"
 
 
-def rater_biases(found: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[RaterBias]:
+def rater_biases(answers: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[RaterBias]:
     """Everybody's leaning, on all codes together first and then code by code, people by name."""
-    told: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
-    for code in sorted(found.codes):
-        for worker, dialogue, own, others in _compared(found.codes[code]):
+    answers_by_key: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+    for code in sorted(answers.codes):
+        for worker, dialogue, own, others in _compared(answers.codes[code]):
             for key in ((worker, ALL), (worker, code)):
-                told.setdefault(key, []).append((dialogue, own, others))
-    order = sorted(told, key=lambda key: (key[0], key[1] != ALL, key[1]))
-    return [_leaning(worker, code, told[worker, code], rounds, seed) for worker, code in order]
+                answers_by_key.setdefault(key, []).append((dialogue, own, others))
+    order = sorted(answers_by_key, key=lambda key: (key[0], key[1] != ALL, key[1]))
+    return [_leaning(worker, code, answers_by_key[worker, code], rounds, seed) for worker, code in order]
 
 
 def _compared(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
@@ -145,10 +145,10 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values; none for what cannot be said."""
-        told = _plain(asdict(self))
-        for row, one in zip(told["leanings"], self.leanings, strict=True):
+        values = _plain(asdict(self))
+        for row, one in zip(values["leanings"], self.leanings, strict=True):
             row["leans"] = one.leans
-        return {"kind": "calibration-round", **told}
+        return {"kind": "calibration-round", **values}
 
 
 def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy: Taxonomy) -> StartedSession:
@@ -197,12 +197,12 @@ def report_session(store: Store, actor: str, project: str, before: str | None, t
     return Report(project, before, agreement, tuple(rater_biases(now)))
 
 
-def _alpha(found: CollectedAnswers, code: str) -> Estimate:
-    return krippendorff_alpha(found.codes[code].table(found.workers).votes())
+def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
+    return krippendorff_alpha(answers.codes[code].table(answers.workers).votes())
 
 
-def _alpha_of(found: CollectedAnswers | None, code: str) -> Estimate | None:
-    return None if found is None or code not in found.codes else _alpha(found, code)
+def _alpha_of(answers: CollectedAnswers | None, code: str) -> Estimate | None:
+    return None if answers is None or code not in answers.codes else _alpha(answers, code)
 
 
 def _plain(value: Any) -> Any:

@@ -70,15 +70,15 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
         raise ConfigError(
             "E_CODE", f"{min(strangers)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
         )
-    found = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
-    chosen = [one for one in found if one.code in codes and is_open(one, config)]
+    undecided = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
+    chosen = [one for one in undecided if one.code in codes and is_open(one, config)]
     new = make_cases(chosen, taxonomy, SeverityWeights())
     added = 0
     if not config.dry_run:
         for start in range(0, len(new), MAX_PER_CALL):
             added += add(store, actor, config.into, new[start : start + MAX_PER_CALL])
-    unsure = sum(one.confidence < config.sure for one in found)
-    return CaseCounts(len(found), unsure, sum(not one.unanimous for one in found), len(new), added)
+    unsure = sum(one.confidence < config.sure for one in undecided)
+    return CaseCounts(len(undecided), unsure, sum(not one.unanimous for one in undecided), len(new), added)
 
 
 def _asked(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:

@@ -101,9 +101,9 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
     if not severities:
         raise ConfigError("E_OPTION", f"{config.review} and {config.label} ask of no code in common")
     day = config.day or store.read(_today)
-    given, busy = _given(store, config, day)
+    assigned, busy = _given(store, config, day)
     fresh, late = _candidates(store, day, policy, severities, config.seed, busy)
-    routed = allocate_day(fresh, late, policy, given)
+    routed = allocate_day(fresh, late, policy, assigned)
     added = 0 if config.dry_run else _add(store, actor, config, day, routed)
     return DispatchResult(day, tuple(routed), added, policy.budget_minutes)
 
@@ -125,17 +125,17 @@ def _today(transaction: Transaction) -> date:
 
 def _given(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate], set[str]]:
     """What this day's plan gave out before, and dialogues that have another task in the two projects."""
-    given: dict[str, Fate] = {}
+    assigned: dict[str, Fate] = {}
     busy: set[str] = set()
     for project in (config.review, config.label):
         for dialogue, why in iterate_reasons(store, project):
             mark, *words = why.split(maxsplit=3)
             fate = words[1].rstrip(":") if mark == MARK and words[:1] == [day.isoformat()] else ""
             if fate in WORK:
-                given[dialogue] = fate
+                assigned[dialogue] = fate
             else:
                 busy.add(dialogue)
-    return given, busy - given.keys()
+    return assigned, busy - assigned.keys()
 
 
 def _candidates(

@@ -75,27 +75,31 @@ def make_candidate(
     flagged = bool(best) or verdict.status == "not_judged"
     unread = _unread_share(verdict)
     unasked = tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities))
-    seen = {(f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)}
-    doubts = [_doubt(finding, policy) for key, finding in best.items() if key in seen]
-    accepted = len(best) - len(seen)
-    sure_enough = any(doubt.probability >= policy.review_at for doubt in doubts)
-    doubts += _unflagged(verdict, best, policy, severities)
-    if not doubts and unread:
+    unaccepted = {
+        (f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)
+    }
+    uncertain = [_doubt(finding, policy) for key, finding in best.items() if key in unaccepted]
+    accepted = len(best) - len(unaccepted)
+    sure_enough = any(doubt.probability >= policy.review_at for doubt in uncertain)
+    uncertain += _unflagged(verdict, best, policy, severities)
+    if not uncertain and unread:
         languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
         reason = f"{unread:.0%} not judged: {languages}"
         value = unread * policy.not_judged_value
         return Candidate(
             verdict.dialogue_id, "review", value, minutes.review, flagged, luck, reason, accepted, unasked
         )
-    if not doubts:
+    if not uncertain:
         reason = "sure" if flagged else f"not asked: {' '.join(unasked)}" if unasked else "nothing found"
         return Candidate(
             verdict.dialogue_id, None, 0.0, minutes.review, flagged, luck, reason, accepted, unasked
         )
     kind: Kind = "review" if sure_enough else "crowd"
-    value = sum(doubt.value for doubt in doubts) + unread * policy.not_judged_value
+    value = sum(doubt.value for doubt in uncertain) + unread * policy.not_judged_value
     spent = minutes.review if sure_enough else minutes.crowd
-    return Candidate(verdict.dialogue_id, kind, value, spent, flagged, luck, _told(doubts), accepted, unasked)
+    return Candidate(
+        verdict.dialogue_id, kind, value, spent, flagged, luck, _told(uncertain), accepted, unasked
+    )
 
 
 def _unread_share(verdict: Verdict) -> float:
@@ -189,12 +193,12 @@ def plan_day(
     seed: int,
     severities: Mapping[str, Severity],
     backlog: Iterable[Verdict] = (),
-    given: Mapping[str, Fate] | None = None,
+    assigned: Mapping[str, Fate] | None = None,
 ) -> list[Routed]:
     """The fate of every dialogue, those of `verdicts` in their order, then those of `backlog`.
 
     `severities` has the codes that can be asked and how severe each usually is. Dialogues of the
-    `backlog`, left over from days before, are never audited: their day had its audit. `given` is the
+    `backlog`, left over from days before, are never audited: their day had its audit. `assigned` is the
     work that today has given out already; it stays and counts against the budget.
 
     Raises:
@@ -202,19 +206,19 @@ def plan_day(
     """
     fresh = [make_candidate(verdict, policy, severities, seed) for verdict in verdicts]
     late = [make_candidate(verdict, policy, severities, seed) for verdict in backlog]
-    return allocate_day(fresh, late, policy, given or {})
+    return allocate_day(fresh, late, policy, assigned or {})
 
 
 def allocate_day(
-    fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, given: Mapping[str, Fate]
+    fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, assigned: Mapping[str, Fate]
 ) -> list[Routed]:
     """As `plan_day`, of candidates."""
     everything = [*fresh, *late]
     if len({one.dialogue for one in everything}) < len(everything):
         raise ValueError("a dialogue has two verdicts")
     rate = audit_rate(sum(not one.flagged for one in fresh), policy)
-    drawn = {one.dialogue for one in fresh if not one.flagged and one.luck < rate}
-    day = Day(policy, {**dict.fromkeys(drawn, "audit"), **given})
+    audited = {one.dialogue for one in fresh if not one.flagged and one.luck < rate}
+    day = Day(policy, {**dict.fromkeys(audited, "audit"), **assigned})
     day.fill(everything)
     places = _places([one for one in everything if day.fates.get(one.dialogue) == "crowd"])
     return [_routed(one, day, rate, places) for one in everything]

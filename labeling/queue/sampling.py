@@ -52,16 +52,16 @@ def inclusion_probabilities(weights: Reals, n: int) -> Reals:
         raise ConfigError("E_SAMPLE", "a weight is negative or not finite")
     relative = weights / weights.max() if weights.max() > 0 else np.ones(len(weights))
     lifted = np.maximum(relative, relative.mean() * LEAST_WEIGHT)
-    chances = np.zeros(len(weights))
+    probabilities = np.zeros(len(weights))
     certain = np.zeros(len(weights), bool)
     while True:
         rest = lifted[~certain]
-        chances[~certain] = rest * ((n - certain.sum()) / rest.sum()) if len(rest) else 0.0
-        over = ~certain & (chances >= 1.0 - 1e-12)
+        probabilities[~certain] = rest * ((n - certain.sum()) / rest.sum()) if len(rest) else 0.0
+        over = ~certain & (probabilities >= 1.0 - 1e-12)
         if not over.any():
-            return chances
+            return probabilities
         certain |= over
-        chances[certain] = 1.0
+        probabilities[certain] = 1.0
 
 
 def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Sample:
@@ -70,13 +70,13 @@ def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Sample:
     Source: Madow, On the theory of systematic sampling II (1949). Exactly `n` units, and inclusion
     probabilities exactly as `inclusion_probabilities` gives them; the shuffle gives most pairs a chance, too.
     """
-    chances = inclusion_probabilities(weights, n)
+    probabilities = inclusion_probabilities(weights, n)
     order = generator.permutation(len(weights))
-    ends = np.cumsum(chances[order])
+    ends = np.cumsum(probabilities[order])
     ends *= n / ends[-1]
     ticks = generator.uniform() + np.arange(n)
-    places = np.sort(order[np.minimum(np.searchsorted(ends, ticks, side="right"), len(order) - 1)])
-    return Sample(places, chances[places])
+    indices = np.sort(order[np.minimum(np.searchsorted(ends, ticks, side="right"), len(order) - 1)])
+    return Sample(indices, probabilities[indices])
 
 
 def uniform(size: int, n: int, generator: np.random.Generator) -> Sample:
@@ -87,8 +87,8 @@ def uniform(size: int, n: int, generator: np.random.Generator) -> Sample:
     """
     if not 0 < n <= size:
         raise ConfigError("E_SAMPLE", f"{n} wanted of {size}")
-    places = np.sort(generator.choice(size, n, replace=False, shuffle=False))
-    return Sample(places, np.full(n, n / size))
+    indices = np.sort(generator.choice(size, n, replace=False, shuffle=False))
+    return Sample(indices, np.full(n, n / size))
 
 
 def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Sample:
@@ -99,14 +99,14 @@ def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generato
     members: dict[Hashable, list[int]] = {stratum: [] for stratum in sizes}
     for place, stratum in enumerate(strata):
         members[stratum].append(place)
-    places, chances = [], []
+    indices, probabilities = [], []
     for stratum in sorted(sizes, key=str):
         if shares[stratum]:
-            drawn = uniform(sizes[stratum], shares[stratum], generator)
-            places.append(np.asarray(members[stratum])[drawn.places])
-            chances.append(drawn.probabilities)
-    order = np.argsort(np.concatenate(places))
-    return Sample(np.concatenate(places)[order], np.concatenate(chances)[order])
+            sample = uniform(sizes[stratum], shares[stratum], generator)
+            indices.append(np.asarray(members[stratum])[sample.places])
+            probabilities.append(sample.probabilities)
+    order = np.argsort(np.concatenate(indices))
+    return Sample(np.concatenate(indices)[order], np.concatenate(probabilities)[order])
 
 
 def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
@@ -185,8 +185,8 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
     frame = store.read(lambda transaction: sampling_frame(transaction, actor, config.project, config.design))
     if not frame:
         raise StoreRefused("E_SAMPLE", f"no dialogue is left for {config.design} in {config.project}")
-    drawn = _drawn(frame, config)
-    why = f"{config.design}: {len(drawn.places)} of {len(frame)}, seed {config.seed}"
+    sample = _drawn(frame, config)
+    why = f"{config.design}: {len(sample.places)} of {len(frame)}, seed {config.seed}"
     new = [
         NewTask(
             dialogue=frame[place].id,
@@ -195,7 +195,7 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
             inclusion_probability=min(1.0, float(probability)),
             why=why,
         )
-        for place, probability in zip(drawn.places, drawn.probabilities, strict=True)
+        for place, probability in zip(sample.places, sample.probabilities, strict=True)
     ]
     pieces = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
     return sum(add(store, actor, config.project, piece) for piece in pieces)

@@ -81,8 +81,8 @@ def set_status(transaction: Transaction, actor: str, name: str, status: Status) 
 
 
 def write_status(transaction: Transaction, actor: str, name: str, status: Status, **why: Any) -> None:
-    """As `set_status`, inside another operation, with what the audit log shall know; rights are the
-    caller's care."""
+    """As `set_status`, inside another operation, with what the audit log shall know; permissions are
+    checked by the caller."""
     last = select(func.coalesce(func.max(annotation_rows.c.id), 0)).scalar_subquery()
     changed = update(accounts).where(accounts.c.id == name).values(status=status, since=last)
     transaction.run(changed)
@@ -104,9 +104,11 @@ def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[st
         NotAllowed: as for `set_status`.
     """
     account = require_changeable(transaction, actor, name, own=False)
-    kept = Account(**{**account.model_dump(), "skills": skills}).skills
-    transaction.run(update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted(kept))))
-    transaction.log(actor, "account.skills", name, skills=sorted(kept))
+    sorted_skills = Account(**{**account.model_dump(), "skills": skills}).skills
+    transaction.run(
+        update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted(sorted_skills)))
+    )
+    transaction.log(actor, "account.skills", name, skills=sorted(sorted_skills))
 
 
 def require_changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:

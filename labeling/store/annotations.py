@@ -93,8 +93,8 @@ def _wanted(transaction: Transaction, account: Account, project: Project, row: R
     """One answer more than now, where a newcomer gave this one; in the main pool only."""
     if not project.newcomer_until or row.pool != "main" or row.wanted == 0:
         return int(row.wanted)
-    given = select(func.sum(shares.c.answered)).where(shares.c.account == account.id)
-    new = (transaction.run(given).scalar() or 0) < project.newcomer_until
+    n_answers = select(func.sum(shares.c.answered)).where(shares.c.account == account.id)
+    new = (transaction.run(n_answers).scalar() or 0) < project.newcomer_until
     return int(min(row.wanted + new, max(project.most, row.wanted)))
 
 
@@ -121,13 +121,15 @@ def correct(
     lock_dialogue(transaction, old.dialogue)
     refuse_own_dialogues(transaction, account, old.dialogue)
     view = view_for_account(transaction, account, old.project, old.dialogue)
-    kept = {name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")}
-    asked = {
+    identity = {
+        name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")
+    }
+    content = {
         "codes": tuple(json.loads(old.codes)),
         "findings": unmask_findings(view, findings),
         "seconds": seconds,
     }
-    values = {"key": key, **kept, **asked, "supersedes": supersedes}
+    values = {"key": key, **identity, **content, "supersedes": supersedes}
     if same := find_same(transaction, values):
         return mask_annotation(account, view, old.task, same)
     if old.project is not None:
@@ -252,5 +254,5 @@ def find_last_answer(
 
 
 def _has_verdict(transaction: Transaction, dialogue: str) -> bool:
-    found = select(verdicts.c.release).where(verdicts.c.dialogue == dialogue).limit(1)
-    return transaction.run(found).one_or_none() is not None
+    query = select(verdicts.c.release).where(verdicts.c.dialogue == dialogue).limit(1)
+    return transaction.run(query).one_or_none() is not None

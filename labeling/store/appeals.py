@@ -15,7 +15,6 @@ from sqlalchemy import Row, and_, bindparam, insert, select, update
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store import leases
 from dialint.labeling.store.annotations import REVIEW_KINDS, of_dialogue, review
 from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.schema import annotation_rows, appeals, tasks
@@ -40,7 +39,7 @@ from dialint.labeling.store.exposure import (
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.permissions import find_account, has_permission, require_permission
 from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import Account, Appeal, Gold, Lease, NewTask, Outcome
+from dialint.labeling.store.records import Account, Appeal, Gold, NewTask, Outcome
 from dialint.labeling.store.stored_annotations import to_annotation
 from dialint.labeling.store.task_queue import lock_task, update_task
 from dialint.labeling.store.tasks import add
@@ -110,10 +109,10 @@ def list_open(transaction: Transaction, actor: str, n: int = 100) -> tuple[Appea
     """The oldest `n` open appeals; for those who decide."""
     account = require_permission(transaction, actor, "decide")
     rows = select(appeals).where(appeals.c.state == "open").order_by(appeals.c.id).limit(n)
-    found = tuple(_record(row) for row in transaction.run(rows))
-    for dialogue in dict.fromkeys(one.dialogue for one in found):
+    listed = tuple(_record(row) for row in transaction.run(rows))
+    for dialogue in dict.fromkeys(one.dialogue for one in listed):
         record_read(transaction, account, dialogue, "verdict")  # what is objected to is what it says
-    return found
+    return listed
 
 
 @read_operation
@@ -193,7 +192,7 @@ def _reopen(transaction: Transaction, actor: str, project: str) -> None:
 
 def _unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, Any]]:
     """Open appeals without a blind second review, each with its task in the project."""
-    found = (
+    query = (
         select(appeal_rows, tasks.c.id.label("task"))
         .join(
             tasks,
@@ -202,7 +201,7 @@ def _unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, Any]]
         .where(appeal_rows.c.state == "open", tasks.c.project == project, tasks.c.why == APPEAL)
         .order_by(appeal_rows.c.id)
     )
-    rows = [row for row in transaction.run(found).all() if not second_reviews(transaction, row)]
+    rows = [row for row in transaction.run(query).all() if not second_reviews(transaction, row)]
     its_task = select(tasks).where(tasks.c.id == bindparam("task"))
     return [(row, transaction.run(its_task, {"task": row.task}).one()) for row in rows]
 
@@ -251,17 +250,6 @@ def count_withheld(transaction: Transaction, actor: str, project: str) -> int:
     return sum(not is_independent(transaction, account, dialogue) for dialogue in dialogues)
 
 
-def claim_second(store: Store, actor: str, project: str) -> Lease | None:
-    """The next task for blind second review, or none. `leases.claim` itself gives it to nobody who spoke in
-    the dialogue, appealed or answered in it, or has seen what others say of it.
-
-    Raises:
-        NotAllowed: the actor does not review.
-        StoreRefused: the project is closed or past its deadline.
-    """
-    return leases.claim(store, actor, project)
-
-
 @read_operation
 def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
     """An appeal with dialogue, verdict, answers and blind second reviews, for those who decide.
@@ -295,7 +283,7 @@ def _appeal_of(row: Any) -> Appeal:
 
 def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
     """Blind answers to the disputed turn and code by reviewers who had no part until then, oldest first;
-    rights are the caller's care."""
+    permissions are checked by the caller."""
     rows = transaction.run(
         select(annotation_rows)
         .join(tasks, tasks.c.id == annotation_rows.c.task)
@@ -304,9 +292,9 @@ def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, .
         .order_by(annotation_rows.c.id)
     ).all()
     return tuple(
-        found
+        annotation
         for row in rows
-        if appeal.code in (found := to_annotation(row)).codes
+        if appeal.code in (annotation := to_annotation(row)).codes
         and not has_part(transaction, row.labeler, row.dialogue, before=row.id)
     )
 

@@ -38,7 +38,7 @@ _VERDICT = (
 
 
 @write_operation(repeatable=True)
-def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
+def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue]) -> int:
     """Put up to 1,000 dialogues in; how many were new.
 
     Raises:
@@ -46,21 +46,21 @@ def add(transaction: Transaction, actor: str, found: Sequence[Dialogue]) -> int:
         StoreRefused: one is known with other content, which the message names; none was put in.
     """
     require_permission(transaction, actor, "plan")
-    rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in found}
-    if len(rows) != len(found):
+    rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in new_dialogues}
+    if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
     known = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_checked(list(rows))))
     new = _new(rows, {row.id: row.sha256 for row in transaction.run(known)})
     if new:
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
-        add_participants(transaction, (dialogue for dialogue in found if dialogue.id in ids))
+        add_participants(transaction, (dialogue for dialogue in new_dialogues if dialogue.id in ids))
         transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
     return len(new)
 
 
 @write_operation(repeatable=True)
-def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict]) -> int:
+def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Verdict]) -> int:
     """Put up to 1,000 verdicts in, of dialogues that are there; how many were new. Their offsets, into the
     texts of the log, become offsets into the dialogues' texts.
 
@@ -69,35 +69,35 @@ def add_verdicts(transaction: Transaction, actor: str, found: Sequence[Verdict])
         StoreRefused: a dialogue is unknown, or a release said something else of it before.
     """
     require_permission(transaction, actor, "plan")
-    ids = _checked([verdict.dialogue_id for verdict in found])
+    ids = _checked([verdict.dialogue_id for verdict in new_verdicts])
     rows = {
         (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms)
-        for verdict in _placed(transaction, found, ids)
+        for verdict in _placed(transaction, new_verdicts, ids)
     }
-    if len(rows) != len(found):
+    if len(rows) != len(new_verdicts):
         raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
     there = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
     if missing := sorted(set(ids) - there):
         raise StoreRefused("E_VERDICT", f"{len(missing)} verdicts of dialogues that are not in the store")
-    asked = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
+    query = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
         verdicts.c.dialogue.in_(ids)
     )
-    new = _new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(asked)})
+    new = _new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)})
     if new:
         transaction.run(insert(verdicts), new)
         transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
     return len(new)
 
 
-def _placed(transaction: Transaction, found: Sequence[Verdict], ids: Sequence[str]) -> list[Verdict]:
+def _placed(transaction: Transaction, new_verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[Verdict]:
     """The verdicts with offsets in the texts of their dialogues, where those are not the log's own."""
-    asked = select(dialogues.c.id, dialogues.c.content).where(
+    query = select(dialogues.c.id, dialogues.c.content).where(
         dialogues.c.id.in_(ids), dialogues.c.content.contains('"edits":')
     )
-    changed = {row.id: Dialogue.model_validate_json(row.content) for row in transaction.run(asked)}
+    changed = {row.id: Dialogue.model_validate_json(row.content) for row in transaction.run(query)}
     return [
         verdict.placed_in(changed[verdict.dialogue_id]) if verdict.dialogue_id in changed else verdict
-        for verdict in found
+        for verdict in new_verdicts
     ]
 
 
@@ -118,8 +118,8 @@ def _new(rows: dict[Any, dict[str, Any]], known: dict[Any, str]) -> list[dict[st
 
 def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
     content = canonical_json(dialogue.model_dump(mode="json"))
-    kept = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
-    return {**kept, "created_ms": now_ms, "sha256": sha256_of(content), "content": content}
+    columns = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
+    return {**columns, "created_ms": now_ms, "sha256": sha256_of(content), "content": content}
 
 
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
@@ -171,14 +171,14 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
 
 
 def load_dialogue(transaction: Transaction, name: str) -> Dialogue | None:
-    """The dialogue of that id, if there is one; rights are the caller's care."""
+    """The dialogue of that id, if there is one; permissions are checked by the caller."""
     content = transaction.run(_CONTENT, {"id": name}).scalar_one_or_none()
     return None if content is None else Dialogue.model_validate_json(content)
 
 
 class StoredDialogues(Mapping[str, Dialogue]):
-    """The dialogues of a store by id, read one at a time; the last one is kept. Rights are the caller's
-    care."""
+    """The dialogues of a store by id, read one at a time; the last one is kept. Permissions are checked by
+    the caller."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -203,7 +203,7 @@ def _ids(transaction: Transaction) -> list[str]:
 
 
 def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
-    """The newest verdict on a dialogue, if there is one; rights are the caller's care."""
+    """The newest verdict on a dialogue, if there is one; permissions are checked by the caller."""
     content = transaction.run(_VERDICT, {"id": name}).scalar_one_or_none()
     return None if content is None else parse_verdict(content)
 

@@ -38,8 +38,8 @@ def save_draft(transaction: Transaction, actor: str, item: str, content: str) ->
 def load_draft(transaction: Transaction, actor: str, item: str) -> Draft | None:
     """The actor's draft of an item, if there is one."""
     require_permission(transaction, actor, "label")
-    asked = select(drafts).where(drafts.c.account == actor, drafts.c.item == item)
-    row = transaction.run(asked).one_or_none()
+    query = select(drafts).where(drafts.c.account == actor, drafts.c.item == item)
+    row = transaction.run(query).one_or_none()
     return None if row is None else Draft(item=item, content=row.content, at_ms=row.at_ms)
 
 

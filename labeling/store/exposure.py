@@ -4,7 +4,7 @@ Nobody reviews, decides, sets gold on or settles appeals of dialogues of their o
 dialogue's agent or the author of one of its turns. What an account was shown of a dialogue is kept once, by
 kind, and its first time is in the audit log; an answer after that says that it was not blind, whatever its
 project says. A reader of many dialogues at once (aggregation, exports) leaves one row that says how far it
-read. Rights are the caller's care.
+read. Permissions are checked by the caller.
 """
 
 from __future__ import annotations
@@ -169,8 +169,8 @@ def is_independent(transaction: Transaction, account: Account, dialogue: str) ->
     )
 
 
-def add_participants(transaction: Transaction, found: Iterable[Dialogue]) -> None:
+def add_participants(transaction: Transaction, new: Iterable[Dialogue]) -> None:
     """Keep who spoke in new dialogues."""
-    rows = [row for dialogue in found for row in participants_of(dialogue)]
+    rows = [row for dialogue in new for row in participants_of(dialogue)]
     if rows:
         transaction.run(insert(participants), rows)

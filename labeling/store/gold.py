@@ -109,13 +109,13 @@ def _gold(example: Example, codes: frozenset[str]) -> list[Gold]:
 
 
 @write_operation(repeatable=True)
-def _keep(transaction: Transaction, actor: str, found: Sequence[Gold], joint: dict[str, str]) -> None:
+def _keep(transaction: Transaction, actor: str, new_gold: Sequence[Gold], joint: dict[str, str]) -> None:
     """Gold that is there already stays: an expert may have changed it since."""
     account = require_permission(transaction, actor, "plan")
     refuse_own_dialogues(transaction, account, *joint)
-    asked = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(gold.c.dialogue.in_(list(joint)))
-    known = {tuple(row) for row in transaction.run(asked)}
-    new = [one.model_dump() for one in found if (one.dialogue, one.turn, one.code) not in known]
+    query = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(gold.c.dialogue.in_(list(joint)))
+    stored = {tuple(row) for row in transaction.run(query)}
+    new = [one.model_dump() for one in new_gold if (one.dialogue, one.turn, one.code) not in stored]
     transaction.run(delete(pairs).where(pairs.c.dialogue.in_(list(joint))))
     transaction.run(insert(pairs), [{"dialogue": name, "pair": pair} for name, pair in joint.items()])
     if new:
@@ -138,7 +138,7 @@ def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
 
 
 def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
-    """As `set_gold`, inside another operation; other rights are the caller's care.
+    """As `set_gold`, inside another operation; other permissions are checked by the caller.
 
     Raises:
         NotAllowed: the actor spoke in the dialogue.
@@ -172,7 +172,7 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
 
 
 def has_gold(transaction: Transaction) -> bool:
-    """Whether anything is known for sure that a control task may ask; rights are the caller's care."""
+    """Whether there is gold that is not retired; permissions are checked by the caller."""
     return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
 
 

@@ -39,13 +39,13 @@ def is_doubted(transaction: Transaction, dialogue: str) -> bool:
     if not find_contradicted(answers, everybody, rules, least=1):  # saves looking at who is good
         return False
     good = {account for account in everybody if _good(transaction, account, dialogue, rules)}
-    found = find_contradicted(answers, good, rules)
-    for turn, code, n, n_good in found:
-        asked = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
+    contradictions = find_contradicted(answers, good, rules)
+    for turn, code, n, n_good in contradictions:
+        key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
         why = f"{n} of {n_good} good labelers say otherwise"
-        transaction.run(update(gold).where(*asked).values(doubt=why))
+        transaction.run(update(gold).where(*key).values(doubt=why))
         transaction.log("system", "gold.doubt", f"{dialogue} {turn} {code}", good=n_good, contradict=n)
-    return bool(found)
+    return bool(contradictions)
 
 
 def find_contradicted(
@@ -53,15 +53,15 @@ def find_contradicted(
 ) -> list[Contradicted]:
     """Questions whose gold is contradicted by enough of those in `good`, in order of turn and code. With
     `least`, by so many of them, whatever share that is."""
-    said: dict[tuple[int, str], list[bool]] = {}
+    wrong_answers: dict[tuple[int, str], list[bool]] = {}
     for answer in answers:
         if answer.account in good:
             for grade in answer.grades:
-                said.setdefault((grade.turn, grade.code), []).append(grade.said != grade.present)
+                wrong_answers.setdefault((grade.turn, grade.code), []).append(grade.said != grade.present)
     enough = math.ceil(rules.doubt_least * rules.doubt_share)
     return [
         Contradicted(turn, code, sum(wrong), len(wrong))
-        for (turn, code), wrong in sorted(said.items())
+        for (turn, code), wrong in sorted(wrong_answers.items())
         if (sum(wrong) >= max(least, enough) if least else _is_doubted(wrong, rules))
     ]
 
@@ -83,10 +83,10 @@ def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
     """Gold in doubt, by dialogue, turn and code; for those who decide."""
     account = require_permission(transaction, actor, "decide")
     rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
-    found = tuple(map(_record, transaction.run(rows)))
-    for dialogue in dict.fromkeys(one.dialogue for one in found):
+    doubted = tuple(map(_record, transaction.run(rows)))
+    for dialogue in dict.fromkeys(one.dialogue for one in doubted):
         record_read(transaction, account, dialogue, "gold")
-    return found
+    return doubted
 
 
 @write_operation(repeatable=True)
@@ -101,12 +101,12 @@ def decide_gold(
         StoreRefused: there is no such gold, or no reason.
     """
     require_permission(transaction, actor, "decide")
-    asked = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
-    row = transaction.run(select(gold).where(*asked).with_for_update()).one_or_none()
+    key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
+    row = transaction.run(select(gold).where(*key).with_for_update()).one_or_none()
     if row is None or not reason.strip():
         raise StoreRefused("E_GOLD", "no such gold" if row is None else "a decision needs a reason")
-    said = {"present": present, "source": "expert", "reason": reason, "doubt": None}
-    decided = _record(row).model_copy(update=said)
+    changes = {"present": present, "source": "expert", "reason": reason, "doubt": None}
+    decided = _record(row).model_copy(update=changes)
     put_gold(transaction, actor, decided)
     still = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
     if not row.retired and transaction.run(still).one_or_none() is None:

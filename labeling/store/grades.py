@@ -54,20 +54,20 @@ class GradedAnswer:
 def grade_answer(row: Row[Any], known: Sequence[GoldAnswer], of_dialogue: Collection[str]) -> GradedAnswer:
     """An answer (a row of ``annotations``) against what is known of its dialogue. Only what was asked is
     graded; a code in `of_dialogue`, asked of the whole dialogue, once: found anywhere, present anywhere."""
-    asked = set(json.loads(row.codes))
-    found = {(finding["turn"], finding["code"]) for finding in json.loads(row.findings)}
+    codes = set(json.loads(row.codes))
+    marked = {(finding["turn"], finding["code"]) for finding in json.loads(row.findings)}
     grades = []
     whole: dict[str, bool] = {}
     for turn, code, present in known:
-        if code not in asked or row.turn not in (None, turn):
+        if code not in codes or row.turn not in (None, turn):
             continue
         if code in of_dialogue and row.turn is None:
             whole[code] = whole.get(code, False) or present
         else:
-            grades.append(Grade(turn, code, present, (turn, code) in found))
-    said = {code for _, code in found}
+            grades.append(Grade(turn, code, present, (turn, code) in marked))
+    marked_codes = {code for _, code in marked}
     last = max((turn for turn, _, _ in known), default=0)
-    grades += [Grade(last, code, present, code in said) for code, present in whole.items()]
+    grades += [Grade(last, code, present, code in marked_codes) for code, present in whole.items()]
     return GradedAnswer(row.id, row.labeler, row.dialogue, row.seconds, tuple(grades))
 
 
@@ -135,14 +135,14 @@ def grade_account(
 ) -> list[GradedAnswer]:
     """The newest `n` answers of an account to tasks of these pools, newest first, after the annotation
     number `since`; those whose gold is in doubt or gone have no grades."""
-    given = {"account": account, "since": since, "pools": list(pools), "n": n}
-    return _graded(transaction, transaction.run(_OF_ACCOUNT, given).all())
+    parameters = {"account": account, "since": since, "pools": list(pools), "n": n}
+    return _graded(transaction, transaction.run(_OF_ACCOUNT, parameters).all())
 
 
 def grade_dialogue(transaction: Transaction, dialogue: str, *pools: Pool) -> list[GradedAnswer]:
     """Everybody's answers to the tasks of these pools on a dialogue, oldest first."""
-    given = {"dialogue": dialogue, "pools": list(pools)}
-    return _graded(transaction, transaction.run(_OF_DIALOGUE, given).all())
+    parameters = {"dialogue": dialogue, "pools": list(pools)}
+    return _graded(transaction, transaction.run(_OF_DIALOGUE, parameters).all())
 
 
 def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[GradedAnswer]:
@@ -152,10 +152,10 @@ def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[GradedAn
 
 def load_gold_answers(transaction: Transaction, names: Iterable[str]) -> dict[str, list[GoldAnswer]]:
     """Gold by dialogue, also retired, but not what is in doubt."""
-    found: dict[str, list[GoldAnswer]] = defaultdict(list)
+    answers: dict[str, list[GoldAnswer]] = defaultdict(list)
     for row in transaction.run(gold_query(), {"names": sorted(names)}):
-        found[row.dialogue].append(GoldAnswer(row.turn, row.code, row.present))
-    return found
+        answers[row.dialogue].append(GoldAnswer(row.turn, row.code, row.present))
+    return answers
 
 
 @cache

@@ -17,7 +17,7 @@ from dialint.labeling.store.permissions import require_permission
 
 
 @write_operation(repeatable=True)
-def write_labels(transaction: Transaction, actor: str, found: Sequence[Label]) -> None:
+def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Label]) -> None:
     """Put up to 1,000 labels in, in the place of earlier ones of the same turn, code and method.
 
     Raises:
@@ -25,9 +25,9 @@ def write_labels(transaction: Transaction, actor: str, found: Sequence[Label]) -
         StoreRefused: too many.
     """
     require_permission(transaction, actor, "plan")
-    if len(found) > MAX_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(found)} in one call, at most {MAX_PER_CALL}")
-    rows = [label.model_dump() for label in found]
+    if len(new_labels) > MAX_PER_CALL:
+        raise StoreRefused("E_BATCH", f"{len(new_labels)} in one call, at most {MAX_PER_CALL}")
+    rows = [label.model_dump() for label in new_labels]
     for row in rows:
         row |= {"dialogue": row.pop("dialogue_id"), "at_ms": transaction.now_ms}
         upsert(transaction, labels, row)
@@ -38,14 +38,14 @@ def write_labels(transaction: Transaction, actor: str, found: Sequence[Label]) -
 def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
     """The labels of a dialogue, by turn, code and method; for reviewers and up."""
     account = require_permission(transaction, actor, "review")
-    found = load_labels(transaction, dialogue)
-    if found:
+    stored = load_labels(transaction, dialogue)
+    if stored:
         record_read(transaction, account, dialogue, "labels")
-    return found
+    return stored
 
 
 def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
-    """As `of_dialogue`, where it is kept otherwise who reads; rights are the caller's care."""
+    """As `of_dialogue`, where it is kept otherwise who reads; permissions are checked by the caller."""
     rows = select(labels).where(labels.c.dialogue == dialogue)
     names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
     return tuple(

@@ -148,8 +148,8 @@ def _take(transaction: Transaction, account: Account, project: Project, row: Row
 
 def _lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
     pool = "main" if row.pool == "control" else row.pool
-    kept = {"project": row.project, "dialogue": row.dialogue, "turn": row.turn, "pool": pool}
-    return Lease(task=row.id, token=token, expires_ms=expires_ms, **kept)
+    about = {"project": row.project, "dialogue": row.dialogue, "turn": row.turn, "pool": pool}
+    return Lease(task=row.id, token=token, expires_ms=expires_ms, **about)
 
 
 @write_operation(repeatable=True)

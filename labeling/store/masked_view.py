@@ -141,11 +141,11 @@ def _files(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:
 def prepare_view(store: Store, name: str) -> None:
     """Keep the view of a dialogue, and of what the newest verdict says of it, if they are not kept yet. Shows
     nothing to anybody; where there is no such dialogue it does nothing."""
-    found, kept, verdict = store.read(lambda transaction: _known(transaction, name))
+    dialogue, stored, verdict = store.read(lambda transaction: _known(transaction, name))
     words = [] if verdict is None else _said(verdict.findings)
-    if found is None or (kept is not None and kept.words.keys() >= set(words)):
+    if dialogue is None or (stored is not None and stored.words.keys() >= set(words)):
         return
-    view = kept or MaskedView.of(found)
+    view = stored or MaskedView.of(dialogue)
     row = {
         "dialogue": name,
         "rules": masking_rules(),
@@ -190,10 +190,10 @@ def _kept(transaction: Transaction, dialogue: Dialogue) -> MaskedView | None:
     row = transaction.run(_VIEW, {"id": dialogue.id, "its_rules": masking_rules()}).one_or_none()
     if row is None:
         return None
-    found: dict[str, Any] = json.loads(row.content)
+    content: dict[str, Any] = json.loads(row.content)
     masked = {
         place: MaskedText(text, tuple(MaskedSpan(*span) for span in spans))
-        for place, text, spans in found["turns"]
+        for place, text, spans in content["turns"]
     }
     texts = {
         turn.index: masked.get(place) or MaskedText(turn.text, ())
@@ -203,8 +203,10 @@ def _kept(transaction: Transaction, dialogue: Dialogue) -> MaskedView | None:
         turn.model_copy(update={"text": texts[turn.index].text}) if place in masked else turn
         for place, turn in enumerate(dialogue.without_edits().turns)
     )
-    shown = dialogue.model_copy(update={"turns": turns, "sources": tuple(found["sources"]), "masked": True})
-    return MaskedView(dialogue, shown, texts, json.loads(row.words))
+    masked_dialogue = dialogue.model_copy(
+        update={"turns": turns, "sources": tuple(content["sources"]), "masked": True}
+    )
+    return MaskedView(dialogue, masked_dialogue, texts, json.loads(row.words))
 
 
 def load_view(transaction: Transaction, name: str) -> MaskedView:

@@ -101,9 +101,9 @@ def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
 
 
 def load_rules(transaction: Transaction) -> Rules:
-    """As `get_rules`; rights are the caller's care."""
-    kept = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
-    return Rules() if kept is None else Rules.model_validate_json(kept)
+    """As `get_rules`; permissions are checked by the caller."""
+    stored = transaction.run(select(settings.c.content).where(settings.c.name == NAME)).scalar_one_or_none()
+    return Rules() if stored is None else Rules.model_validate_json(stored)
 
 
 Action = Literal["keep", "retrain", "suspend", "admit"]
@@ -239,20 +239,20 @@ def evaluate_window(account: str, status: Status, window: _Window, rules: Rules)
     )
 
 
-def _shares(found: Accuracy) -> dict[str, Share]:
+def _shares(accuracy: Accuracy) -> dict[str, Share]:
     return {
-        "present": Share(right=found.hits, n=found.n_present),
-        "absent": Share(right=found.passes, n=found.n_absent),
+        "present": Share(right=accuracy.hits, n=accuracy.n_present),
+        "absent": Share(right=accuracy.passes, n=accuracy.n_absent),
     }
 
 
 def _codes(answers: Sequence[GradedAnswer]) -> tuple[CodeMeasure, ...]:
-    asked = [{grade.code for grade in answer.grades} for answer in answers]
+    codes_by_answer = [{grade.code for grade in answer.grades} for answer in answers]
     measures = []
-    for code in sorted(set().union(*asked)):
-        found = accuracy(answers, code)
-        n = sum(code in codes for codes in asked)
-        measures.append(CodeMeasure(code=code, n_answers=n, accuracy=found.balanced, **_shares(found)))
+    for code in sorted(set().union(*codes_by_answer)):
+        measured = accuracy(answers, code)
+        n = sum(code in codes for codes in codes_by_answer)
+        measures.append(CodeMeasure(code=code, n_answers=n, accuracy=measured.balanced, **_shares(measured)))
     return tuple(measures)
 
 

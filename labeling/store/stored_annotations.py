@@ -112,8 +112,8 @@ def _check(transaction: Transaction, values: dict[str, Any]) -> None:
     if values["turn"] is not None and values["turn"] not in lengths:
         raise StoreRefused("E_FINDING", "there is no such turn")
     for finding in values["findings"]:
-        asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
-        if not asked:
+        is_asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
+        if not is_asked:
             raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
         if finding.end > lengths.get(finding.turn, -1):
             raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")

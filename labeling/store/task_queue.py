@@ -112,8 +112,8 @@ _RESTART = (
 def withdraw(transaction: Transaction, dialogue: str, pool: Pool) -> int:
     """Give the tasks of a pool on a dialogue to nobody any more, in all projects; how many. Who holds one
     may still answer it."""
-    asked = select(tasks).where(tasks.c.dialogue == dialogue, tasks.c.pool == pool, tasks.c.wanted > 0)
-    rows = transaction.run(asked.order_by(tasks.c.id).with_for_update(key_share=True)).all()
+    query = select(tasks).where(tasks.c.dialogue == dialogue, tasks.c.pool == pool, tasks.c.wanted > 0)
+    rows = transaction.run(query.order_by(tasks.c.id).with_for_update(key_share=True)).all()
     for row in rows:
         update_task(transaction, row, wanted=0)
     return len(rows)
@@ -176,28 +176,35 @@ def _place(project: str, pool: str, account: str) -> dict[str, Any]:
 def _search(
     transaction: Transaction, account: Account, project: str, pool: Pool, after: tuple[float, int] | None
 ) -> Row[Any] | None:
-    given: dict[str, Any] = {"project": project, "pool": pool, "account": account.id, "agent": account.agent}
+    parameters: dict[str, Any] = {
+        "project": project,
+        "pool": pool,
+        "account": account.id,
+        "agent": account.agent,
+    }
     if after is not None:
-        given |= {"cursor_rank": after[0], "cursor_task": after[1]}
+        parameters |= {"cursor_rank": after[0], "cursor_task": after[1]}
     question = _QUESTIONS[after is not None, account.agent is not None]
-    row = transaction.run(_LOCKING[question], given).one_or_none()
+    row = transaction.run(_LOCKING[question], parameters).one_or_none()
     if row is None and not transaction.on_sqlite:
-        row = _waited_for(transaction, question, given)
+        row = _waited_for(transaction, question, parameters)
     if row is not None:
-        first = row if transaction.on_sqlite else transaction.run(question, given).one_or_none() or row
+        first = row if transaction.on_sqlite else transaction.run(question, parameters).one_or_none() or row
         cursor = {"its_rank": first.rank, "before": first.id - 1}
         transaction.at_end(_CURSOR, {**_place(project, pool, account.id), **cursor})
     return row
 
 
-def _waited_for(transaction: Transaction, question: Select[Any], given: dict[str, Any]) -> Row[Any] | None:
+def _waited_for(
+    transaction: Transaction, question: Select[Any], parameters: dict[str, Any]
+) -> Row[Any] | None:
     """The first task, where all that are left are being claimed or answered at this moment: skipped as
     locked they may be open still when those who hold the locks are done. Waits without a lock of its own."""
     for _ in range(WAITS):
-        if transaction.run(question, given).one_or_none() is None:
+        if transaction.run(question, parameters).one_or_none() is None:
             return None
         time.sleep(uniform(*PAUSE_S))
-        row = transaction.run(_LOCKING[question], given).one_or_none()
+        row = transaction.run(_LOCKING[question], parameters).one_or_none()
         if row is not None:
             return row
     return None

@@ -78,10 +78,10 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
     if len(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).all()) != len(ids):
         raise StoreRefused("E_TASK", "a task's dialogue is not in the store")
     _check_controls(transaction, into, {task.dialogue for task in new if task.pool == "control"})
-    asked = select(tasks.c.dialogue, tasks.c.turn).where(
+    query = select(tasks.c.dialogue, tasks.c.turn).where(
         tasks.c.project == project, tasks.c.dialogue.in_(ids)
     )
-    for row in transaction.run(asked):
+    for row in transaction.run(query):
         items.pop((row.dialogue, row.turn), None)
     if items:
         rows = [_row(into, task, transaction.now_ms) for task in items.values()]
@@ -98,11 +98,11 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
 
 def _row(project: Project, task: NewTask, now_ms: int) -> dict[str, Any]:
     """A control task's rank is how often it was shown; see `queue.mixing`."""
-    kept = task.model_dump(exclude={"priority"})
+    columns = task.model_dump(exclude={"priority"})
     rank = 0.0 if task.pool == "control" else -task.priority
     wanted = project.overlap if task.pool == "main" else ENDLESS
     return {
-        **kept,
+        **columns,
         "project": project.id,
         "rank": rank,
         "state": "open",
@@ -115,8 +115,8 @@ def _check_controls(transaction: Transaction, project: Project, ids: set[str]) -
     """Each has gold, and a verdict to be seen where the other tasks have one."""
     for known, needed in ((gold, True), (verdicts, project.prelabelled)):
         if ids and needed:
-            found = transaction.run(select(known.c.dialogue).where(known.c.dialogue.in_(ids)).distinct())
-            if missing := len(ids) - len(found.all()):
+            rows = transaction.run(select(known.c.dialogue).where(known.c.dialogue.in_(ids)).distinct())
+            if missing := len(ids) - len(rows.all()):
                 raise StoreRefused("E_CONTROL", f"{missing} control tasks without {known.name}")
 
 
@@ -145,10 +145,12 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
         NotAllowed: the actor does not review.
     """
     require_permission(transaction, actor, "review")
-    found: dict[Pool, dict[TaskState, int]] = {pool: dict.fromkeys(STATES, 0) for pool in get_args(Pool)}
+    counts_by_pool: dict[Pool, dict[TaskState, int]] = {
+        pool: dict.fromkeys(STATES, 0) for pool in get_args(Pool)
+    }
     for row in transaction.run(select(counts).where(counts.c.project == project)):
-        found[row.pool][row.state] = row.n
-    return found
+        counts_by_pool[row.pool][row.state] = row.n
+    return counts_by_pool
 
 
 @read_operation
@@ -187,8 +189,8 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
             else _bare(dialogue, task_alias(task), project)
         )
     if verdict is not None:
-        said = verdict.findings if view is None else view.shown(verdict.findings)
-        verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": said})
+        findings = verdict.findings if view is None else view.shown(verdict.findings)
+        verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": findings})
     return TaskView(
         task=task,
         project=row.project,
@@ -201,10 +203,16 @@ def view(transaction: Transaction, actor: str, task: int, *, again: bool = False
     )
 
 
-def record_pairs(transaction: Transaction, found: Mapping[str, str]) -> None:
+def record_pairs(transaction: Transaction, pair_by_dialogue: Mapping[str, str]) -> None:
     """Note which dialogues (keys) belong together (equal values); what is noted already stays."""
-    known = set(transaction.run(select(pairs.c.dialogue).where(pairs.c.dialogue.in_(list(found)))).scalars())
-    rows = [{"dialogue": name, "pair": pair} for name, pair in found.items() if name not in known]
+    recorded = set(
+        transaction.run(
+            select(pairs.c.dialogue).where(pairs.c.dialogue.in_(list(pair_by_dialogue)))
+        ).scalars()
+    )
+    rows = [
+        {"dialogue": name, "pair": pair} for name, pair in pair_by_dialogue.items() if name not in recorded
+    ]
     if rows:
         transaction.run(insert(pairs), rows)
 
@@ -229,7 +237,7 @@ def _bare(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
 
 
 def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
-    """All annotations of a task, oldest first; rights are the caller's care."""
+    """All annotations of a task, oldest first; permissions are checked by the caller."""
     rows = transaction.run(
         select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
     )

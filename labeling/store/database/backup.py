@@ -88,11 +88,11 @@ def head_of(folder: Path) -> Head:
 
 def _make_room(folder: Path) -> None:
     """Remove what a killed backup left; refuse a folder that holds anything else."""
-    found = list(folder.iterdir())
-    strangers = [path for path in found if not _OURS.fullmatch(path.name)]
-    if strangers or folder / MANIFEST in found:
+    existing = list(folder.iterdir())
+    strangers = [path for path in existing if not _OURS.fullmatch(path.name)]
+    if strangers or folder / MANIFEST in existing:
         raise OutputRefused("E_BACKUP", f"{folder}: not empty; a backup needs a folder of its own")
-    for path in found:
+    for path in existing:
         path.unlink()
 
 
@@ -139,35 +139,35 @@ def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
                 source.backup(target)  # all pages in one step: one snapshot; writers do not start it over
                 target.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
                 target.row_factory = sqlite3.Row
-                found, head = (dict(target.execute(question).fetchone()) for question in (_VERSION, _HEAD))
+                version, head = (dict(target.execute(question).fetchone()) for question in (_VERSION, _HEAD))
             except sqlite3.Error as error:
                 raise WorldError("E_BACKUP", f"{path}: {error}") from error
         with open(path, "rb") as file:
             os.fsync(file.fileno())
-    return {**_facts(found, head), "files": [file_entry(path)]}
+    return {**_facts(version, head), "files": [file_entry(path)]}
 
 
-def _facts(found: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
-    kept = {"audit_entries": head["id"], "audit_head": head["hash"], "key": head.get("key")}
-    return {"store_version": found["version_num"], **kept}
+def _facts(version: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
+    facts = {"audit_entries": head["id"], "audit_head": head["hash"], "key": head.get("key")}
+    return {"store_version": version["version_num"], **facts}
 
 
 def _copy_tables(store: Store, folder: Path) -> dict[str, Any]:
     with store.engine.connect() as plain:
         connection = plain.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
-            found, head = (
+            version, head = (
                 dict(connection.execute(text(question)).one()._mapping) for question in (_VERSION, _HEAD)
             )
             files = [_copy_table(connection, table, folder) for table in _tables(connection)]
-    return {**_facts(found, head), "files": files}
+    return {**_facts(version, head), "files": files}
 
 
 def _tables(connection: Connection) -> list[Table]:
     """The tables as they are, which is not as `schema` has them in an older store; parents first."""
-    found = MetaData()
-    found.reflect(connection)
-    return [table for table in found.sorted_tables if table.name != "alembic_version"]
+    metadata = MetaData()
+    metadata.reflect(connection)
+    return [table for table in metadata.sorted_tables if table.name != "alembic_version"]
 
 
 def _copy_table(connection: Connection, table: Table, folder: Path) -> dict[str, Any]:

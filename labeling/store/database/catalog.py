@@ -70,15 +70,15 @@ class Columns(NamedTuple):
 def list_tables(connection: Connection) -> dict[str, Columns]:
     """Every table with its columns, by name."""
     sqlite = connection.dialect.name == "sqlite"
-    found: dict[str, list[tuple[int, str]]] = {}
+    columns_by_table: dict[str, list[tuple[int, str]]] = {}
     for table, column, place in connection.execute(_SQLITE_COLUMNS if sqlite else _POSTGRESQL_COLUMNS):
-        found.setdefault(table, []).append((place, column))
+        columns_by_table.setdefault(table, []).append((place, column))
     return {
         table: Columns(
             tuple(column for place, column in sorted(columns) if place),
             tuple(column for place, column in columns if not place),
         )
-        for table, columns in found.items()
+        for table, columns in columns_by_table.items()
     }
 
 

@@ -72,8 +72,8 @@ class Changes:
             values = row._mapping
             key = {name: values[name] for name in keys}
             kind = "-" if names is None else "~" if _is_partial(statement) else "+"
-            kept = {name: values[name] for name in names or () if name not in key}
-            self.put(Change(kind, table.name, key, kept))
+            set_values = {name: values[name] for name in names or () if name not in key}
+            self.put(Change(kind, table.name, key, set_values))
 
     def put(self, change: Change) -> None:
         """One more change, joined to what was done to the same row before."""
@@ -132,11 +132,11 @@ def _table(statement: UpdateBase) -> Table:
 @lru_cache(512)
 def add_returning(statement: UpdateBase) -> UpdateBase:
     """The statement, made to give back every column that the log may want, as well as what it gives now."""
-    table, given = _table(statement), {column.name for column in statement.exported_columns}
+    table, returned = _table(statement), {column.name for column in statement.exported_columns}
     names = {*(column.name for column in table.primary_key)}
     if not isinstance(statement, Delete):
         names |= {*sealed_columns(table.name, [column.name for column in table.columns])}
-    return statement.returning(*(column for column in table.columns if column.name in names - given))
+    return statement.returning(*(column for column in table.columns if column.name in names - returned))
 
 
 def _is_partial(statement: UpdateBase) -> bool:
@@ -154,8 +154,8 @@ def _set_columns(statement: UpdateBase, parameters: Any) -> tuple[Table, list[st
     if not _is_partial(statement):
         return table, every
     embedded = {getattr(column, "name", column) for column in statement._values or ()}
-    given = parameters if isinstance(statement, Insert) else None
-    first = given[0] if isinstance(given, list) else given
+    inserted = parameters if isinstance(statement, Insert) else None
+    first = inserted[0] if isinstance(inserted, list) else inserted
     names = embedded | set(first or ())
     return table, [name for name in every if name in names]
 
@@ -213,8 +213,8 @@ class Replay:
             self._state.execute("INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, 0)", row)
 
     def _known(self, table: str, key: str) -> tuple[str, int] | None:
-        asked = "SELECT content, entry FROM state WHERE place = ? AND key = ?"
-        row: tuple[str, int] | None = self._state.execute(asked, (table, key)).fetchone()
+        query = "SELECT content, entry FROM state WHERE place = ? AND key = ?"
+        row: tuple[str, int] | None = self._state.execute(query, (table, key)).fetchone()
         return row
 
     def differences(self, connection: Connection, key: Key) -> Iterator[Difference]:
@@ -224,8 +224,8 @@ class Replay:
         for table, columns in there.items():
             if table not in UNSEALED:
                 yield from self._of_table(connection, table, columns, key)
-        asked = "SELECT place, key, entry FROM state WHERE seen <> ? ORDER BY place, key"
-        for table, row, entry in self._state.execute(asked, (self._round,)):
+        query = "SELECT place, key, entry FROM state WHERE seen <> ? ORDER BY place, key"
+        for table, row, entry in self._state.execute(query, (self._round,)):
             yield Difference(Change("-", table, json.loads(row), {}), "is missing", entry)
 
     def _of_table(

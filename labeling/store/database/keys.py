@@ -75,8 +75,8 @@ def find_key(url: URL) -> Key:
     Raises:
         ConfigError: there is none, it is no key, or others than its owner may read the file.
     """
-    if given := os.environ.get(VARIABLE):
-        return _key(given, VARIABLE)
+    if secret := os.environ.get(VARIABLE):
+        return _key(secret, VARIABLE)
     path = key_path(url)
     return read_key(path)
 

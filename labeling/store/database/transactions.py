@@ -174,12 +174,12 @@ class Store:
         if on_sqlite(url) and not Path(str(url.database)).is_file():
             raise ConfigError("E_STORE", f"{display_url(url)}: no store; `dialint db upgrade` makes one")
         store = cls(open_engine(url), clock, way)
-        found = store.read(read_version)
-        if found != VERSION:
+        stored_version = store.read(read_version)
+        if stored_version != VERSION:
             store.close()
             raise ConfigError(
                 "E_STORE_VERSION",
-                f"{display_url(url)}: version {found or 'none'}, expected {VERSION}; "
+                f"{display_url(url)}: version {stored_version or 'none'}, expected {VERSION}; "
                 "run `dialint db upgrade`",
             )
         try:
@@ -258,8 +258,8 @@ def read_version(transaction: Transaction) -> str | None:
     """The revision the tables are at; none where there are none."""
     if not transaction.connection.dialect.has_table(transaction.connection, "alembic_version"):
         return None
-    found = transaction.run(text("SELECT version_num FROM alembic_version")).scalar()
-    return None if found is None else str(found)
+    revision = transaction.run(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if revision is None else str(revision)
 
 
 def read_operation(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:

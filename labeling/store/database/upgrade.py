@@ -58,22 +58,22 @@ def upgrade(
         _make_file(Path(str(url.database)))
     target = newest_revision(revisions)
     with Store(open_engine(url)) as store:
-        found = store.read(read_version)
-        if found == target:
-            return found, None
-        if found is not None and found > target:
+        before = store.read(read_version)
+        if before == target:
+            return before, None
+        if before is not None and before > target:
             raise ConfigError(
-                "E_STORE_VERSION", f"{display_url(url)}: version {found} is newer than {target}"
+                "E_STORE_VERSION", f"{display_url(url)}: version {before} is newer than {target}"
             )
         if on_sqlite(url):
             _close_to_others(Path(str(url.database)))
         saved = None
-        if found is not None:
-            saved = backup(store, backup_to or _beside(store, found))
-        if not is_sealed(found):
+        if before is not None:
+            saved = backup(store, backup_to or _beside(store, before))
+        if not is_sealed(before):
             make_key(url)
         store.write(lambda transaction: _upgraded(transaction, revisions), repeatable=True)
-        return found, saved
+        return before, saved
 
 
 def _make_file(path: Path) -> None:
@@ -107,13 +107,13 @@ def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
     if not transaction.on_sqlite:
         transaction.run(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
     lock_head(connection)
-    found = read_version(transaction)
+    before = read_version(transaction)
     with Replay() as replay:
-        if is_sealed(found):
+        if is_sealed(before):
             check_schema(connection, check_log(connection, key, replay)[2])
             migrate(connection, revisions=revisions)
         else:
-            head = Head(0, START) if found is None else check_log(connection, None, replay)[0]
+            head = Head(0, START) if before is None else check_log(connection, None, replay)[0]
             migrate(connection, revisions=revisions)
             sign(connection, head, key)
         _enter(transaction, replay, key, "upgrade", version=read_version(transaction))

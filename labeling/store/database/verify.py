@@ -87,9 +87,9 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
         raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {type(error).__name__}") from error
 
 
-def is_sealed(found: str | None) -> bool:
+def is_sealed(version: str | None) -> bool:
     """Whether a store of this version is sealed with a key."""
-    return found is not None and found >= SEALED_SINCE
+    return version is not None and version >= SEALED_SINCE
 
 
 def check_all(connection: Connection, key: Key | None, expect_head: Head | None = None) -> VerifiedCounts:
@@ -122,9 +122,9 @@ def check_log(
 
 
 def _check_pages(connection: Connection) -> None:
-    found = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
-    if found != "ok":
-        raise StoreDamaged("E_DAMAGED", f"SQLite: {found}")
+    result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
+    if result != "ok":
+        raise StoreDamaged("E_DAMAGED", f"SQLite: {result}")
     strangers = connection.execute(text("PRAGMA foreign_key_check")).all()
     if strangers:
         raise StoreDamaged("E_DAMAGED", f"SQLite: a row of {strangers[0][0]} points to nothing")
@@ -162,21 +162,21 @@ def check_schema(connection: Connection, written: dict[str, str]) -> None:
     Raises:
         StoreDamaged: names the first object that is missing, other or new.
     """
-    found = catalog.list_objects(connection)
-    if written.pop(catalog.SERVER, None) != found.pop(catalog.SERVER, None):
-        written, found = dict.fromkeys(written, ""), dict.fromkeys(found, "")
-    for name in sorted(written.keys() | found.keys()):
-        if written.get(name) != found.get(name):
-            what = "is missing" if name not in found else "was changed" if name in written else "was put in"
+    present = catalog.list_objects(connection)
+    if written.pop(catalog.SERVER, None) != present.pop(catalog.SERVER, None):
+        written, present = dict.fromkeys(written, ""), dict.fromkeys(present, "")
+    for name in sorted(written.keys() | present.keys()):
+        if written.get(name) != present.get(name):
+            what = "is missing" if name not in present else "was changed" if name in written else "was put in"
             raise StoreDamaged("E_SCHEMA", f"schema: {name} {what} since the last upgrade")
 
 
-def _check_annotations(connection: Connection, told: dict[int, str]) -> None:
-    if not told:
+def _check_annotations(connection: Connection, hashes: dict[int, str]) -> None:
+    if not hashes:
         return
-    asked = select(annotation_rows).where(annotation_rows.c.id.in_(told))
-    rows = {row.id: row for row in connection.execute(asked)}
-    for number, sha256 in sorted(told.items()):
+    query = select(annotation_rows).where(annotation_rows.c.id.in_(hashes))
+    rows = {row.id: row for row in connection.execute(query)}
+    for number, sha256 in sorted(hashes.items()):
         row = rows.get(number)
         if row is None or not row.sha256 == sha256 == annotation_hash(dict(row._mapping)):
             raise StoreDamaged("E_ANNOTATION", f"annotation {number} is missing or was changed")
@@ -208,12 +208,14 @@ def _rows(connection: Connection, table: Table) -> Iterator[Any]:
 
 
 def _check_counts(connection: Connection) -> None:
-    kept = {(row.project, row.pool, row.state): row.n for row in connection.execute(select(counts)) if row.n}
+    stored = {
+        (row.project, row.pool, row.state): row.n for row in connection.execute(select(counts)) if row.n
+    }
     groups = (tasks.c.project, tasks.c.pool, tasks.c.state)
     real = {
         tuple(row[:3]): row[3] for row in connection.execute(select(*groups, func.count()).group_by(*groups))
     }
-    if kept != real:
+    if stored != real:
         raise StoreDamaged("E_COUNTS", "the counts of a queue do not agree with its tasks")
 
 
@@ -231,9 +233,9 @@ def _check_tasks(connection: Connection) -> None:
     answered, leased = (func.coalesce(numbers.c[name], 0) for name in ("answered", "leased"))
     wrong = select(tasks.c.id).outerjoin(numbers, numbers.c.task == tasks.c.id)
     wrong = wrong.where((tasks.c.answered != answered) | (tasks.c.leased != leased))
-    found = connection.execute(wrong.order_by(tasks.c.id).limit(1)).scalar()
-    if found is not None:
-        raise StoreDamaged("E_COUNTS", f"task {found}: its numbers do not agree with its leases")
+    task = connection.execute(wrong.order_by(tasks.c.id).limit(1)).scalar()
+    if task is not None:
+        raise StoreDamaged("E_COUNTS", f"task {task}: its numbers do not agree with its leases")
 
 
 def _check_shares(connection: Connection) -> None:
@@ -254,6 +256,8 @@ def _check_shares(connection: Connection) -> None:
     )
     wrong = select(shares.c.account).outerjoin(answers, same)
     wrong = wrong.where(shares.c.answered != func.coalesce(answers.c.n, 0))
-    found = connection.execute(wrong.order_by(shares.c.account).limit(1)).scalar()
-    if found is not None:
-        raise StoreDamaged("E_COUNTS", f"{found}: the number of answers does not agree with the annotations")
+    account = connection.execute(wrong.order_by(shares.c.account).limit(1)).scalar()
+    if account is not None:
+        raise StoreDamaged(
+            "E_COUNTS", f"{account}: the number of answers does not agree with the annotations"
+        )

@@ -222,14 +222,14 @@ def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
     audits = sum(one.minutes for one in first if one.fate == "audit")
     assert sum(one.minutes for one in first) <= max(budget, audits) + 1e-9
     given = {one.dialogue: one.fate for one in first if one.fate in WORK}
-    assert plan_day(verdicts, policy, seed, SEVERITIES, given=given) == first
+    assert plan_day(verdicts, policy, seed, SEVERITIES, assigned=given) == first
 
 
 def test_what_comes_in_later_finds_the_budget_spent() -> None:
     policy = Policy(audit_share=0.0, budget_minutes=6.0)
     first = [verdict("a", finding(0.6)), verdict("b", finding(0.7))]
     given = {one.dialogue: one.fate for one in plan_day(first, policy, 0, SEVERITIES)}
-    routed = by_name(plan_day([*first, verdict("c", finding(0.9))], policy, 0, SEVERITIES, given=given))
+    routed = by_name(plan_day([*first, verdict("c", finding(0.9))], policy, 0, SEVERITIES, assigned=given))
     assert {name: one.fate for name, one in routed.items()} == {"a": "review", "b": "review", "c": "later"}
 
 

@@ -16,7 +16,6 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.appeals import (
-    claim_second,
     count_withheld,
     decide_appeal,
     list_stuck,
@@ -25,6 +24,7 @@ from dialint.labeling.store.appeals import (
 )
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.leases import claim as claim_second
 from dialint.labeling.store.records import Account, Project
 
 
