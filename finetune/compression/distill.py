@@ -93,7 +93,7 @@ def _validate(config: DistillConfig) -> None:
     """
     require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train distill")
-    config.running.refuse()
+    config.running.validate()
     if not config.teacher.exists():
         raise ConfigError("E_OPTION", f"--teacher {config.teacher}: there is no such file or folder")
 

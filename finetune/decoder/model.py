@@ -7,6 +7,8 @@ compared with each piece alone before training begins.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +25,37 @@ AttentionMode = Literal["packed", "masked"]
 HEAD_DIM = 32
 TOLERANCE = 2e-4
 """Largest difference of a logit, as a share of the largest; see `detector.engines.equivalence_check`."""
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """What the steps need to know; all but `job` and `checkpoint_minutes` changes weights."""
+
+    job: str
+    seed: int
+    epochs: float
+    row_tokens: int
+    rows: int
+    accumulate: int
+    learning_rate: float
+    weight_decay: float
+    warm_up: float
+    eval_steps: int
+    patience: int
+    precision: str
+    attention: AttentionMode
+    device: str
+    checkpoint_minutes: float
+
+    def losses(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Each token's loss, on CPU in fp32, in the precision of the run."""
+        import torch
+
+        moved = Batch(*(part.to(self.device) for part in vars(batch).values()))
+        low = self.precision == "bf16"
+        with torch.autocast(self.device.split(":")[0], torch.bfloat16) if low else nullcontext():
+            losses = token_losses(model, moved, self.attention)
+        return losses.float().cpu()
 
 
 def decoder_config(depth: int, vocabulary: int, ids: dict[str, int], row_tokens: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dialint.finetune.decoder.writing import Piece
 if TYPE_CHECKING:
     import torch
 
-    from dialint.finetune.decoder.trainer import TrainOptions
+    from dialint.finetune.decoder.model import TrainOptions
 
 
 @dataclass

@@ -27,7 +27,7 @@ from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import require_single_process
 
 if TYPE_CHECKING:
-    from dialint.finetune.decoder.trainer import TrainOptions
+    from dialint.finetune.decoder.model import TrainOptions
     from dialint.finetune.decoder.writing import Piece, Writer
 
 TOKENIZER_FILES = (
@@ -138,7 +138,7 @@ def _written(config: PretrainConfig, writers: list[Writer], learn: list[Sourced]
 
 
 def _train_options(config: PretrainConfig, job: str) -> TrainOptions:
-    from dialint.finetune.decoder.trainer import TrainOptions
+    from dialint.finetune.decoder.model import TrainOptions
 
     cuda = config.device.startswith("cuda")
     return TrainOptions(

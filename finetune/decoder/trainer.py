@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dialint.finetune.decoder.model import AttentionMode, token_losses
-from dialint.finetune.decoder.packing import Batch, build_batch, plan_rows
+from dialint.finetune.decoder.model import TrainOptions
+from dialint.finetune.decoder.packing import build_batch, plan_rows
 from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
 from dialint.finetune.decoder.writing import Piece
 from dialint.finetune.train.finite import validate_loss
@@ -26,35 +25,6 @@ from dialint.finetune.train.optimizer import warmup_cosine
 LOG_STEPS = 20
 FLOOR = 0.1
 """Learning rate of the last step, as a share of the peak."""
-
-
-@dataclass(frozen=True)
-class TrainOptions:
-    """What the steps need to know; all but `job` and `checkpoint_minutes` changes weights."""
-
-    job: str
-    seed: int
-    epochs: float
-    row_tokens: int
-    rows: int
-    accumulate: int
-    learning_rate: float
-    weight_decay: float
-    warm_up: float
-    eval_steps: int
-    patience: int
-    precision: str
-    attention: AttentionMode
-    device: str
-    checkpoint_minutes: float
-
-    def losses(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Each token's loss, on CPU in fp32, in the precision of the run."""
-        moved = Batch(*(part.to(self.device) for part in vars(batch).values()))
-        low = self.precision == "bf16"
-        with torch.autocast(self.device.split(":")[0], torch.bfloat16) if low else nullcontext():
-            losses = token_losses(model, moved, self.attention)
-        return losses.float().cpu()
 
 
 @dataclass

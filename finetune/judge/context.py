@@ -189,7 +189,7 @@ def validate_config(config: Any, *splits: str) -> None:
             )
     if (config.out / loading.MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
-    config.adapters.refuse()
-    config.running.refuse()
+    config.adapters.validate()
+    config.running.validate()
     if not config.asking.random_questions >= 0:
         raise ConfigError("E_OPTION", "--random-questions must not be negative")

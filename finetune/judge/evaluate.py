@@ -103,7 +103,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     from dialint.finetune.train.lineage import data_fingerprint
 
     require_single_process("eval judge")
-    config.running.refuse()
+    config.running.validate()
     if config.out is not None:
         check_writable(config.out)
     if dataset.is_dir() and find_set(dataset, config.split) is None:

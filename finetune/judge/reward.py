@@ -83,7 +83,6 @@ def run(config: RewardConfig) -> dict[str, Any]:
     from dialint.finetune.train.trainer import run_trainer
 
     validate_config(config, "train", "dev")
-    config.learning.refuse()
     context = prepare(config, "SEQ_CLS")
     train_pairs, dev_pairs = context.read_pairs("train"), context.read_pairs("dev")
     model, prompt = context.load_model(), context.prompt

@@ -44,7 +44,6 @@ def run(config: SftJudgeConfig) -> dict[str, Any]:
     from dialint.finetune.judge.private_sft import train_privately
 
     validate_config(config, "train", "dev")
-    config.learning.refuse()
     if config.private_epsilon is not None:
         if config.neftune or config.adapters.adapter_dropout:
             raise ConfigError("E_OPTION", "--private-epsilon excludes --neftune and --adapter-dropout")

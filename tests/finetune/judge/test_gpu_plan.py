@@ -162,7 +162,7 @@ def test_sizes_are_gigabytes() -> None:
     assert parse_gpu_memory("cuda:24GB") == 24 * 10**9
     assert parse_gpu_memory("cuda:1") is None
     with pytest.raises(ConfigError, match="add --dry-run"):
-        RunOptions(device="cuda:24GB").refuse()
+        RunOptions(device="cuda:24GB").validate()
 
 
 @pytest.mark.parametrize("stage", ["sft", "grpo"])

@@ -141,4 +141,4 @@ def test_what_needs_bitsandbytes_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "bitsandbytes" else find_spec(name))
     for group in (AdapterOptions(quantise="nf4"), RunOptions(optimizer="adamw-8bit")):
         with pytest.raises(ConfigError, match=r"needs bitsandbytes: pip install 'dialint\[quantise\]'"):
-            group.refuse()
+            group.validate()

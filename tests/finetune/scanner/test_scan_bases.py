@@ -21,13 +21,15 @@ from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.release import Release
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.results import read_examples
 from dialint.finetune.base_models.resolve import resolve_base
+from dialint.finetune.decoder.tokenizer import decoder_render
 from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
 from dialint.finetune.scanner.options import ScanConfig
-from dialint.finetune.scanner.pack import PackConfig, pack
-from dialint.finetune.scanner.train import base_from_release, scan
+from dialint.finetune.scanner.pack import PackConfig, describe_release, pack
+from dialint.finetune.scanner.train import describe_base, scan
 from dialint.finetune.train.options import AdapterOptions, RunOptions
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
@@ -121,12 +123,29 @@ def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> Non
     base = resolve_base("embedded")
     ground = load_base(replace(config, base=base.folder, context_tokens=500))
     assert ground.new == ()
-    assert base_from_release(base.folder) == {
+    assert describe_base(base) == {
         "name": "embedded-3 (of sentence-transformers/all-MiniLM-L6-v2)",
         "revision": Release(base.folder).info.base.revision,
         "licence": "Apache-2.0",
     }
-    assert base_from_release(write_base(config.base, LLAMA)) is None
+
+
+def test_a_base_is_described_by_its_own_model_card_or_not_at_all(config: ScanConfig) -> None:
+    folder = write_base(config.base, LLAMA)
+    assert describe_base(resolve_base(folder)) == {"name": folder.name}
+    (folder / "README.md").write_text("---\nlanguage: en\nlicense: mit\n---\n# A model\nlicense: none\n")
+    assert describe_base(resolve_base(folder)) == {"name": folder.name, "licence": "mit"}
+
+
+def test_a_release_claims_no_base_that_it_was_not_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained = {"codes": ["T1"], "render": decoder_render(100).model_dump(), "base_sha256": "0" * 64}
+    options = PackConfig(scanner=tmp_path, examples=tmp_path, out=tmp_path / "r", name="r", base_name="mine")
+    assert dict(describe_release(options, trained, load_taxonomy()).base) == {
+        "name": "mine", "revision": "unknown", "licence": "unknown", "sha256": "0" * 64,
+    }  # fmt: skip
+    assert "revision, licence: unknown; --base-revision, --base-licence would say" in capsys.readouterr().err
 
 
 def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: ScanConfig) -> None:

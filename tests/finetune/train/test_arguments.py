@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from dialint.app.cli import main
 from dialint.finetune.train import estimate
 from dialint.finetune.train.arguments import restrict_to_one_gpu
 from dialint.finetune.train.estimate import recomputes_activations
@@ -44,3 +45,37 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
     monkeypatch.setattr(estimate, "LARGE", 100)
     assert recomputes_activations(RunOptions(), model)
     assert not recomputes_activations(RunOptions(gradient_checkpointing=False), model)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("scan", "--examples", "e", "--base", "b", "--row-tokens", "0"), "--row-tokens: expected at least 1"),
+        (("scan", "--examples", "e", "--base", "b", "--threads", "0"), "--threads: expected at least 1"),
+        (("judge", "--dataset", "d", "--model", "m", "--adapter-dropout", "1"),
+         "--adapter-dropout: expected less than 1"),
+        (("judge", "--dataset", "d", "--model", "m", "--warm-up", "-0.1"),
+         "--warm-up: expected at least 0"),
+    ],
+)  # fmt: skip
+def test_an_option_out_of_its_range_is_one_line(
+    options: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["dialint", "train", "sft", *options, "--out", "out"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"dialint: E_OPTION: {message}\n"
+
+
+def test_positions_on_the_command_line_are_no_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["dialint", "train", "pretrain", "corpus", "out", "base", "notanumber"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code
+    assert "DEPTH" not in "".join(capsys.readouterr())
