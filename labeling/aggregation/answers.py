@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
@@ -50,14 +46,6 @@ class Answers:
         size = len(self.labels)
         flat = np.bincount(self.task.astype(np.int64) * size + self.label, minlength=len(self.tasks) * size)
         return flat.reshape(-1, size).astype(float)
-
-    def one_hot(self) -> csr_array[Any]:
-        """Ones at (task, worker x labels + label), shape (tasks, workers x labels)."""
-        from scipy.sparse import csr_array
-
-        columns = self.worker.astype(np.int64) * len(self.labels) + self.label
-        shape = (len(self.tasks), len(self.workers) * len(self.labels))
-        return csr_array((np.ones(len(self)), (self.task, columns)), shape)
 
     def where(self, chosen: NDArray[np.bool_]) -> Answers:
         """The answers for which `chosen`, shape (answers,), holds; all names stay, and so do the indices."""

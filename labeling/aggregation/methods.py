@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +22,6 @@ from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.aggregation.voting import crowdlab, majority, shrunk_votes, wawa
-
-MethodName = Literal[
-    "joint", "majority", "wawa", "shrunk-votes", "dawid-skene", "one-coin", "ibcc", "ebcc", "mace", "glad",
-    "crowdlab", "ibcc-worker", "ebcc-worker",
-]  # fmt: skip
 
 METHODS: dict[str, Callable[[Answers], Posterior]] = {
     "joint": joint_posterior,

@@ -156,24 +156,17 @@ def left_out_agreement(answers: Answers) -> Floats:
 
 def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
     """Leave-one-out agreement over all answers, with its interval by task."""
-    return bootstrap_estimate(_by_task(answers, np.ones(len(answers), bool)), _agreement_share, rounds, seed)
+    rows = _by_task(answers)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
-def worker_agreement(answers: Answers, worker: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """Leave-one-out agreement of one worker, given as an index."""
-    return bootstrap_estimate(_by_task(answers, answers.worker == worker), _agreement_share, rounds, seed)
-
-
-def _by_task(answers: Answers, chosen: np.typing.NDArray[np.bool_]) -> Floats:
+def _by_task(answers: Answers) -> Floats:
+    """Sum and number of the agreements of each task, shape (tasks, 2)."""
     agreed = left_out_agreement(answers)
-    told = chosen & ~np.isnan(agreed)
-    sums = np.bincount(answers.task[told], weights=agreed[told], minlength=len(answers.tasks))
-    counts = np.bincount(answers.task[told], minlength=len(answers.tasks))
+    defined = ~np.isnan(agreed)
+    sums = np.bincount(answers.task[defined], weights=agreed[defined], minlength=len(answers.tasks))
+    counts = np.bincount(answers.task[defined], minlength=len(answers.tasks))
     return np.column_stack([sums, counts]).astype(float)
-
-
-def _agreement_share(sums: Floats) -> Floats:
-    return ratio(sums[:, 0], sums[:, 1])
 
 
 @dataclass(frozen=True)

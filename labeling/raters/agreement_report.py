@@ -130,7 +130,7 @@ def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: Agreeme
     pairs = [
         {
             "workers": [answers.workers[one], answers.workers[other]],
-            **_plain(cohen_kappa(answers, one, other, *draw)),
+            **_to_json(cohen_kappa(answers, one, other, *draw)),
         }
         for one, other in most_shared_pairs(answers, config.pairs)
     ]
@@ -139,15 +139,15 @@ def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: Agreeme
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": config.level,
-        "alpha": _plain(ranked_alpha(votes, label_scale(answers.labels, config), config.level, *draw)),
-        "fleiss_kappa": _plain(fleiss_kappa(votes, *draw)),
-        "human_ceiling": _plain(human_ceiling(answers, *draw)),
+        "alpha": _to_json(ranked_alpha(votes, label_scale(answers.labels, config), config.level, *draw)),
+        "fleiss_kappa": _to_json(fleiss_kappa(votes, *draw)),
+        "human_ceiling": _to_json(human_ceiling(answers, *draw)),
         "specific_agreement": {
-            label: _plain(specific_agreement(votes, place, *draw))
-            for place, label in enumerate(answers.labels)
+            label: _to_json(specific_agreement(votes, index, *draw))
+            for index, label in enumerate(answers.labels)
         },
         "spans": reads
-        and {"f1": _plain(soft_span_f1(reads, *draw)), "alpha": _plain(unitised_alpha(reads, *draw))},
+        and {"f1": _to_json(soft_span_f1(reads, *draw)), "alpha": _to_json(unitised_alpha(reads, *draw))},
         "pairs": pairs,
         "periods": list(_periods(answers, config)),
     }
@@ -185,7 +185,7 @@ def most_shared_pairs(answers: Answers, n: int) -> list[tuple[int, int]]:
     shared = triu(present @ present.T, k=1).tocoo()
     first, second = shared.coords
     order = np.lexsort((second, first, -shared.data))[:n]
-    return [(int(first[place]), int(second[place])) for place in order]
+    return [(int(first[index]), int(second[index])) for index in order]
 
 
 def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, Any]]:
@@ -198,14 +198,14 @@ def _periods(answers: Answers, config: AgreementConfig) -> Iterator[dict[str, An
         return
     period = np.floor((answers.at - np.nanmin(answers.at)) / (config.period_days * DAY_S))
     for number in np.unique(period[~np.isnan(period)]):
-        chosen = answers.where(period == number)
+        selected = answers.where(period == number)
         begins = float(np.nanmin(answers.at)) + float(number) * config.period_days * DAY_S
-        values = label_scale(chosen.labels, config)
-        figure = ranked_alpha(chosen.votes(), values, config.level, config.rounds, config.seed)
-        yield {"begins_at": begins, "answers": len(chosen), **_plain(figure)}
+        values = label_scale(selected.labels, config)
+        figure = ranked_alpha(selected.votes(), values, config.level, config.rounds, config.seed)
+        yield {"begins_at": begins, "answers": len(selected), **_to_json(figure)}
 
 
-def _plain(figure: Estimate) -> dict[str, Any]:
+def _to_json(figure: Estimate) -> dict[str, Any]:
     """The estimate for JSON, none for what is not a number."""
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value

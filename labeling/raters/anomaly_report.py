@@ -64,10 +64,10 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
 
     def figures() -> Mapping[str, Any]:
         rule = FlagRule(config.sure, config.rate, config.words_per_minute)
-        found = find_anomalies(*(_table(config) if stored is None else stored()), rule)
+        anomalies = find_anomalies(*(_table(config) if stored is None else stored()), rule)
         return {
-            "flags": [asdict(flag) for flag in found.flags],
-            "workers": dict(zip(found.workers, _figures(found), strict=True)),
+            "flags": [asdict(flag) for flag in anomalies.flags],
+            "workers": dict(zip(anomalies.workers, _figures(anomalies), strict=True)),
         }
 
     inputs = [config.annotations]
@@ -95,19 +95,19 @@ def rows(report: Report) -> list[list[str]]:
     return [["flag", "workers", "n", "certainty", "why"], *flags]
 
 
-def _figures(found: CrowdAnomalies) -> list[dict[str, float | None]]:
+def _figures(anomalies: CrowdAnomalies) -> list[dict[str, float | None]]:
     """What is known of each worker, none where nothing can be said."""
-    knows, speed = found.competence, found.response_times
+    competence, times = anomalies.competence, anomalies.response_times
     columns = {
-        "answers": knows.n,
-        "slope": knows.slope,
-        "slope_spread": knows.spread,
-        "knows_nothing": knows.no_knowledge,
-        "commonest_answer": knows.commonest,
-        "timed": speed.n,
-        "fast": speed.fast,
-        "unread": speed.unread,
-        "median_seconds": speed.median,
+        "answers": competence.n,
+        "slope": competence.slope,
+        "slope_spread": competence.spread,
+        "knows_nothing": competence.no_knowledge,
+        "commonest_answer": competence.commonest,
+        "timed": times.n,
+        "fast": times.fast,
+        "unread": times.unread,
+        "median_seconds": times.median,
     }
     rows = zip(*(values.tolist() for values in columns.values()), strict=True)
     return [

@@ -1,14 +1,14 @@
-"""Who answers without knowing: is there anything of the item in a person's answers?
+"""Competence: whether a person's answers depend on the item at all.
 
-Accuracy does not tell. Where errors are rare, somebody who always says no is right nearly always; with
-two labels a coin is right half of the time. What tells is whether the answers *move with the items*: a
-person's answers are regressed on what an average person would have said in their place, by the others.
-The slope is 1 for an average person, 0 for whoever answers blindly, in whatever shares, and below 0 for
-one who has mistaken the labels. Under blindness a person's answers could be dealt to the same items in any
-order, which gives the slope's spread exactly, whatever the items and the shares are. The slopes of a crowd
-are a mixture of a point at 0 and a hill of people who know something; each person's place in it is the
-probability of knowing nothing. Whoever gave one answer only has no slope; there the chance that an
-average person would have done so decides.
+Accuracy does not tell. Where errors are rare, somebody who always says no is right nearly always; with two
+labels a coin is right half of the time. What tells is whether the answers *move with the items*: a person's
+answers are regressed on what an average person would have answered in their place, by the other answers. The
+slope is 1 for an average person, 0 for one who answers without knowledge of the item, in whatever shares, and
+below 0 for one who has mistaken the labels. Without knowledge a person's answers could be permuted over the
+same items, which gives the standard error of the slope exactly, whatever the items and the shares are. The
+slopes of a crowd are a mixture of a point at 0 and a normal distribution of people who know something; the
+posterior of the point is the probability of no knowledge. A person who gave one answer only has no slope;
+there the probability that an average person would have done so decides.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dialint.labeling.raters.leave_one_out import LeaveOneOut
 
 ROUNDS = 100
 FIRST_SPREAD, LEAST_SPREAD = 0.3, 0.1
-"""How far in slope people who know something are thought to differ: before any is seen, and at least."""
+"""Standard deviation of the slopes of people who know something: initial value, and lower bound."""
 PRIOR_SHARE, PRIOR_PEOPLE = 0.1, 4.0
-"""Share of the blind before anybody is seen, and how many people this is worth."""
+"""Prior share of people without knowledge, and the number of people it is worth."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Competence:
 
     @property
     def no_knowledge(self) -> Floats:
-        """The probability of knowing nothing, shape (workers,)."""
+        """The probability of no knowledge, shape (workers,)."""
         return 1.0 / (1.0 + np.exp(-np.clip(self.log_odds, -700, 700)))
 
 
@@ -62,7 +62,7 @@ class _Moments:
 
 
 def estimate_competence(codes: Iterable[LeaveOneOut]) -> Competence:
-    """What each worker knows, over all codes; they share their workers."""
+    """The competence of each worker, over all codes; they share their workers."""
     parts = [astuple(_moments(others)) for others in codes]
     sums = _Moments(*(np.sum([part[place] for part in parts], axis=0) for place in range(6)))
     tells = (sums.information > 1e-9) & (sums.variance > 1e-12)
@@ -105,7 +105,7 @@ def _sums(answers: Answers, values: Floats) -> Floats:
 
 
 def _log_odds(slope: Floats, spread: Floats, ratio: Floats) -> Floats:
-    """Log odds of the point at 0 against the hill, whose place, width and share are learnt from all;
+    """Log odds of the point at 0 against the normal, whose mean, width and share are estimated from all;
     `ratio` stands for the logarithm of the likelihoods where there is no slope."""
     known = ~np.isnan(slope)
     x, noise, ratio = slope[known], spread[known] ** 2, ratio.copy()

@@ -63,8 +63,8 @@ def benjamini_hochberg(p_values: Floats, rate: float, n_tests: int | None = None
 
 
 def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:
-    """The chance of `k` or more, at least 1, out of `n` coins that each show with probability `share`; for
-    numbers that need not be whole, too."""
+    """The probability of `k` or more, at least 1, out of `n` coins that each show with probability `share`;
+    for numbers that need not be whole, too."""
     from scipy.special import betainc
 
     return np.asarray(betainc(k, np.maximum(n - k, 0.0) + 1.0, share), float)

@@ -1,4 +1,4 @@
-"""Gold: what is known for sure of single turns and codes, from a file."""
+"""Gold from a file: whether single errors are in single turns."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def read_gold(path: Path) -> dict[tuple[str, int, str], bool]:
     """The gold of a JSONL file with dialogue, turn, code and present; other fields are passed over.
 
     Raises:
-        InputRefused: E_GOLD with the line: unreadable, incomplete, or told twice and differently.
+        InputRefused: E_GOLD with the line: unreadable, incomplete, or given twice and differently.
     """
-    found: dict[tuple[str, int, str], bool] = {}
+    gold: dict[tuple[str, int, str], bool] = {}
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     row = _row(line, f"{path}, line {number}")
                     key = (row.dialogue, row.turn, row.code)
-                    if found.setdefault(key, row.present) != row.present:
+                    if gold.setdefault(key, row.present) != row.present:
                         raise InputRefused("E_GOLD", f"{path}, line {number}: told otherwise before")
     except OSError as error:
         raise InputRefused("E_GOLD", f"{path}: {error.strerror}") from None
-    return found
+    return gold
 
 
 def _row(line: bytes, where: str) -> GoldRow:

@@ -1,9 +1,9 @@
 """The figures of every labeler and every code.
 
-Accuracy is told where gold is; everywhere, how far one's answers are those that the others' posterior
+Accuracy is measured on gold; everywhere else, how far one's answers are those that the others' posterior
 expects, which is not the same: a person may be right alone. Bias is the share of yes less the others'
-share on the same questions, so that nobody is called lenient for having got the clean dialogues. What an
-answer is worth is the mutual information of truth and answer, by the labeler's own confusion matrix.
+share on the same questions, so that nobody is called lenient for having got the clean dialogues. The
+bits of an answer are the mutual information of true label and answer, by the labeler's own confusion matrix.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ LEAST_FOR_BITS = 20
 class Quality:
     """Of one labeler (or of all) in one code or in all. `accuracy`, `sensitivity` and `specificity` are on
     gold; `agreement` is the mean probability of one's answers by the others' posterior; `bias` is above
-    0 for whoever finds more than the others; `bits` is what one answer tells, none where answers are
-    too few."""
+    0 for whoever finds more than the others; `bits` is the information of one answer, none where answers
+    are too few."""
 
     answers: int
     yes: int
@@ -82,13 +82,13 @@ class CrowdQuality:
 @dataclass(frozen=True)
 class _Code:
     """One code's answers with what judges them, all of shape (answers,): `gold` is 1, 0 or NaN, `agreed`
-    and `apart` NaN without others; `bits` has shape (workers,)."""
+    and `difference` NaN without others; `bits` has shape (workers,)."""
 
     worker: NDArray[np.int32]
     yes: NDArray[np.bool_]
     gold: Floats
     agreed: Floats
-    apart: Floats
+    difference: Floats
     bits: Floats
 
 
@@ -102,16 +102,16 @@ def measure_quality(
     """
     found = find_anomalies(*load.crowd(), rule)
     parts = {
-        code: _code(others, load.answers.codes[code], _of_code(gold, code))
+        code: _code(others, load.answers.codes[code], _gold_of_code(gold, code))
         for code, others in found.others.items()
     }
     total = sum(len(part.worker) for part in parts.values())
     labelers = []
-    for place, name in enumerate(found.workers):
-        chosen = {code: part.worker == place for code, part in parts.items()}
-        codes = {code: _quality([(part, chosen[code])], place) for code, part in parts.items()}
+    for worker_index, name in enumerate(found.workers):
+        selected = {code: part.worker == worker_index for code, part in parts.items()}
+        codes = {code: _quality([(part, selected[code])], worker_index) for code, part in parts.items()}
         codes = {code: each for code, each in codes.items() if each.answers}
-        overall = _quality([(part, chosen[code]) for code, part in parts.items()], None)
+        overall = _quality([(part, selected[code]) for code, part in parts.items()], None)
         flags = tuple(flag for flag in found.flags if name in flag.workers and flag.personal)
         labelers.append(_labeler(load, name, codes, overall, flags, total, price_per_hour))
     order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
@@ -136,8 +136,8 @@ def _labeler(
         (count, codes[code].bits) for code, count in work.timed.items() if code in codes
     ]  # a correction may have left none
     known = bool(bits) and all(each is not None for _, each in bits)
-    told = sum(count * (each or 0.0) for count, each in bits)
-    per_bit = minutes / told if known and told > 0 else None
+    n_bits = sum(count * (each or 0.0) for count, each in bits)
+    per_bit = minutes / n_bits if known and n_bits > 0 else None
     price = None if per_bit is None or price_per_hour is None else per_bit * price_per_hour / 60
     portion = overall.answers / max(1, total)
     kinds, seen = dict(sorted(work.kinds.items())), work.seen_verdict
@@ -152,8 +152,8 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
     n_others = table.n_labelers[table.task] - 1
     yes = table.label == 1
     rest = table.votes()[table.task, 1] - yes
-    apart = np.full(len(table), np.nan)
-    np.divide(rest, n_others, out=apart, where=n_others > 0)
+    difference = np.full(len(table), np.nan)
+    np.divide(rest, n_others, out=difference, where=n_others > 0)
     fit = others.fit
     prior = (fit.responsibilities @ others.label_probabilities).mean(axis=0)
     bits = mutual_information(prior, confusion_matrices(fit.workers, fit.pairs, fit.counts))
@@ -163,12 +163,12 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
         yes,
         known[table.task],
         np.where(n_others > 0, others.truth[row, table.label], np.nan),
-        yes - apart,
+        yes - difference,
         np.where(few, np.nan, bits),
     )
 
 
-def _of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
+def _gold_of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
     """Gold of a code by dialogue and turn, and by dialogue alone for what is asked of it as a whole."""
     found: dict[tuple[str, int], bool] = {}
     for (dialogue, turn, name), present in gold.items():
@@ -180,9 +180,9 @@ def _of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
 
 def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -> Quality:
     """The figures of the answers chosen; `bits` of one worker and code."""
-    yes, gold, agreed, apart = (
-        np.concatenate([np.asarray(getattr(part, name)[chosen], float) for part, chosen in parts])
-        for name in ("yes", "gold", "agreed", "apart")
+    yes, gold, agreed, difference = (
+        np.concatenate([np.asarray(getattr(part, name)[selected], float) for part, selected in parts])
+        for name in ("yes", "gold", "agreed", "difference")
     )
     bits = float("nan") if worker is None else float(parts[0][0].bits[worker])
     known = ~np.isnan(gold)
@@ -190,14 +190,14 @@ def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -
     return Quality(
         len(yes),
         int(yes.sum()),
-        _right(yes, gold, known),
-        _right(yes, gold, known & (gold == 1)),
-        _right(yes, gold, known & (gold == 0)),
+        _accuracy(yes, gold, known),
+        _accuracy(yes, gold, known & (gold == 1)),
+        _accuracy(yes, gold, known & (gold == 0)),
         proportion(float(agreed.sum()), len(agreed)),
-        mean_difference(apart[~np.isnan(apart)]),
+        mean_difference(difference[~np.isnan(difference)]),
         None if np.isnan(bits) else bits,
     )
 
 
-def _right(yes: Floats, gold: Floats, chosen: NDArray[np.bool_]) -> Figure:
-    return proportion(float((yes[chosen] == gold[chosen]).sum()), int(chosen.sum()))
+def _accuracy(yes: Floats, gold: Floats, selected: NDArray[np.bool_]) -> Figure:
+    return proportion(float((yes[selected] == gold[selected]).sum()), int(selected.sum()))

@@ -23,12 +23,12 @@ def show(report: Mapping[str, Any]) -> None:
 
     screen = Console(highlight=False, markup=False)
     for title, rows in (("labeler", labelers(report)), ("code", codes(report))):
-        shown = [place for place, heading in enumerate(rows[0]) if heading not in PAGE_ONLY]
+        visible = [index for index, heading in enumerate(rows[0]) if heading not in PAGE_ONLY]
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-        for place in shown:
-            table.add_column(rows[0][place], overflow="fold")
+        for index in visible:
+            table.add_column(rows[0][index], overflow="fold")
         for row in rows[1:]:
-            table.add_row(*(narrow(row[place]) if place else row[0] for place in shown))
+            table.add_row(*(narrow(row[index]) if index else row[0] for index in visible))
         screen.print(table)
         screen.print(f"{len(rows) - 1} {title}s, {report['answers']} answers\n")
     for flag in report["flags"]:

@@ -1,7 +1,7 @@
 """Stage ``dialint label quality``: how good each labeler's work is, code by code, and what it costs.
 
-Reads our annotations (JSONL), the dialogues they are about and, with ``--gold``, what is known for sure; or
-all of it from a store. ``--json`` and ``--html`` write all figures. Where answers are too few for a figure
+Reads our annotations (JSONL), the dialogues they are about and, with ``--gold``, gold; or all of it from a
+store. ``--json`` and ``--html`` write all figures. Where answers are too few for a figure
 to mean anything, it says so instead. Decides nothing about anybody.
 """
 
@@ -68,8 +68,8 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
         return quality_figures(*said, config.price_per_hour, config.taxonomy)
 
     inputs, libraries = (config.annotations, config.gold), ("numpy", "scipy")
-    told = {name: value for name, value in asdict(config).items() if name != "dialogues"}
-    report = make_report("labeler-quality", told, figures, inputs=inputs, libraries=libraries)
+    options = {name: value for name, value in asdict(config).items() if name != "dialogues"}
+    report = make_report("labeler-quality", options, figures, inputs=inputs, libraries=libraries)
     if config.html is not None:
         write_report(report, config.html, page(report))
     write_report(report, config.json)
@@ -106,14 +106,14 @@ def quality_figures(
     scopes = load_taxonomy(taxonomy).codes
     of_dialogue = frozenset(code for code, entry in scopes.items() if entry.scope == "dialogue")
     try:
-        load_of_work = measure_workload(annotations, dialogues, of_dialogue)
+        work = measure_workload(annotations, dialogues, of_dialogue)
     except KeyError as error:
         raise InputRefused("E_LABEL", f"an annotation of dialogue {error}, which is not there") from None
-    if not load_of_work.answers.codes:
+    if not work.answers.codes:
         raise InputRefused("E_NO_RECORDS", "no answers of people")
-    found = asdict(measure_quality(load_of_work, gold, price_per_hour))
+    found = asdict(measure_quality(work, gold, price_per_hour))
     return {
-        "annotations": sum(work.annotations for work in load_of_work.work.values()),
+        "annotations": sum(work.annotations for work in work.work.values()),
         "answers": sum(each["answers"] for each in found["codes"].values()),
         "gold": len(gold),
         **found,

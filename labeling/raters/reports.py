@@ -47,7 +47,7 @@ def make_report(
     started = time.monotonic()
     return {
         "kind": kind,
-        "config": {name: _named(value) for name, value in config.items()},
+        "config": {name: _path_name(value) for name, value in config.items()},
         "versions": package_versions("dialint", *libraries),
         "inputs": [file_entry(path) for path in inputs if path is not None],
         **figures(),
@@ -55,7 +55,7 @@ def make_report(
     }
 
 
-def _named(value: Any) -> Any:
+def _path_name(value: Any) -> Any:
     return value.name if isinstance(value, Path) else value
 
 

@@ -1,11 +1,11 @@
-"""Who answers far faster than people do, given how long the item is and how much people differ.
+"""Response times: who answers far faster than people do, given the length of the item and how people differ.
 
-Whoever answers in less time than the words can be read in is told without any others. For the rest, seconds
-are taken as logarithms, less what the length of the item explains. A *fast* answer is one in a
-thousand by the robust spread of honest people: how people differ (their medians) and how one person's
-answers differ, both by median absolute deviations, so that up to half of the crowd may cheat. People
-have heavier tails than that, so a labeler is tested against one fast answer in a hundred. With n answers
-this is a binomial tail: few answers can only be told if nearly all are fast, and `needed` says so.
+An answer in less time than its words can be read in needs no comparison. For the rest, seconds are taken as
+logarithms, less what the length of the item explains. A *fast* answer is one in a thousand by the robust
+spread of honest people: how people differ (their medians) and how one person's answers differ, both by median
+absolute deviations, so that up to half of the crowd may cheat. People have heavier tails than that, so a
+labeler is tested against one fast answer in a hundred. With n answers this is a binomial tail: few answers
+are flagged only if nearly all are fast.
 """
 
 from __future__ import annotations
@@ -90,14 +90,6 @@ def measure_response_times(
     told = fast > 0
     p_value[told] = binomial_tail(fast[told], n[told], BY_CHANCE)
     return ResponseTimes(n, fast, median, p_value, slope, unread, unread_p_value)
-
-
-def needed(n: int, p_value: float) -> int | None:
-    """How many of `n` answers must be fast for a p-value of at most `p_value`; none if all of them
-    would not do."""
-    tails = binomial_tail(np.arange(1.0, n + 1), np.full(n, float(n)), BY_CHANCE)
-    enough = np.flatnonzero(tails <= p_value)
-    return int(enough[0]) + 1 if len(enough) else None
 
 
 def _fence(logs: Floats, worker: NDArray[np.int32], n: Floats) -> float:

@@ -23,7 +23,6 @@ from dialint.labeling.raters.agreement import (
     left_out_agreement,
     ranked_alpha,
     specific_agreement,
-    worker_agreement,
 )
 from dialint.labeling.raters.agreement_report import AgreementConfig, most_shared_pairs, run
 from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
@@ -133,8 +132,6 @@ def test_the_human_ceiling_by_hand() -> None:
     assert found[:3].tolist() == [0.5, 0.5, 0]
     assert np.isnan(found[3])
     assert human_ceiling(answers).value == pytest.approx(1 / 3)
-    assert worker_agreement(answers, 2).value == 0
-    assert worker_agreement(answers, 0).n == 1
 
 
 def test_pairs_with_most_in_common_come_first() -> None:

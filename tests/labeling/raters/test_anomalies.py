@@ -19,7 +19,7 @@ from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.competence import estimate_competence
 from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
 from dialint.labeling.raters.leave_one_out import leave_one_out
-from dialint.labeling.raters.response_time import measure_response_times, needed
+from dialint.labeling.raters.response_time import BY_CHANCE, measure_response_times
 from dialint.labeling.simulation.answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
 
 
@@ -162,10 +162,15 @@ def test_medians_are_those_of_numpy(rows: list[tuple[int, float]]) -> None:
 
 def test_how_many_fast_answers_it_takes() -> None:
     """One fast of one has p 0.01, two of two 0.0001, two of five some 0.001."""
-    assert needed(1, 0.001) is None
-    assert needed(2, 0.001) == 2
-    assert needed(5, 0.0005) == 3
-    assert needed(100, 0.001) == 6
+    p_values = binomial_tail(np.array([1.0, 2, 2, 3, 5, 6]), np.array([1.0, 2, 5, 5, 100, 100]), BY_CHANCE)
+    assert (p_values <= [0.001, 0.001, 0.0005, 0.0005, 0.001, 0.001]).tolist() == [
+        False,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_clicking_is_told_from_reading_and_short_items_are_no_offence() -> None:
