@@ -80,7 +80,13 @@ class EvaluateConfig:
 
 
 def judge(dataset: Path, *, config: Annotated[EvaluateConfig, Parameter(name="*")]) -> None:
-    """Evaluate a judge on held-out questions."""
+    """Evaluate a judge on held-out questions.
+
+    Parameters
+    ----------
+    dataset
+        Folder of `dialint export dataset` or `dialint data inject`.
+    """
     report = evaluate(dataset, config)
     _print_report(report)
     if config.out is not None:

@@ -48,7 +48,7 @@ class RewardWeights:
     belief_weight: Weight = 1.0
     """Weight of the stated probability's Brier score."""
     decision_weight: Annotated[float, Field(gt=0)] = 4.0
-    """Weight of the verdict; not much above the belief's, the ratio would have next to no effect."""
+    """Weight of the verdict; --ratio has next to no effect if this is not much above --belief-weight."""
     quote_share: Weight = 0.3
     """Share of a hit's value that a quote outside of the evidence loses."""
     severity_share: Weight = 0.1

@@ -1,8 +1,8 @@
 """``python runs/studies/label_flips.py EXAMPLES [SOURCES]``: how many flipped labels the screening finds.
 
 Takes the training dialogues made of so many sources (default 4,000) of a folder of ``dialint data inject``,
-whose labels are known, flips some and screens what comes out. At random: a share of the labels is taken
-away, as many false ones are put on turns without one. By aim: of ten labelers, each with a tenth of the
+whose labels are known, flips some and screens what comes out. At random: a share of the labels is removed
+and as many false ones are put on turns without one. By aim: of ten labelers, each with a tenth of the
 sources, one never finds a certain code. Shows precision and recall of suspected labels beside what drawing
 at random would give, and how far the labeler's leaning stands out.
 """
@@ -26,46 +26,46 @@ from dialint.finetune.screening.dataset import Suspect
 from dialint.finetune.screening.screen import ScreenConfig, run
 
 RATES = (0.0, 0.05, 0.1)
-AIMED = ("V2", "T1", "C1")
+DROPPED_CODES = ("V2", "T1", "C1")
 LABELERS = 10
 
 Key = tuple[str, int, str]
 """Dialogue, turn, code."""
 
 
-def keys(examples: Sequence[Example]) -> set[Key]:
+def label_keys(examples: Sequence[Example]) -> set[Key]:
     """Every label."""
     return {(each.dialogue.id, label.turn, label.code) for each in examples for label in each.labels}
 
 
-def flipped(examples: Sequence[Example], rate: float, rng: Random) -> list[Example]:
+def flip_randomly(examples: Sequence[Example], rate: float, rng: Random) -> list[Example]:
     """A share of the labels away, as many false ones of the same codes in dialogues that have none."""
-    there = sorted(keys(examples))
-    gone = rng.sample(there, round(rate * len(there)))
-    taken = {(name, code) for name, _, code in there}
-    spots = [
+    there = sorted(label_keys(examples))
+    removed = rng.sample(there, round(rate * len(there)))
+    used = {(name, code) for name, _, code in there}
+    turns = [
         (each.dialogue.id, each.dialogue.turns[n].index)
         for each in examples
         for n in judged_positions(each.dialogue)
     ]
-    false: set[Key] = set()
-    for _, _, code in gone:
-        name, turn = rng.choice(spots)
-        while (name, code) in taken:
-            name, turn = rng.choice(spots)
-        taken.add((name, code))
-        false.add((name, turn, code))
-    return changed(examples, set(gone), false)
+    added: set[Key] = set()
+    for _, _, code in removed:
+        name, turn = rng.choice(turns)
+        while (name, code) in used:
+            name, turn = rng.choice(turns)
+        used.add((name, code))
+        added.add((name, turn, code))
+    return replace_labels(examples, set(removed), added)
 
 
-def changed(examples: Sequence[Example], gone: Set[Key], false: Set[Key]) -> list[Example]:
-    """The examples without the labels `gone` and with those of `false`."""
+def replace_labels(examples: Sequence[Example], removed: Set[Key], added: Set[Key]) -> list[Example]:
+    """The examples without the labels `removed` and with the labels `added`."""
     more: dict[str, list[Label]] = {}
-    for name, turn, code in sorted(false):
+    for name, turn, code in sorted(added):
         label = Label(dialogue_id=name, turn=turn, code=code, probability=1.0, method="study")
         more.setdefault(name, []).append(label)
     kept = [
-        [label for label in each.labels if (each.dialogue.id, label.turn, label.code) not in gone]
+        [label for label in each.labels if (each.dialogue.id, label.turn, label.code) not in removed]
         for each in examples
     ]
     return [
@@ -79,39 +79,41 @@ def labeler_of(example: Example) -> str:
     return f"w{Random(source_of(example)).randrange(LABELERS)}"
 
 
-def aimed(examples: Sequence[Example], code: str) -> list[Example]:
+def drop_code(examples: Sequence[Example], code: str) -> list[Example]:
     """Labeler w0 never finds `code`."""
     own = [each for each in examples if labeler_of(each) == "w0"]
-    return changed(examples, {key for key in keys(own) if key[2] == code}, set())
+    return replace_labels(examples, {key for key in label_keys(own) if key[2] == code}, set())
 
 
-def screened(examples: Sequence[Example], folder: Path) -> tuple[list[Suspect], list[dict[str, Any]], int]:
+def screen_examples(
+    examples: Sequence[Example], folder: Path
+) -> tuple[list[Suspect], list[dict[str, Any]], int]:
     """What the screening says of the examples: suspects, leanings, and how many dialogues it leaves out."""
-    said, out = folder / "given", folder / "out"
-    said.mkdir(parents=True)
+    dataset, out = folder / "given", folder / "out"
+    dataset.mkdir(parents=True)
     lines = [example.model_dump_json(exclude_defaults=True) + "\n" for example in examples]
-    (said / "train.jsonl").write_text("".join(lines))
+    (dataset / "train.jsonl").write_text("".join(lines))
     asked = [
         {"dialogue_id": each.dialogue.id, "labelers": {"a": labeler_of(each)}, "split": "train"}
         for each in examples
     ]
-    (said / "lineage.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
-    files = [file_entry(said / name, len(examples)) for name in ("train.jsonl", "lineage.jsonl")]
-    write_manifest(said / "manifest.json", {"kind": "injected-examples", "files": files})
-    manifest = run(ScreenConfig(dataset=said, out=out))
+    (dataset / "lineage.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    files = [file_entry(dataset / name, len(examples)) for name in ("train.jsonl", "lineage.jsonl")]
+    write_manifest(dataset / "manifest.json", {"kind": "injected-examples", "files": files})
+    manifest = run(ScreenConfig(dataset=dataset, out=out))
     found = [Suspect.model_validate_json(line) for line in (out / "suspects.jsonl").read_bytes().splitlines()]
     leanings = [json.loads(line) for line in (out / "labelers.jsonl").read_bytes().splitlines()]
     return found, leanings, int(manifest["screening"]["dropped"])
 
 
 def figures(
-    true: set[Key], given: set[Key], n_others: int, found: Sequence[Suspect], whole: set[str]
+    true: set[Key], labelled: set[Key], n_others: int, found: Sequence[Suspect], whole: set[str]
 ) -> Iterator[str]:
     """Precision and recall of suspected labels by kind of flip, and what chance would give; `n_others` is the
     number of turns and codes without a label."""
     for name, flips, n in (
-        ("false error", given - true, len(given)),
-        ("missed error", true - given, n_others),
+        ("false error", labelled - true, len(labelled)),
+        ("missed error", true - labelled, n_others),
     ):
         held = [
             each
@@ -138,7 +140,7 @@ def _sample(folder: Path, n_sources: int) -> list[Example]:
     return [each for each in examples if source_of(each) in wanted]
 
 
-def _loudest(leanings: Sequence[dict[str, Any]], code: str) -> str:
+def _deviations(leanings: Sequence[dict[str, Any]], code: str) -> str:
     own = next((row["deviation"] for row in leanings if (row["labeler"], row["code"]) == ("w0", code)), None)
     others = [abs(row["deviation"]) for row in leanings if (row["labeler"], row["code"]) != ("w0", code)]
     return f"deviation of the labeler {own}, of the loudest other {max(others, default=0.0)}"
@@ -147,20 +149,20 @@ def _loudest(leanings: Sequence[dict[str, Any]], code: str) -> str:
 def main() -> None:
     """Measure on the folder that the first argument names."""
     examples = _sample(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 4000)
-    true = keys(examples)
+    true = label_keys(examples)
     whole = {name for name, code in load_taxonomy().codes.items() if code.scope == "dialogue"}
-    attacks = [(f"{rate:.0%} at random", "", flipped(examples, rate, Random(1))) for rate in RATES]
-    attacks += [(f"w0 never finds {code}", code, aimed(examples, code)) for code in AIMED]
+    attacks = [(f"{rate:.0%} at random", "", flip_randomly(examples, rate, Random(1))) for rate in RATES]
+    attacks += [(f"w0 never finds {code}", code, drop_code(examples, code)) for code in DROPPED_CODES]
     n_turns = sum(len(judged_positions(each.dialogue)) for each in examples)
     n_codes = len({code for _, _, code in true})
     for name, code, attacked in attacks:
         with tempfile.TemporaryDirectory() as folder:
-            found, leanings, dropped = screened(attacked, Path(folder))
-        given = keys(attacked)
-        print(f"{name}: {len(examples)} dialogues, {len(given)} labels, {dropped} dialogues left out")
-        for line in figures(true, given, n_turns * n_codes - len(given), found, whole):
+            found, leanings, dropped = screen_examples(attacked, Path(folder))
+        labelled = label_keys(attacked)
+        print(f"{name}: {len(examples)} dialogues, {len(labelled)} labels, {dropped} dialogues left out")
+        for line in figures(true, labelled, n_turns * n_codes - len(labelled), found, whole):
             print(f"  {line}")
-        print(f"  {_loudest(leanings, code)}", flush=True)
+        print(f"  {_deviations(leanings, code)}", flush=True)
 
 
 if __name__ == "__main__":

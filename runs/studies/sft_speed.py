@@ -1,10 +1,10 @@
-"""``python runs/studies/sft_speed.py``: our SFT of the judge against trl, by itself and with batches of
-like length.
+"""``python runs/studies/sft_speed.py``: compares the speed of the judge's SFT with plain trl, with and
+without batches of similar length.
 
 The same model, token ids and optimizer on CPU, one pass over the same questions: trl's own padding and
 language head, and ours (rows without padding, the language head on answers alone), each with random batches
-and with batches of questions of like length (``group_by_length``), which leave little to pad. The losses of
-every step on the same batches are compared; then processor seconds of a pass, which other programs change
+and with batches of questions of similar length (``group_by_length``), which leave little to pad. The losses
+of every step on the same batches are compared; then processor seconds of a pass, which other programs change
 little, in rounds by turns.
 """
 
@@ -23,21 +23,21 @@ from cyclopts import Parameter
 
 from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions
 
-EQUAL = 1e-4
+MAX_LOSS_DIFFERENCE = 1e-4
 """Largest difference of a step's loss."""
-WAYS = {
+VARIANTS = {
     "trl": (False, False),
     "ours": (True, False),
     "trl, grouped": (False, True),
     "ours, grouped": (True, True),
 }
-"""Whether it is ours, and whether a batch has questions of like length."""
+"""Whether it is ours, and whether a batch has questions of similar length."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SpeedConfig:
-    """What is timed."""
+    """Options of the study."""
 
     dataset: Path
     """Folder of labelled examples."""
@@ -58,7 +58,7 @@ class SpeedConfig:
 
 
 def measure(config: SpeedConfig) -> None:
-    """Time all four and print what came out.
+    """Time the four variants and print the report.
 
     Raises:
         AssertionError: a step's losses differ.
@@ -72,39 +72,41 @@ def measure(config: SpeedConfig) -> None:
     torch.set_num_threads(config.threads)
     folder = loading.tokenizer_folder(loading.resolve_source(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
-    asked = read_questions(config.dataset, "train", QuestionConfig(limit=400, rewrites=False), config.seed)
-    asked = asked[: config.questions * config.steps]
-    tokens = [len(row["input_ids"]) for row in tokenize_questions(asked, prompt)]
+    questions = read_questions(
+        config.dataset, "train", QuestionConfig(limit=400, rewrites=False), config.seed
+    )
+    questions = questions[: config.questions * config.steps]
+    tokens = [len(row["input_ids"]) for row in tokenize_questions(questions, prompt)]
     losses: dict[str, list[float]] = {}
-    seconds: dict[str, list[float]] = {name: [] for name in WAYS}
+    seconds: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for _ in range(config.rounds):
-        for name, (ours, grouped) in WAYS.items():
-            losses[name], pass_s = _round(config, prompt, asked, ours=ours, grouped=grouped)
+        for name, (ours, grouped) in VARIANTS.items():
+            losses[name], pass_s = _round(config, prompt, questions, ours=ours, grouped=grouped)
             seconds[name].append(pass_s)
     gap = max(
         abs(a - b)
         for grouped in ("", ", grouped")
         for a, b in zip(losses[f"trl{grouped}"], losses[f"ours{grouped}"], strict=True)
     )
-    if not gap <= EQUAL:
+    if not gap <= MAX_LOSS_DIFFERENCE:
         raise AssertionError(f"losses differ by {gap:.1e}")
     ratios = {
-        name: [theirs / mine for theirs, mine in zip(seconds[name], seconds["ours"], strict=True)]
-        for name in WAYS
+        name: [variant / own for variant, own in zip(seconds[name], seconds["ours"], strict=True)]
+        for name in VARIANTS
     }
-    told = {
-        "questions": len(asked),
+    report = {
+        "questions": len(questions),
         "mean_tokens": sum(tokens) / len(tokens),
         "longest_tokens": max(tokens),
         "largest_loss_difference": gap,
         "processor_seconds_a_pass": seconds,
         "times_the_seconds_of_ours": ratios,
     }
-    print(json.dumps(told, indent=1))
+    print(json.dumps(report, indent=1))
 
 
 def _round(
-    config: SpeedConfig, prompt: Any, asked: Sequence[LabelledQuestion], *, ours: bool, grouped: bool
+    config: SpeedConfig, prompt: Any, questions: Sequence[LabelledQuestion], *, ours: bool, grouped: bool
 ) -> tuple[list[float], float]:
     """Losses of the steps, and the processor seconds of the whole pass."""
     from datasets import Dataset
@@ -131,10 +133,10 @@ def _round(
             max_length=None,
             dataset_kwargs={"skip_prepare_dataset": True},
         )
-        rows = [{**row, "weight": 1.0} for row in tokenize_questions(asked, prompt)]
+        rows = [{**row, "weight": 1.0} for row in tokenize_questions(questions, prompt)]
         if ours:
             trainer: Any = JudgeSFTTrainer.create(
-                model, arguments, prompt, rows, asked[:1], packed=True, bf16=False
+                model, arguments, prompt, rows, questions[:1], packed=True, bf16=False
             )
         else:
             trainer = SFTTrainer(

@@ -426,9 +426,9 @@ def test_unknown_codes_and_finished_outputs_are_refused(tmp_path: Path) -> None:
 def test_the_study_flips_as_many_as_it_says() -> None:
     learn = [example(f"s{n}", talk(n), (3, "T1", 1.0), (5, "V2", 1.0)) for n in range(40)]
     learn += [example(f"c{n}", talk(f"c{n}")) for n in range(40)]
-    true, attacked = study.keys(learn), study.keys(study.flipped(learn, 0.1, Random(0)))
+    true, attacked = study.label_keys(learn), study.label_keys(study.flip_randomly(learn, 0.1, Random(0)))
     assert (len(true - attacked), len(attacked - true)) == (8, 8)
-    aimed = study.keys(study.aimed(learn, "V2"))
+    aimed = study.label_keys(study.drop_code(learn, "V2"))
     own = {each.dialogue.id for each in learn if study.labeler_of(each) == "w0"}
     assert true - aimed == {key for key in true if key[0] in own and key[2] == "V2"}
     found = [Suspect(dialogue_id="s0", why="label", turn=3, code="T1", given=0.0, probability=0.9)]
