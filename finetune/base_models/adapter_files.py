@@ -1,6 +1,6 @@
-"""Adapters from anywhere: looked at byte by byte before a number of theirs reaches a model.
+"""Validation of adapter files before they are loaded into a model.
 
-A folder's manifest says that nothing was changed, not who wrote it; so its content is looked at too: files
+A folder's manifest proves that nothing was changed, not who wrote it; so the content is validated too: files
 that cannot run code, options that we use, names and shapes that fit the base, numbers that are numbers.
 """
 

@@ -1,4 +1,4 @@
-"""Where a base lies: in a folder, in the package, or on a hub, of which a copy is kept."""
+"""Resolves a base model: a folder, a model that ships, or a name on a hub, which is downloaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a student learns from: the dialogues of logs, masked as they are scored, and labelled examples beside.
+"""Training data of distillation: the dialogues of logs, masked as they are scored, and labelled examples
+beside.
 
 Nothing is learnt of a dialogue that the examples measure with. All dialogues stay in memory as text; what the
 teacher says of them does not.

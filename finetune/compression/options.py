@@ -23,7 +23,7 @@ class DistillConfig:
     teacher: Path
     """A release, the folder of a trained scanner, or a JSONL file of a judge's answers."""
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
-    """Logs to learn from; nobody needs to have labelled them."""
+    """Logs to train on; they need no labels."""
     out: Path
     """Folder for the student."""
     base: Path | None = None
@@ -31,21 +31,22 @@ class DistillConfig:
     layers: int | None = None
     """Keep so many layers of the base, evenly spread; without a base, of the teacher itself."""
     from_scratch: bool = False
-    """Random weights of that shape."""
+    """Start from random weights of that shape."""
     examples: Path | None = None
-    """Examples of `dialint data inject` to learn beside; their exam's dialogues are left out of the logs."""
+    """Examples of `dialint data inject` to train on beside; dialogues of their evaluation sets are left out
+    of the logs."""
     label_weight: Annotated[float, Field(ge=0)] = 1.0
-    """Weight of the examples' labels beside what the teacher says."""
+    """Weight of the loss on the examples' labels beside the teacher's scores."""
     temperature: Annotated[float, Field(gt=0)] = 2.0
-    """What logits are divided by before they are compared; higher shows more of what is unlikely."""
+    """What logits are divided by before they are compared; higher gives more weight to unlikely codes."""
     span_weight: Annotated[float, Field(ge=0)] = 0.5
     """Weight of the evidence loss beside the turn loss."""
     prefix_share: Annotated[float, Field(ge=0)] = 0.25
-    """Share of dialogues that are learnt as they stood in the middle."""
+    """Share of dialogues that are trained on as they stood in the middle."""
     epochs: Annotated[float, Field(gt=0)] = 1.0
     """Passes over the dialogues."""
     tokens: Annotated[int | None, Field(ge=1)] = None
-    """Tokens to learn from, at most, whatever the passes."""
+    """Tokens to train on, at most, whatever the passes."""
     row_tokens: Annotated[int, Field(ge=1)] = 4096
     """Tokens in one training step."""
     context_tokens: Annotated[int, Field(ge=1)] = 500

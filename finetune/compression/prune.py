@@ -1,4 +1,4 @@
-"""Takes heads or layers out of a scanner, the least useful first, and makes its weights really smaller.
+"""Prunes a scanner: removes its least useful heads or layers, and their weights.
 
     dialint train prune --scanner build/scanner --examples build/examples --layers 2 --out build/pruned
     dialint train prune --scanner build/scanner --examples build/examples --heads 0.25 --out build/pruned
@@ -48,15 +48,15 @@ class PruneConfig:
     scanner: Path = field(kw_only=False)
     """Folder of a trained scanner."""
     examples: Path = field(kw_only=False)
-    """Folder of `dialint data inject`; its dev.jsonl is measured on."""
+    """Folder of `dialint data inject`; the loss is measured on its dev.jsonl."""
     out: Path = field(kw_only=False)
     """Folder for what is left."""
     heads: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of all attention heads to take out; every layer keeps one."""
+    """Share of all attention heads to remove; every layer keeps one."""
     layers: Annotated[int, Field(ge=0)] = 0
-    """Layers to take out."""
+    """Layers to remove."""
     sample: Annotated[int, Field(ge=1)] = 300
-    """Windows that the loss is measured on; few of them choose badly."""
+    """Windows that the loss is measured on; small samples choose badly."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the sample."""
     row_tokens: Annotated[int, Field(ge=1)] = 4096

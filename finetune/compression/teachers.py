@@ -1,4 +1,4 @@
-"""What teaches a small scanner: a larger scanner, or a file of a judge's answers.
+"""Teachers of distillation: a larger scanner, or a file of a judge's answers.
 
 A teacher says of each judged turn what it thinks, as logits; -inf stands where it says nothing. Teachers
 know nothing of the student's tokens or windows: that is `dialint.finetune.compression.soft_targets`.

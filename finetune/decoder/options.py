@@ -56,13 +56,13 @@ class PretrainConfig:
     warm_up: Annotated[float, Field(ge=0, le=1)] = 0.03
     """Share of steps in which the rate rises."""
     eval_steps: Annotated[int, Field(ge=1)] = 200
-    """Steps between two looks at held-out dialogues."""
+    """Steps between two evaluations on held-out dialogues."""
     heldout_per_source: Annotated[int, Field(ge=1)] = 50
-    """Held-out dialogues of each source in those looks; at the end all are read."""
+    """Held-out dialogues of each source in those evaluations; at the end all are evaluated."""
     patience: Annotated[int, Field(ge=1)] = 5
-    """Looks without a better one after which training stops."""
+    """Evaluations without improvement after which training stops."""
     precision: Precision = "auto"
-    """bf16: autocast; auto takes it where the hardware computes it."""
+    """bf16: autocast; auto uses it where the hardware supports it."""
     compile: bool = False
     """Use torch.compile: a little quicker on an idle machine, minutes to begin with on a busy one."""
     device: str = "cpu"

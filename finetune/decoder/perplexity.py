@@ -1,4 +1,4 @@
-"""How well a decoder foretells held-out dialogues, by source.
+"""Perplexity of a decoder on held-out dialogues, by source.
 
 Perplexity counts every token, marks included, so it compares models of one tokenizer and style only.
 Bits per byte put the cost of all tokens on the bytes of the dialogues' text: they compare any models.

@@ -1,4 +1,4 @@
-"""A scanner's network made of a base for learning, and made whole again after it.
+"""Builds a scanner's network from a base model for training, and merges adapters after it.
 
 Any Hugging Face encoder or decoder in a folder. A base whose tokenizer has no marks for roles and slots
 gets ours, with new rows in its embeddings. Knows nothing of examples or steps.

@@ -1,4 +1,4 @@
-"""Labelled dialogues as the scanner learns them: windows of token ids with a target for every slot.
+"""Training data of a scanner: windows of token ids with a target for every slot.
 
 Reads files of `Example` records. Personal data are masked and windows rendered by the same code that
 serves; nothing here knows how the labels were made.

@@ -1,4 +1,4 @@
-"""What a scanner in the making finds on sets that it is not taught on."""
+"""Average precision of a scanner on evaluation sets during training."""
 
 from __future__ import annotations
 

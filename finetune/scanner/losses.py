@@ -1,4 +1,4 @@
-"""What a scanner is taught by: turns, dialogue ends, evidence, and pairs of an error and its twin.
+"""The losses of a scanner: turns, dialogue ends, evidence, and pairs of an error and its twin.
 
 Every part is a mean over all of its kind in a step, however many rows the step's windows come in.
 """

@@ -32,11 +32,11 @@ class ScanConfig:
     taxonomy: Path | None = None
     """A taxonomy of your own, which the examples are labelled by."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Codes to learn; none: every code that the training labels name."""
+    """Codes to train; none: every code that the training labels name."""
     epochs: Annotated[float, Field(gt=0)] = 1.0
     """Passes over the training file."""
     tokens: Annotated[int | None, Field(ge=1)] = None
-    """Tokens to learn from, at most, whatever the passes."""
+    """Tokens to train on, at most, whatever the passes."""
     row_tokens: Annotated[int, Field(ge=1)] = 4096
     """Tokens in one forward pass."""
     accumulate: Annotated[int, Field(ge=1)] = 1
@@ -56,23 +56,23 @@ class ScanConfig:
     focal: Annotated[float, Field(ge=0)] = 0.0
     """Exponent of the focal loss; 0 is plain cross-entropy."""
     history: bool = True
-    """Tell the model which words were said before, and by whom."""
+    """Mark for the model which words were said before, and by whom."""
     evidence: bool = True
     """Let a turn's score take in its strongest evidence token."""
     from_scratch: bool = False
     """Start from random weights of the base's shape; for the ablation."""
     prefix_share: Annotated[float, Field(ge=0)] = 0.25
-    """Share of dialogues that are also learnt as they stood in the middle."""
+    """Share of dialogues that are also trained on as they stood in the middle."""
     weight_by_confidence: bool = False
     """Let a label of probability p weigh |2p - 1|. Soft labels hold their doubt already, so this is for
     labels whose probabilities near one half are not to be trusted."""
     neftune: Annotated[float, Field(ge=0)] = 0.0
-    """Noise on embeddings while learning (Jain et al. 2023), usually 5; 0 is none."""
+    """Noise on embeddings during training (Jain et al. 2023), usually 5; 0 is none."""
     eval_steps: Annotated[int, Field(ge=1)] = 200
-    """Steps between two looks at dev."""
+    """Steps between two evaluations on dev."""
     patience: Annotated[int | None, Field(ge=1)] = None
-    """Looks without a better one, by macro average precision on dev, after which learning stops, and the best
-    weights are kept; none: learn to the end, keep the last."""
+    """Evaluations without improvement of the macro average precision on dev after which training stops, and
+    the best weights are kept; none: train to the end, keep the last."""
     adapters: AdapterOptions = ALL_WEIGHTS
     running: RunOptions = DEFAULT_RUN
 

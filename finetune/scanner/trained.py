@@ -1,6 +1,6 @@
-"""A scanner with all that belongs to it, read from a release or from a training's folder, and written to one.
+"""A trained scanner, read from a release or from a folder of training, and written to one.
 
-Nothing here teaches or changes weights.
+Nothing here changes weights.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One callback for every trainer of the Hugging Face family: figures, progress, checkpoints, signals.
+"""The callback of every Hugging Face trainer: metrics log, progress, checkpoints, signals.
 
 Writes ``metrics.jsonl``, shows progress, seals each checkpoint and keeps the newest (and the best, where one
-is looked for), and on SIGTERM lets the step end, saves, and stops. Of several processes the first one alone
+is kept), and on SIGTERM saves and stops after the current step. Of several processes the first one alone
 writes, and all save and stop at the same step.
 """
 

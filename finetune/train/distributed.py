@@ -1,7 +1,7 @@
-"""Several processes that train one model: what each found is shared, what each learnt is added up.
+"""Several processes that train one model: results are gathered, gradients are summed.
 
-Started by ``accelerate launch`` or ``torchrun``, which name rank and size; alone, nothing here costs a thing.
-Every process holds the whole model: models that do not fit are FSDP's and ZeRO's business, not this one's.
+Started by ``accelerate launch`` or ``torchrun``, which set rank and world size. With one process all of this
+is free. Every process holds the whole model; models that do not fit need FSDP or ZeRO.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The processes that train together, this one being number `rank` of `size`."""
+    """The processes that train together; this one has number `rank` of `size`."""
 
     rank: int = 0
     size: int = 1
@@ -40,7 +40,7 @@ class ProcessGroup:
         return n_items * self.rank // self.size
 
     def all_gather(self, items: list[T]) -> list[T]:
-        """Everybody's items, in order of rank; tensors among them must lie on the CPU."""
+        """The items of all processes, in order of rank; tensors among them must lie on the CPU."""
         if self.size == 1:
             return items
         from torch.distributed import all_gather_object
@@ -50,11 +50,11 @@ class ProcessGroup:
         return [item for theirs in everybodys for item in theirs]
 
     def any(self, mine: bool) -> bool:
-        """Whether it is so for anybody."""
+        """Whether it holds in any process."""
         return any(self.all_gather([mine]))
 
     def all_reduce_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Each gradient becomes the sum of everybody's; none at all counts as 0."""
+        """Replace each gradient by its sum over processes; a missing one counts as 0."""
         if self.size == 1:
             return
         import torch

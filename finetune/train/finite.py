@@ -1,4 +1,4 @@
-"""NaN and infinity end a training with one line: no loop goes on with them, no file is saved with them."""
+"""Validation that losses, gradients and weights are finite: otherwise training ends, and nothing is saved."""
 
 from __future__ import annotations
 

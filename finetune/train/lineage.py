@@ -1,4 +1,4 @@
-"""Where trained weights come from: base, data, options, seed, versions, commit, in the folder's manifest."""
+"""The lineage of trained weights in a manifest: base, data, options, seed, versions, commit."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def job_of_config(config: Any, *inputs: Any) -> str:
 
 
 def data_fingerprint(path: Path) -> str:
-    """What a data set is known by: its manifest's files for a folder, its bytes for a file.
+    """The hash of a data set: of its manifest's files for a folder, of its bytes for a file.
 
     Raises:
         ConfigError: E_OPTION, there is no such file or folder.
@@ -92,7 +92,7 @@ def git_commit() -> str | None:
 def manifest_content(
     kind: str, config: Any, source: ModelSource, data: Mapping[str, str], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a manifest says of trained weights. `data` names each input and its hash."""
+    """The manifest content of trained weights. `data` has each input and its hash."""
     return {
         "kind": kind,
         "config": config_to_dict(config),

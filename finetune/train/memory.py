@@ -1,4 +1,4 @@
-"""What a training would take on a GPU that is not here: ``--device cuda:24GB --dry-run``.
+"""Estimates the memory of training on a GPU of a given size: ``--device cuda:24GB --dry-run``.
 
 Weights, gradients and states are counted by shape. Activations are measured: one and two layers of the model
 run forward on torch's ``meta`` device, which computes shapes and no numbers, and all that is kept for the
