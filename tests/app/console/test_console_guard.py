@@ -26,7 +26,7 @@ from dialint.app.console.auth import (
     Sessions,
 )
 from dialint.app.console.middleware import COOKIE, HEADERS, IDENTITY, SecurityMiddleware, browser_id
-from dialint.labeling.store import accounts, passwords
+from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 
@@ -188,7 +188,7 @@ def test_an_unknown_name_costs_one_hash_like_a_known_one(
 def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "HASH_WAIT_S", 0.01)
     monkeypatch.setattr(passwords, "_HASHING", threading.BoundedSemaphore(1))
-    with accounts._few_at_once(), pytest.raises(Exception, match="E_BUSY"):
+    with passwords._few_at_once(), pytest.raises(Exception, match="E_BUSY"):
         passwords.sign_in(store, "rob", "a long enough one")
     assert passwords.sign_in(store, "rob", "a long enough one").id == "rob"
 
