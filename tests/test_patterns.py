@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -98,7 +99,7 @@ def held(value: object, depth: int = 4) -> Iterator[re.Pattern[Any]]:
 
 def written(module: ModuleType) -> Iterator[tuple[ast.Call, bool]]:
     """The calls of `re` in the source of `module`, and whether they stand in a function."""
-    tree = ast.parse(inspect.getsource(module))
+    tree = ast.parse(Path(inspect.getfile(module)).read_text("utf-8"))  # `getsource` refuses empty ones
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inner = {id(node) for function in functions for node in ast.walk(function)}
     for node in ast.walk(tree):
