@@ -47,7 +47,7 @@ class AdjudicateConfig:
 
 @dataclass(frozen=True)
 class CaseCounts:
-    """How many questions are `unsure`, on how many people `disagree`, how many `make_cases` (turns) these
+    """How many questions are `unsure`, on how many people `disagree`, how many `cases` (turns) these
     make for experts, and how many of them are new (`added`)."""
 
     questions: int
