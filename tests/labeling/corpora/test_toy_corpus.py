@@ -12,7 +12,7 @@ import pytest
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.checks import CHECKS
 from dialint.detector.records import Dialogue, Turn
-from dialint.labeling.synthetic.cleaning import corrected, is_broken
+from dialint.labeling.synthetic.cleaning import correct_text, is_broken
 from dialint.labeling.synthetic.corpora import TOY, TOY_FOLDER, Clean, data_folder, read_all
 from dialint.labeling.synthetic.run import InjectConfig, run
 
@@ -50,7 +50,7 @@ def test_slots_are_filled_and_agents_make_no_slip_that_is_known(cleans: list[Cle
         for turn in turns:
             assert not re.search(r"[{}]", turn.text)
             if turn.role == "agent":
-                assert corrected(turn.text) == turn.text
+                assert correct_text(turn.text) == turn.text
                 assert not is_broken(turn.text), turn.text
 
 

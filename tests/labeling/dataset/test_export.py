@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import dataset_speed as speed
 import pytest
 from cyclopts import CycloptsError
 from hypothesis import given, settings
@@ -24,7 +25,6 @@ from dialint.detector.example_files import read_examples, read_preferences
 from dialint.detector.records import Example, Label, Preference
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.dataset import speed
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import MANIFEST, run
 from dialint.labeling.dataset.inputs import read_annotations, read_labels
