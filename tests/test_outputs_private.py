@@ -62,6 +62,7 @@ LET = {
     "detector/watchdog.py": "a setting of the kernel",
     "app/scoring/job.py": "mode 0700, and a file by create_private",
     "runs/studies/peer_study.py": "figures of a study",
+    "runs/studies/store_speed.py": "figures",
     "runs/studies/label_flips.py": "figures of a study",
     "runs/studies/dataset_speed.py": "made-up dialogues of a benchmark, in a temporary folder",
     "runs/studies/ingest_speed.py": "made-up dialogues of a benchmark",

@@ -13,7 +13,7 @@ from dialint.detector.artifacts import read_manifest
 from dialint.detector.checks import CHECKS
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.synthetic.cleaning import correct_text, is_broken
-from dialint.labeling.synthetic.corpora import TOY, TOY_FOLDER, Clean, data_folder, read_all
+from dialint.labeling.synthetic.corpora import TOY, TOY_FOLDER, CleanDialogue, data_folder, read_all
 from dialint.labeling.synthetic.run import InjectConfig, run
 
 CODES = {"C1", "L1", "L2", "M2", "M3", "R1", "T1", "T2", "U2", "U3", "U5", "V2"}
@@ -21,7 +21,7 @@ CODES = {"C1", "L1", "L2", "M2", "M3", "R1", "T1", "T2", "U2", "U3", "U5", "V2"}
 
 
 @pytest.fixture(scope="module")
-def cleans() -> list[Clean]:
+def cleans() -> list[CleanDialogue]:
     return [clean for rows in read_all(Path("toy")).values() for clean in rows]
 
 
@@ -29,7 +29,7 @@ def ids(path: Path) -> list[str]:
     return [json.loads(line)["dialogue"]["id"] for line in path.read_text().splitlines()]
 
 
-def test_has_as_many_dialogues_as_its_readme_says_and_none_is_left_out(cleans: list[Clean]) -> None:
+def test_has_as_many_dialogues_as_its_readme_says_and_none_is_left_out(cleans: list[CleanDialogue]) -> None:
     readme = (TOY_FOLDER / "README.md").read_text()
     written = [(TOY_FOLDER / corpus.file).read_text().count("\n") for corpus in TOY]
     told = f"{sum(written)} dialogues are written by hand: {written[0]} in"
@@ -39,7 +39,7 @@ def test_has_as_many_dialogues_as_its_readme_says_and_none_is_left_out(cleans: l
     assert sum(path.stat().st_size for path in TOY_FOLDER.iterdir()) < 1_000_000
 
 
-def test_slots_are_filled_and_agents_make_no_slip_that_is_known(cleans: list[Clean]) -> None:
+def test_slots_are_filled_and_agents_make_no_slip_that_is_known(cleans: list[CleanDialogue]) -> None:
     for clean in cleans:
         turns = clean.draft.turns
         assert 6 <= len(turns) <= 14, clean.draft.id
@@ -54,7 +54,7 @@ def test_slots_are_filled_and_agents_make_no_slip_that_is_known(cleans: list[Cle
                 assert not is_broken(turn.text), turn.text
 
 
-def test_variations_of_one_dialogue_stay_in_one_split(cleans: list[Clean]) -> None:
+def test_variations_of_one_dialogue_stay_in_one_split(cleans: list[CleanDialogue]) -> None:
     splits: dict[str, set[str]] = {}
     for clean in cleans:
         splits.setdefault(clean.draft.id.rpartition(".")[0], set()).add(clean.split)
