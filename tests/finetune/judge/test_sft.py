@@ -158,10 +158,12 @@ def test_other_options_do_not_take_up_a_checkpoint(tiny: Path, dataset: Path, tm
 
 @pytest.mark.parametrize("more", [{"epochs": 0.0}, {"adapters": {"rank": 0}}, {"prompt_tokens": 3}])
 def test_what_cannot_be_is_refused(tiny: Path, dataset: Path, tmp_path: Path, more: dict[str, Any]) -> None:
+    def start() -> None:
+        options = {"adapters": AdapterOptions(**more["adapters"])} if "adapters" in more else more
+        run(config(tiny, dataset, tmp_path, **options))
+
     with pytest.raises(ConfigError, match="E_OPTION"):
-        if "adapters" in more:
-            more = {"adapters": AdapterOptions(**more["adapters"])}
-        run(config(tiny, dataset, tmp_path, **more))
+        start()
 
 
 @pytest.mark.parametrize("packed", [True, False])
