@@ -1,4 +1,4 @@
-"""How long does a day's routing take? ``python -m dialint.labeling.routing.benchmark --dialogues 20000``.
+"""How long does a day's routing take? ``python runs/studies/routing_speed.py --dialogues 20000``.
 
 Fills a store of its own with dialogues and their verdicts, routes them, and routes them again; then plans
 as many verdicts in memory. Prints seconds and peak memory as JSON, and throws the store away.

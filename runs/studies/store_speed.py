@@ -1,4 +1,4 @@
-"""How fast is a full store? ``python -m dialint.labeling.store.benchmark --dialogues 1000000 --store A
+"""How fast is a full store? ``python runs/studies/store_speed.py --dialogues 1000000 --store A
 --empty B``.
 
 Fills an empty store with dialogues, tasks and three annotations for each, then times what people wait
