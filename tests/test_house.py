@@ -157,6 +157,27 @@ def test_the_public_names_are_there_and_light() -> None:
     assert result.stdout.split() == [dialint.__version__, *["True"] * len(dialint.__all__)]
 
 
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_links_and_paths_of_a_page_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    for target, _, anchor in re.findall(r"\]\(([\w./-]*)(#?)([\w-]*)\)", text):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), (target, anchor)
+    if "experiments" not in page.parts:  # those name files of their day
+        for name in re.findall(r"`((?:detector|labeling|finetune|eval|app|runs|tests|docs)/[\w./-]+)`", text):
+            assert (ROOT / name).exists(), name
+
+
 def test_the_readme_names_real_commands_and_files() -> None:
     readme = (ROOT / "README.md").read_text()
     for name in re.findall(r"`((?:detector|labeling|finetune|eval|app|runs|tests|docs)/[\w./-]+)`", readme):
