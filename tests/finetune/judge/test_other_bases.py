@@ -147,7 +147,7 @@ def test_what_cannot_be_packed_is_padded(
     whole = model_folder.load_judge(str(base), RUNNING)
     prompts = [whole.prompt.ids(item.question, item.code) for item in asked]
     for room in (logprobs, judge_local):
-        monkeypatch.setattr(room, "unfaithful", lambda *_: "it is strange")
+        monkeypatch.setattr(room, "equivalence_error", lambda *_: "it is strange")
     alone = model_folder.load_judge(str(base), RUNNING)
     assert (whole._packed, alone._packed) == (True, False)
     assert alone.beliefs(prompts) == pytest.approx(whole.beliefs(prompts), abs=1e-5)
@@ -166,10 +166,10 @@ def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
     )
     judge = LocalJudge(model, prompt)
     ids = prompt.ids(asking(HARMLESS), T1)
-    [told] = judge._written([ids], [], 12, [judge._verbatim.of("")])
+    [told] = judge._generate([ids], [], 12, [judge._verbatim.of("")])
     assert len(told) == 12
     model.generation_config.eos_token_id = [prompt.tokenizer.eos_token_id, told[3]]
-    [cut] = judge._written([ids], [], 12, [judge._verbatim.of("")])
+    [cut] = judge._generate([ids], [], 12, [judge._verbatim.of("")])
     assert cut == told[: told.index(told[3])]
 
 
@@ -184,7 +184,7 @@ def test_random_weights_invent_no_quote(base: Path) -> None:
     turns = [HARMLESS, 'He said "no" \\ to\nme.', "Größe: 日本"]
     prompts = [prompt.ids(asking(turn), T1) for turn in turns]
     quotes = [judge._verbatim.of(turn) for turn in turns]
-    for turn, ids in zip(turns, judge._written(prompts, begun, 60, quotes), strict=True):
+    for turn, ids in zip(turns, judge._generate(prompts, begun, 60, quotes), strict=True):
         written = prompt.tokenizer.decode([*begun, *ids])
         quote, _ = json.JSONDecoder().raw_decode(written.partition('"quote":')[2])
         assert quote.strip()
