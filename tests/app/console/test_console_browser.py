@@ -103,6 +103,19 @@ def struck(page: Any, key: str, name: str, then: str) -> None:
     raise TimeoutError(f"{key}: {then} did not come")
 
 
+def pressed(page: Any, name: str, then: str) -> None:
+    """Click a button until `then` is on the page: a click that meets a page that is drawn anew is lost."""
+    seen = page.get_by_text(then).first
+    for _ in range(WAIT_MS // STRIKE_MS):
+        settled(page)
+        with suppress(Late):
+            button(page, name).click(timeout=STRIKE_MS)
+        with suppress(Late):
+            seen.wait_for(timeout=STRIKE_MS)
+            return
+    raise TimeoutError(f"{name}: {then} did not come")
+
+
 def picture(page: Any, name: str) -> None:
     folder = os.environ.get("DIALINT_SCREENSHOTS")
     if folder:
@@ -161,8 +174,7 @@ def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, 
     picture(page, "review-selected")
     chosen(page, "Error", "C2")
     page.get_by_text("model-7 did not judge this code").wait_for()
-    button(page, "Add finding").click()
-    page.get_by_text("You say: 2 errors.").wait_for()
+    pressed(page, "Add finding", "You say: 2 errors.")
     struck(page, "s", "Save and next", "Saved as answer 1")
     page.get_by_text("Dialogue d1").wait_for()
     struck(page, "u", "Undo my last answer", "you are changing your answer 1")
