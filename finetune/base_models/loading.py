@@ -16,6 +16,8 @@ from dialint.detector.artifacts import fingerprint, sha256_file, write_json
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
 from dialint.finetune.base_models.adapter_files import MANIFEST as MANIFEST
+from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.base_models.finite import validate_finite
 from dialint.finetune.base_models.quantization import (
     keep_gradients,
     load_dequantized,
@@ -23,8 +25,6 @@ from dialint.finetune.base_models.quantization import (
     storage_format,
 )
 from dialint.finetune.base_models.resolve import BaseFolder, resolve_base
-from dialint.finetune.train.finite import validate_finite
-from dialint.finetune.train.options import AdapterOptions
 
 if TYPE_CHECKING:
     from peft import LoraConfig, PeftModel

@@ -25,7 +25,6 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.compression.options import DistillConfig
-from dialint.finetune.scanner.trained import TRAINING
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.estimate import (
@@ -39,7 +38,7 @@ from dialint.finetune.train.estimate import (
     print_time,
     recomputes_activations,
 )
-from dialint.finetune.train.lineage import LIBRARIES, git_commit, job_of_config
+from dialint.finetune.train.lineage import LIBRARIES, TRAINING, git_commit, job_of_config
 
 if TYPE_CHECKING:
     from dialint.finetune.compression.distillation import DistillTrainer
@@ -103,8 +102,8 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     from dialint.detector.engines.local import resolve_device
     from dialint.finetune.compression.students import build_student, reinitialize
     from dialint.finetune.compression.teachers import ScannerTeacher, read_answers
-    from dialint.finetune.policy.policy import enable_gradient_checkpointing
     from dialint.finetune.scanner.trained import read_scanner
+    from dialint.finetune.train.estimate import enable_gradient_checkpointing
 
     teacher: Teacher
     cut_from = None

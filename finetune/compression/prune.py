@@ -35,9 +35,9 @@ from dialint.detector.release import WEIGHTS
 from dialint.finetune.compression.soft_targets import mean_loss
 from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.trained import TRAINING, TrainedScanner, replace_backbone
+from dialint.finetune.scanner.trained import TrainedScanner, replace_backbone
 from dialint.finetune.train.distributed import require_single_process
-from dialint.finetune.train.lineage import LIBRARIES, git_commit
+from dialint.finetune.train.lineage import LIBRARIES, TRAINING, git_commit
 
 
 @Parameter(name="*")

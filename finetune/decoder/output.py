@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import file_entry, fingerprint, package_versions, sha256_file, write_manifest
+from dialint.finetune.base_models.finite import validate_finite
 from dialint.finetune.decoder.corpus import Corpus
 from dialint.finetune.decoder.model import TrainOptions
 from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
 from dialint.finetune.decoder.trainer import PretrainTrainer
 from dialint.finetune.decoder.writing import Piece
-from dialint.finetune.train.finite import validate_finite
 from dialint.finetune.train.loop import TrainerState
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from dialint.detector.progress import track
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.decoder.corpus import Corpus, Sourced, sample
 from dialint.finetune.decoder.options import NOT_IN_JOB, PretrainConfig
-from dialint.finetune.scanner.trained import TRAINING
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.lineage import TRAINING
 
 if TYPE_CHECKING:
     from dialint.finetune.decoder.model import TrainOptions

@@ -118,7 +118,8 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | Non
     import torch
 
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.judge.model_folder import load_prompt, resolve_judge
+    from dialint.finetune.base_models.prompt_settings import load_prompt
+    from dialint.finetune.judge.model_folder import resolve_judge
 
     torch.set_num_threads(config.running.threads)
     paths = {"dataset": config.dataset, **inputs}

@@ -52,7 +52,8 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: E_EXISTS, `out` has a model already.
         ConfigError: E_BASE or E_ADAPTER, the judge does not load.
     """
-    from dialint.finetune.judge.model_folder import load_prompt, resolve_judge, save_model
+    from dialint.finetune.base_models.prompt_settings import load_prompt
+    from dialint.finetune.judge.model_folder import resolve_judge, save_model
 
     require_single_process("train merge")
     if (config.out / MANIFEST).exists():
@@ -75,7 +76,7 @@ def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
     import torch
 
     from dialint.finetune.base_models import loading
-    from dialint.finetune.train.options import AdapterOptions
+    from dialint.finetune.base_models.adapter_options import AdapterOptions
 
     model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False, exact=True)
     if source.adapter is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,13 @@ from dialint.detector.artifacts import disk_errors, read_manifest, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import PROMPT_VERSION
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.base_models.prompt_settings import PROMPT_FILE, load_prompt
 from dialint.finetune.train import checkpoint, lineage
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
-
-PROMPT_FILE = "judge.json"
-"""The prompt's version and settings."""
 
 
 def save_model(
@@ -62,27 +60,6 @@ def resolve_judge(model: str) -> loading.ModelSource:
     if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
         raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
     return source
-
-
-def load_prompt(source: loading.ModelSource) -> JudgePrompt:
-    """The prompt that a judge was trained with, with its own tokenizer; the default one for a base.
-
-    Raises:
-        ConfigError: E_JUDGE, it was trained with another prompt version.
-    """
-    from dialint.detector.engines.judge_prompt import JudgePrompt
-
-    folder = source.folder
-    path = folder / PROMPT_FILE
-    settings: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    version = settings.get("prompt", PROMPT_VERSION)
-    if version != PROMPT_VERSION:
-        raise ConfigError("E_JUDGE", f"{folder}: trained with {version}, and this is {PROMPT_VERSION}")
-    return JudgePrompt.of(
-        loading.tokenizer_folder(source),
-        settings.get("detail", "short"),
-        int(settings.get("prompt_tokens", 1024)),
-    )
 
 
 def load_judge(folder: str, running: RunOptions) -> Any:

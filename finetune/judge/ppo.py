@@ -28,6 +28,7 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.rewards.verifiable import RewardWeights
@@ -44,7 +45,7 @@ from dialint.finetune.train.estimate import (
     recomputes_activations,
     subsample_for_estimate,
 )
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:
     from dialint.finetune.policy.policy import Prompt
@@ -191,9 +192,10 @@ def align(
         saved and the same command resumes; and in processes
             that do not save the model.
     """
-    from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
+    from dialint.finetune.policy.logprobs import enable_packed_attention
     from dialint.finetune.policy.policy import Policy
     from dialint.finetune.policy.ppo_trainer import PpoTrainer
+    from dialint.finetune.train.distributed import unwrap
 
     options, running = config.options, config.running
     attention = unwrap(model).config._attn_implementation

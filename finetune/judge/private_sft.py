@@ -28,10 +28,10 @@ from dialint.detector.errors import ConfigError
 from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import evaluate_probabilities, tokenize_questions
-from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
-from dialint.finetune.policy.policy import enable_gradient_checkpointing
+from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.train.arguments import uses_bf16
-from dialint.finetune.train.estimate import recomputes_activations
+from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.estimate import enable_gradient_checkpointing, recomputes_activations
 from dialint.finetune.train.loop import Evaluation, GeneratorState, StepOutput, TrainingLoop
 from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates, warmup_cosine
 from dialint.finetune.train.privacy import (

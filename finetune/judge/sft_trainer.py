@@ -18,8 +18,9 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.judge import VERDICTS, answer_json
 from dialint.eval.metrics import average_precision
 from dialint.eval.questions import LabelledQuestion, target_answer
-from dialint.finetune.policy.logprobs import enable_packed_attention, unwrap
+from dialint.finetune.policy.logprobs import enable_packed_attention
 from dialint.finetune.scanner.losses import embedding_noise
+from dialint.finetune.train.distributed import unwrap
 
 
 def tokenize_questions(questions: Sequence[LabelledQuestion], prompt: JudgePrompt) -> list[dict[str, Any]]:

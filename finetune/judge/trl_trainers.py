@@ -15,8 +15,9 @@ import torch
 from trl import DPOTrainer, GRPOTrainer, KTOTrainer, RLOOTrainer
 
 from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
-from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention, unwrap
+from dialint.finetune.policy.logprobs import compute_logprobs, enable_packed_attention
 from dialint.finetune.policy.sampling import sample
+from dialint.finetune.train.distributed import unwrap
 
 EQUAL_ADVANTAGES = 1e-5
 """Range of advantages up to which the rewards of a group are equal: rounding alone, as advantages of a step

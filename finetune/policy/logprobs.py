@@ -22,6 +22,7 @@ from dialint.detector.engines import packed
 from dialint.detector.engines.equivalence_check import equivalence_error
 from dialint.detector.engines.quote_constraint import AllowedTokens
 from dialint.detector.errors import ConfigError
+from dialint.finetune.train.distributed import unwrap
 
 BATCH_ROWS = 32
 """Rows of one forward pass of `last_hidden_states`."""
@@ -207,10 +208,3 @@ def last_hidden_states(backbone: Any, rows: Sequence[Sequence[int]], pad: int) -
             last = hidden[torch.arange(len(batch)), torch.tensor(ends)]
         states.update(zip(batch, last, strict=True))
     return torch.stack([states[tuple(row)] for row in rows])
-
-
-def unwrap(model: Any) -> Any:
-    """The language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
-    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
-        model = model.module
-    return model.get_base_model() if hasattr(model, "peft_config") else model

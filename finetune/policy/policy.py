@@ -16,7 +16,9 @@ import torch
 from torch import nn
 
 from dialint.detector.engines.quote_constraint import AllowedTokens
-from dialint.finetune.policy.logprobs import compute_logprobs, unwrap
+from dialint.finetune.policy.logprobs import compute_logprobs
+from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.estimate import enable_gradient_checkpointing
 
 Decode = Callable[[Sequence[int]], str]
 
@@ -104,13 +106,6 @@ class Policy:
         """All trainable weights by name, those of the value head as ``value.``."""
         head = {f"value.{name}": p for name, p in self.value_head.named_parameters()}
         return {**self.trainable, **head}
-
-
-def enable_gradient_checkpointing(model: Any) -> None:
-    """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""
-    bare = unwrap(model)  # older versions of transformers know the second name only
-    enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
-    enable({"use_reentrant": False})
 
 
 def _disable_dropout(model: Any) -> None:

@@ -24,7 +24,8 @@ import torch
 
 from dialint.detector.engines import packed
 from dialint.detector.engines.quote_constraint import AllowedTokens
-from dialint.finetune.policy.logprobs import forbidden_mask, unwrap
+from dialint.finetune.policy.logprobs import forbidden_mask
+from dialint.finetune.train.distributed import unwrap
 
 _GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 _MIX = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))

@@ -15,8 +15,8 @@ from dialint.detector.judge import parse_answer
 from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.rewards.verifiable import standardize
-from dialint.finetune.train.options import AdapterOptions
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -62,7 +62,7 @@ class RewardModel:
         Raises:
             ConfigError: E_ADAPTER, no reward model or not complete.
         """
-        from dialint.finetune.judge.model_folder import load_prompt
+        from dialint.finetune.base_models.prompt_settings import load_prompt
 
         source = loading.resolve_source(str(folder))
         manifest = read_manifest(folder / loading.MANIFEST)
@@ -110,7 +110,8 @@ def _adapter_scorer(policy: Any, folder: Path, pad: int, bf16: bool) -> Scorer:
     from peft import LoraConfig, set_peft_model_state_dict
     from safetensors.torch import load_file
 
-    from dialint.finetune.policy.logprobs import last_hidden_states, unwrap
+    from dialint.finetune.policy.logprobs import last_hidden_states
+    from dialint.finetune.train.distributed import unwrap
 
     weights = load_file(folder / ADAPTER)
     head = weights.pop(next(name for name in weights if name.endswith("score.weight")))

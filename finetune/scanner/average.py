@@ -28,9 +28,9 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError
 from dialint.detector.release import WEIGHTS
-from dialint.finetune.scanner.trained import TRAINING
+from dialint.finetune.base_models.finite import save_weights, validate_finite
 from dialint.finetune.train.distributed import require_single_process
-from dialint.finetune.train.finite import save_weights, validate_finite
+from dialint.finetune.train.lineage import TRAINING
 
 SAME = ("codes", "render", "base_sha256")
 """What scanners must share to be averaged."""

@@ -109,7 +109,7 @@ def build_network(config: ScanConfig, ground: BaseModel, n_codes: int, device: s
     import torch
 
     from dialint.detector.engines.equivalence_check import check_equivalence
-    from dialint.finetune.policy.policy import enable_gradient_checkpointing
+    from dialint.finetune.train.estimate import enable_gradient_checkpointing
 
     model = _whole(config, ground, n_codes)
     check_equivalence(model, config.context_tokens)

@@ -28,10 +28,10 @@ from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.finetune.base_models.finite import save_weights
 from dialint.finetune.base_models.resolve import BaseFolder, resolve_base
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
 from dialint.finetune.scanner.options import ScanConfig
-from dialint.finetune.scanner.trained import TRAINING
 from dialint.finetune.train.checkpoint import remove_all
 from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.estimate import (
@@ -45,8 +45,7 @@ from dialint.finetune.train.estimate import (
     print_time,
     recomputes_activations,
 )
-from dialint.finetune.train.finite import save_weights
-from dialint.finetune.train.lineage import LIBRARIES, config_to_dict, git_commit, job_of_config
+from dialint.finetune.train.lineage import LIBRARIES, TRAINING, config_to_dict, git_commit, job_of_config
 from dialint.finetune.train.memory import ForwardPass, memory_table, parse_gpu_memory, setup_from_options
 from dialint.finetune.train.metrics_log import MetricsLog
 

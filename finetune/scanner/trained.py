@@ -17,8 +17,8 @@ from dialint.detector.release import MANIFEST, WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.train.finite import save_weights
-from dialint.finetune.train.lineage import config_to_dict
+from dialint.finetune.base_models.finite import save_weights
+from dialint.finetune.train.lineage import TRAINING, config_to_dict
 
 if TYPE_CHECKING:
     import torch
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from dialint.detector.engines.local import Precision
     from dialint.detector.engines.scan_model import ScanModel
 
-TRAINING = "training.json"
-"""The manifest of a trained scanner or decoder."""
 BACKBONE = "backbone."
 Shape = dict[str, Any]
 """The content of a ``config.json``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dialint.detector.errors import ConfigError
 
@@ -103,3 +103,12 @@ def require_single_process(command: str) -> None:
             f"dialint {command} runs in one process, and a launcher started {world_size()}: start it without "
             "torchrun or accelerate launch",
         )
+
+
+def unwrap(model: Any) -> Any:
+    """The language model inside of adapters and of `DistributedDataParallel`, or the model itself."""
+    import torch
+
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
+    return model.get_base_model() if hasattr(model, "peft_config") else model

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
+from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.options import Optimizer, RunOptions
 
 T = TypeVar("T")
@@ -86,6 +87,13 @@ def recomputes_activations(running: RunOptions, model: Any) -> bool:
         return running.gradient_checkpointing
     sizes = model_sizes(model)
     return sizes.n_trained + sizes.n_frozen > LARGE
+
+
+def enable_gradient_checkpointing(model: Any) -> None:
+    """Recompute activations of `model` in the backward pass, in training mode, instead of storing them."""
+    bare = unwrap(model)  # older versions of transformers know the second name only
+    enable = getattr(bare, "activation_checkpointing_enable", bare.gradient_checkpointing_enable)
+    enable({"use_reentrant": False})
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from dialint.finetune.base_models.loading import ModelSource
 from dialint.finetune.train.checkpoint import describe_job
 from dialint.finetune.train.options import NOT_IN_JOB
 
+TRAINING = "training.json"
+"""The manifest of a trained scanner or decoder."""
 LIBRARIES = (
     "dialint",
     "torch",

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.train.estimate import LARGE, STATE_BYTES, Memory
-from dialint.finetune.train.options import AdapterOptions, Optimizer, RunOptions
+from dialint.finetune.train.options import Optimizer, RunOptions
 
 if TYPE_CHECKING:
     import torch

@@ -114,9 +114,10 @@ def _round(
     from trl import SFTConfig, SFTTrainer
 
     from dialint.finetune.base_models import loading
+    from dialint.finetune.base_models.adapter_options import AdapterOptions
     from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
     from dialint.finetune.train.arguments import build_trainer_config
-    from dialint.finetune.train.options import AdapterOptions, RunOptions
+    from dialint.finetune.train.options import RunOptions
 
     running = RunOptions(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
     model = loading.load_model(loading.resolve_source(config.model), AdapterOptions(adapter="none"))

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 from dialint.eval.questions import QuestionConfig
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 
 def main(tiny: str, dataset: str, out: str) -> None:

@@ -31,10 +31,11 @@ import torch
 from fault_driver import Faults, die, forked, install, no_fsync
 
 from dialint.detector.errors import DialintError
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.scanner import train, trainer
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 
 def before_row(number: int | None, what: Callable[[], Any]) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dialint.eval.questions import QuestionConfig
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train.callbacks import TrainingCallback
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 STOPS_AT = 2
 

@@ -21,7 +21,7 @@ from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
 from dialint.finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
-from dialint.finetune.train.options import AdapterOptions
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 
 Change = Callable[[Path], object]
 

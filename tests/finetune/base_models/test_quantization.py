@@ -19,6 +19,7 @@ from transformers import AutoModelForCausalLM
 from dialint.detector.engines.weight_formats import encode_weight
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.base_models.quantization import int8_config, iter_weights, nf4_config, storage_format
 from dialint.finetune.compression.students import build_student
 from dialint.finetune.decoder.model import load_decoder
@@ -26,7 +27,7 @@ from dialint.finetune.judge import merge_adapter
 from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.train import scan
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 FP8 = torch.float8_e4m3fn
 LARGEST = 448.0

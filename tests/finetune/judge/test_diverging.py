@@ -9,9 +9,10 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft, sft_options
 from dialint.finetune.policy import options
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RATE = 1e30
 ASKING = QuestionConfig(random_questions=0.5)

@@ -15,10 +15,11 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge_metrics import run_judge, summarize_judge
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.base_models.prompt_settings import load_prompt
 from dialint.finetune.judge import grpo, reward, sft, sft_options
 from dialint.finetune.judge.evaluate import reward_model_figures
-from dialint.finetune.judge.model_folder import load_prompt
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.store_export import export_dataset

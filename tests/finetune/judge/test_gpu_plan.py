@@ -14,6 +14,7 @@ from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge import grpo, sft, sft_options
 from dialint.finetune.policy.logprobs import enable_packed_attention
@@ -27,7 +28,7 @@ from dialint.finetune.train.memory import (
     parse_gpu_memory,
     setup_from_options,
 )
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 LORA, ALL = AdapterOptions(rank=8), AdapterOptions(adapter="none")
 WORK = ForwardPass(rows=4, window=128, scored=64)

@@ -11,12 +11,13 @@ from safetensors.torch import load_file
 
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import adapter_files, loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
 from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, SamplingMixin
 from dialint.finetune.rewards.reward_function import RewardFunction
 from dialint.finetune.rewards.verifiable import RewardWeights
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 
 @pytest.fixture(autouse=True)

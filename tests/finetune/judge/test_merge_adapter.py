@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from dialint.eval.questions import QuestionConfig, read_questions
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import merge_adapter, sft, sft_options
 from dialint.finetune.judge.model_folder import load_judge
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 

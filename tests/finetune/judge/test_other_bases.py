@@ -20,10 +20,11 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import evaluate, merge_adapter, model_folder, sft, sft_options
 from dialint.finetune.policy import logprobs
 from dialint.finetune.policy.logprobs import enable_packed_attention
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 HARMLESS = "I will look into it."

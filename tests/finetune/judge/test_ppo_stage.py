@@ -9,11 +9,12 @@ import pytest
 
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
 from dialint.finetune.policy.options import PpoOptions
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 ASKING = QuestionConfig(random_questions=1)

@@ -11,10 +11,11 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, preference
 from dialint.finetune.judge.preference import PreferConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 
 @pytest.mark.parametrize("method", ["dpo", "kto"])

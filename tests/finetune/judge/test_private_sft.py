@@ -15,11 +15,12 @@ from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import adapter_files, loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import tokenize_questions
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
 
 pytest.importorskip("opacus", reason="needs the extra: private")

@@ -36,8 +36,9 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge_metrics import run_judge
 from dialint.eval.questions import QuestionConfig, read_questions
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.prompt_settings import load_prompt
 from dialint.finetune.base_models.resolve import SMALL_DECODER
-from dialint.finetune.judge.model_folder import load_judge, load_prompt
+from dialint.finetune.judge.model_folder import load_judge
 from dialint.finetune.train.options import RunOptions
 
 CODES = load_taxonomy(None).codes

@@ -18,11 +18,12 @@ from dialint.detector import extras
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
 from dialint.finetune.base_models import adapter_files, loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train import callbacks
-from dialint.finetune.train.options import AdapterOptions, Optimizer, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 
 
 @pytest.fixture(autouse=True)

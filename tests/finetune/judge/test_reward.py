@@ -22,15 +22,16 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions, target_answer
 from dialint.finetune.base_models import loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
 from dialint.finetune.policy import options
-from dialint.finetune.policy.logprobs import unwrap
 from dialint.finetune.rewards import reward_function
 from dialint.finetune.rewards.pairs import pairs_from_labels, read_pairs
 from dialint.finetune.rewards.reward_model import RewardModel, score_rows
 from dialint.finetune.rewards.trainer import accuracy_with_interval, answer_only_margins, evaluate_pairs
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.distributed import unwrap
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
 

@@ -19,11 +19,12 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import answer_json, parse_answer
 from dialint.eval.questions import QuestionConfig, read_questions, target_answer
 from dialint.finetune.base_models import adapter_files, loading
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
 from dialint.finetune.train.arguments import build_trainer_config
-from dialint.finetune.train.options import AdapterOptions, RunOptions, ScheduleOptions
+from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 
 @pytest.fixture(autouse=True)

@@ -15,17 +15,17 @@ import torch
 from transformers import AutoTokenizer
 
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.base_models.loading import load_model, resolve_source
 from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.policy import ppo_trainer
-from dialint.finetune.policy.logprobs import unwrap
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Prompt
-from dialint.finetune.train.distributed import ProcessGroup
+from dialint.finetune.train.distributed import ProcessGroup, unwrap
 from dialint.finetune.train.lineage import job_of_config
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 PROMPTS = [Prompt((5, 6 + place, 7), place) for place in range(4)]
 OPTIONS = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=6, minibatch=2, learning_rate=1e-2)

@@ -12,8 +12,9 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaFo
 
 from dialint.detector.engines import packed
 from dialint.finetune.decoder.model import decoder_config, init_decoder
-from dialint.finetune.policy.logprobs import compute_logprobs, unwrap
+from dialint.finetune.policy.logprobs import compute_logprobs
 from dialint.finetune.policy.sampling import SampledAnswer, _gumbel_argmax, _uniform, sample
+from dialint.finetune.train.distributed import unwrap
 
 VOCABULARY = 60
 STOP = 2

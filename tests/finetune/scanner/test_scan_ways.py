@@ -15,11 +15,12 @@ from safetensors.torch import load_file, save_file
 from dialint.detector.engines.local import pack_windows
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.scanner import backbone, train
 from dialint.finetune.scanner.backbone import build_network, load_base, trainable_parameters
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.trainer import ScanTrainer
-from dialint.finetune.train.options import AdapterOptions, RunOptions
+from dialint.finetune.train.options import RunOptions
 
 EXACT = RunOptions(threads=1, precision="fp32")
 QLORA = AdapterOptions(rank=4, quantise="nf4")

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from dialint.detector.errors import ConfigError
 from dialint.finetune.base_models import loading
-from dialint.finetune.train.options import AdapterOptions
+from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.train.privacy import (
     CLIP,
     compute_epsilon,
