@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialint.detector.errors import ConfigError, WorldError
-from dialint.detector.release import EMBEDDED
+from dialint.detector.release import EMBEDDED, Release
 
 SMALL_DECODER = Path(__file__).parents[1] / "small_decoder"
 """Folder of the small decoder that ships, made by the recipe in ``runs/embedded.sh``; its README is its
@@ -46,6 +47,27 @@ def resolve_base(named: Path | str, revision: str | None = None) -> BaseFolder:
     name, _, wanted = str(named).partition("@")
     copy = _copy(name, revision or wanted or None)
     return BaseFolder(copy, name, copy.name)
+
+
+def describe_base(base: BaseFolder) -> dict[str, str]:
+    """Name, revision and licence of a base. A release records them in ``release.json``; the licence of any
+    other base is the one that its model card declares (``license:`` in the header of README.md). Values that
+    are not declared are left out."""
+    if (base.folder / "release.json").exists():
+        info = Release(base.folder).info
+        return {
+            "name": f"{info.id} (of {info.base.name})",
+            "revision": info.base.revision,
+            "licence": info.base.licence,
+        }
+    described = {"name": base.folder.name if Path(base.name).is_dir() else base.name}
+    if base.revision:
+        described["revision"] = base.revision
+    card = base.folder / "README.md"
+    header = card.read_text(errors="replace").split("---")[1:2] if card.exists() else []
+    if header and (licence := re.search(r"^license: *([\w.+-]+) *$", header[0], re.MULTILINE)):
+        described["licence"] = licence[1]
+    return described
 
 
 def _copy(name: str, revision: str | None) -> Path:

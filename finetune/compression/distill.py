@@ -23,7 +23,7 @@ from dialint.detector.artifacts import (
     sha256_file,
 )
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.resolve import resolve_base
+from dialint.finetune.base_models.resolve import describe_base, resolve_base
 from dialint.finetune.compression.options import DistillConfig
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import require_single_process
@@ -102,7 +102,7 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     from dialint.detector.engines.local import resolve_device
     from dialint.finetune.compression.students import build_student, reinitialize
     from dialint.finetune.compression.teachers import ScannerTeacher, read_answers
-    from dialint.finetune.scanner.trained import read_scanner
+    from dialint.finetune.scanner.trained import is_scanner, read_scanner
     from dialint.finetune.train.estimate import enable_gradient_checkpointing
 
     teacher: Teacher
@@ -113,8 +113,11 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
         teacher = ScannerTeacher(cut_from, scanner)
     else:
         teacher = read_answers(config.teacher, sha256_file(config.teacher))
-    base = None if config.base is None else resolve_base(config.base).folder
-    student = build_student(base, cut_from, teacher.codes, config.context_tokens, config.layers)
+    base = None if config.base is None else resolve_base(config.base)
+    folder = None if base is None else base.folder
+    student = build_student(folder, cut_from, teacher.codes, config.context_tokens, config.layers)
+    if base is not None and not is_scanner(base.folder):
+        student = replace(student, base=describe_base(base))
     if config.from_scratch:
         student = reinitialize(student, config.running.seed)
     model = student.model.requires_grad_(True).to(resolve_device(config.running.device))

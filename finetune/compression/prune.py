@@ -163,7 +163,6 @@ def _told(config: PruneConfig, figures: dict[str, Any], seconds: float) -> dict[
     """What the folder says of how it came about, beside what was said of the scanner's training."""
     training = read_manifest(config.scanner / TRAINING)
     return {
-        "base": training.get("base"),
         "pruned_from": {"sha256": sha256_file(config.scanner / WEIGHTS), "config": training["config"]},
         "figures": figures,
         "seconds": round(seconds),

@@ -11,9 +11,7 @@ stopped run resumes from its last checkpoint.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import (
@@ -25,11 +23,11 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
-from dialint.detector.release import WEIGHTS, Release
+from dialint.detector.release import WEIGHTS
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.base_models.finite import save_weights
-from dialint.finetune.base_models.resolve import BaseFolder, resolve_base
+from dialint.finetune.base_models.resolve import describe_base, resolve_base
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.checkpoint import remove_all
@@ -205,23 +203,3 @@ def _print_estimate(trainer: ScanTrainer, cost: Cost) -> None:
     trainer.model.train()
     n_steps = len(trainer.steps)
     print_time(n_steps, measure_pace(lambda step: trainer.train_step(step % n_steps).tokens), cost)
-
-
-def describe_base(base: BaseFolder) -> dict[str, str]:
-    """Name, revision and licence of a base: of a release what it says itself, of others the licence that
-    their model card declares (``license:`` in the header of README.md). What nobody says is left out."""
-    if (base.folder / "release.json").exists():
-        info = Release(base.folder).info
-        return {
-            "name": f"{info.id} (of {info.base.name})",
-            "revision": info.base.revision,
-            "licence": info.base.licence,
-        }
-    described = {"name": base.folder.name if Path(base.name).is_dir() else base.name}
-    if base.revision:
-        described["revision"] = base.revision
-    card = base.folder / "README.md"
-    header = card.read_text(errors="replace").split("---")[1:2] if card.exists() else []
-    if header and (found := re.search(r"^license: *([\w.+-]+) *$", header[0], re.MULTILINE)):
-        described["licence"] = found[1]
-    return described

@@ -36,7 +36,8 @@ Weights = dict[str, "torch.Tensor"]
 @dataclass(frozen=True)
 class TrainedScanner:
     """A scanner. `shape` is its backbone's ``config.json``, `tokenizer` the text of ``tokenizer.json``,
-    `examples` the id of the examples that taught it, if any did; `sha256` changes with any weight."""
+    `examples` the fingerprint of the examples it was trained on, None for none; `sha256` changes with any
+    weight; `base` holds name, revision and licence of the base model as far as they are recorded."""
 
     model: ScanModel
     codes: tuple[str, ...]
@@ -47,6 +48,7 @@ class TrainedScanner:
     base_sha256: str
     examples: str | None
     sha256: str
+    base: Mapping[str, str] | None = None
 
     def scanner(self, row_tokens: int, precision: Precision, device: str) -> Scanner:
         """What scores dialogues with it."""
@@ -92,6 +94,7 @@ def _of_release(folder: Path) -> TrainedScanner:
     return TrainedScanner(
         model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),
         info.base.sha256, str(examples) if examples else None, release.fingerprint,
+        info.base.model_dump(exclude={"sha256"}),
     )  # fmt: skip
 
 
@@ -112,7 +115,7 @@ def _of_training(folder: Path) -> TrainedScanner:
         raise ConfigError("E_SCANNER", f"{folder}: no scanner that loads ({type(error).__name__})") from None
     return TrainedScanner(
         model, codes, select_dialogue_codes(codes), render, shape, tokenizer, told["base_sha256"],
-        told["examples"], sha256_file(folder / WEIGHTS),
+        told["examples"], sha256_file(folder / WEIGHTS), told.get("base"),
     )  # fmt: skip
 
 
@@ -161,6 +164,7 @@ def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapp
         "kind": "scanner",
         "codes": list(scanner.codes),
         "render": scanner.render.model_dump(),
+        "base": scanner.base,
         "base_sha256": scanner.base_sha256,
         "examples": scanner.examples,
         "config": {name: _plain(value) for name, value in config_to_dict(config).items()},

@@ -244,6 +244,7 @@ def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfi
     assert student.codes == ("L1", "T1", "R1")
     training = read_manifest(config.out / "training.json")
     assert training["base_sha256"] == tiny.BASE
+    assert training["base"] == {"name": "tiny", "revision": "1", "licence": "Apache-2.0"}
     assert training["teacher"]["sha256"] == read_scanner(config.teacher).sha256
     assert not list(config.out.glob("checkpoint*"))
     with pytest.raises(OutputRefused, match="holds a trained scanner"):
@@ -257,6 +258,7 @@ def test_a_student_of_other_tokens_learns_too(config: DistillConfig, letters: Pa
     assert last(config.out)["heldout_loss"] < last(config.out.with_name("new"))["heldout_loss"]
     assert alike(config.teacher, config.out) > 0.1
     student = read_scanner(config.out)
+    assert student.base == {"name": "letters"}
     assert student.render.context_tokens == 120
     assert student.shape["hidden_dropout_prob"] == 0
 
@@ -494,6 +496,7 @@ def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, example
     )  # fmt: skip
     release = Release(out)
     assert release.info.training["weights"] == "nf4"
+    assert release.info.base == Release(config.teacher).info.base
     assert release.info.training["teacher"] == read_manifest(config.out / "training.json")["teacher"]
     assert release.info.codes.keys() == {"T1"}
     assert {kind for kind, _, _ in release.tensors.values()} == {"U8", "I8", "BF16", "F32"}

@@ -25,12 +25,12 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.results import read_examples
 from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.resolve import resolve_base
+from dialint.finetune.base_models.resolve import describe_base, resolve_base
 from dialint.finetune.decoder.tokenizer import decoder_render
 from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, describe_release, pack
-from dialint.finetune.scanner.train import describe_base, scan
+from dialint.finetune.scanner.train import scan
 from dialint.finetune.train.options import RunOptions
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]
