@@ -41,9 +41,9 @@ export.command(
 def collect_rejects(path: Path | None) -> Iterator[Rejects]:
     """Collect rejects in a file, if one is named. At the end the first ones are printed, also if too many of
     them stopped the job."""
-    from dialint.labeling.exchange.store_import import rejects_into
+    from dialint.labeling.exchange.store_import import open_rejects
 
-    with rejects_into(path) as rejects:
+    with open_rejects(path) as rejects:
         try:
             yield rejects
         finally:
@@ -73,11 +73,11 @@ def import_logs(
     rejects
         File (.jsonl) for rejected records, with their location and the reason; must not exist.
     """
-    from dialint.labeling.exchange.store_import import bring_logs
+    from dialint.labeling.exchange.store_import import import_logs as load_logs
 
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", quiet=quiet) as report:
-            imported = bring_logs(store, actor, files, read, report, bad)
+            imported = load_logs(store, actor, files, read, report, bad)
         print_line(f"{imported.new} dialogues new, {imported.known} known, {bad.codes.total()} rejected")
     return 0
 
@@ -91,10 +91,10 @@ def import_verdicts(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Qu
     file
         A finished output of `dialint score`, its manifest beside it.
     """
-    from dialint.labeling.exchange.store_import import bring_verdicts
+    from dialint.labeling.exchange.store_import import import_verdicts as load_verdicts
 
     with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as report:
-        imported = bring_verdicts(store, actor, file, report)
+        imported = load_verdicts(store, actor, file, report)
     print_line(f"{imported.new} verdicts new, {imported.known} known")
     return 0
 
@@ -131,11 +131,11 @@ def import_labels_command(
             raise ConfigError("E_OPTION", "--rejects: a file of labels has its rejects beside it")
         import_labels(config)
         return 0
-    from dialint.labeling.exchange.store_import import bring_labels
+    from dialint.labeling.exchange.store_import import import_labels as load_labels
 
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as report:
-            imported = bring_labels(store, actor, config, source, report, project=project, rejects=bad)
+            imported = load_labels(store, actor, config, source, report, project=project, rejects=bad)
         n_known, n_bad = imported.taken - imported.new, bad.codes.total()
         print_line(f"{imported.new} annotations new, {n_known} known, {n_bad} rejected")
         for reason, n in imported.left_out.items():

@@ -71,7 +71,7 @@ def export_annotations(
     """
     if out.exists():
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
-    exported(store, actor, project, masked=masked, what="annotations")
+    record_export(store, actor, project, masked=masked, what="annotations")
     with disk_errors(out):
         make_output_folder(out.parent)
     given = iterate_counted(store, actor, project)
@@ -97,7 +97,7 @@ def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str
     """
     if config.dialogues or config.annotations or config.labels or config.verdicts:
         raise ConfigError("E_OPTION", "a dataset is made of the store or of files: name no file, or all")
-    exported(store, actor, project, masked=config.masked)
+    record_export(store, actor, project, masked=config.masked)
     with disk_errors(TEMPORARY), tempfile.TemporaryDirectory(prefix="dialint-") as folder:
         files = snapshot(store, actor, Path(folder), project)
         named = replace(
@@ -138,7 +138,7 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
 
 
 @write_operation(repeatable=True)
-def exported(
+def record_export(
     transaction: Transaction, actor: str, project: str | None, *, masked: bool, what: str = "dataset"
 ) -> None:
     """Keep that the actor takes all that is known of the dialogues with answers, or `what` else, out of the

@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector
 from dialint.detector.records import Dialogue, Example, Verdict
 from dialint.detector.taxonomy import Code, load_taxonomy
-from dialint.labeling.exchange.store_import import pieces
+from dialint.labeling.exchange.store_import import batches
 from dialint.labeling.simulation.people import LABELERS, REVIEWERS, Person, Truth, shapes_of
 from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
 from dialint.labeling.store.annotations import submit
@@ -86,7 +86,7 @@ def fill(
     given = Counter[str]()
     for project, group, asked in ((blind, LABELERS, names), (review, REVIEWERS, checked)):
         projects.create(store, admin, project)
-        for piece in pieces(iter(asked), MAX_PER_CALL):
+        for piece in batches(iter(asked), MAX_PER_CALL):
             tasks.add(store, admin, project.id, [NewTask(dialogue=name, why="simulated") for name in piece])
         given.update(_answers(store, project, [one for one in people if one.group is group], work, plan.seed))
     told = [
@@ -111,7 +111,7 @@ def _people(store: Store, admin: str, role: AccountRole, plan: Plan) -> Iterator
 
 
 def _bring(store: Store, admin: str, examples: Sequence[Example], detector: Detector) -> Iterator[Verdict]:
-    for piece in pieces((one.dialogue for one in examples), MAX_PER_CALL):
+    for piece in batches((one.dialogue for one in examples), MAX_PER_CALL):
         dialogues.add(store, admin, piece)
         found = detector.verdicts(piece, all_probabilities=True)
         dialogues.add_verdicts(store, admin, found)

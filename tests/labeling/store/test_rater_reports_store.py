@@ -10,7 +10,6 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.store_import import bring_in
 from dialint.labeling.raters.agreement_report import AgreementConfig
 from dialint.labeling.raters.agreement_report import run as agreement
 from dialint.labeling.raters.anomaly_report import WatchConfig
@@ -19,6 +18,7 @@ from dialint.labeling.raters.quality_report import QualityConfig
 from dialint.labeling.raters.quality_report import run as quality
 from dialint.labeling.raters.store_reader import load_annotations, load_tables, load_workload
 from dialint.labeling.store import accounts, annotations, dialogues, gold, leases, projects, tasks
+from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
@@ -54,7 +54,7 @@ def answered(store: Store, made: Any) -> Store:
         )
         for name in names[2:6]
     ]  # fmt: skip
-    bring_in(store, "ada", came, "elsewhere")
+    import_annotations(store, "ada", came, "elsewhere")
     return store
 
 

@@ -11,8 +11,7 @@ from sqlalchemy import event, select
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Example, Label
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.store_export import exported
-from dialint.labeling.exchange.store_import import bring_in
+from dialint.labeling.exchange.store_export import record_export
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -28,6 +27,7 @@ from dialint.labeling.store import (
     projects,
     tasks,
 )
+from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.schema import audit, participants
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
@@ -110,8 +110,10 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
             way("boss")
         way("peer")
     answer = Annotation(id="1", dialogue_id="mine", labeler="boss", kind="expert", codes=("C1",))
-    assert bring_in(working, "boss", [answer], "own") == ("an own dialogue",)
-    assert bring_in(working, "ada", [answer], "own") == ("an own dialogue",), "by way of an admin, too"
+    assert import_annotations(working, "boss", [answer], "own") == ("an own dialogue",)
+    assert import_annotations(working, "ada", [answer], "own") == ("an own dialogue",), (
+        "by way of an admin, too"
+    )
     said = [one.labeler for one in annotations.of_dialogue(working, "ada", "mine")]
     assert said == ["peer"]
 
@@ -190,7 +192,7 @@ def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     annotations.of_dialogue(working, "emil", "other")
     lease = held(working, "emil", "label")
     assert not annotations.submit(working, "emil", lease.task, lease.token, "emil").seen_verdict
-    exported(working, "lea", "label", masked=True)
+    record_export(working, "lea", "label", masked=True)
     lease = held(working, "lea", "calibration")
     assert annotations.submit(working, "lea", lease.task, lease.token, "lea").seen_verdict, (
         "an export shows all"
@@ -269,7 +271,7 @@ def test_what_is_closed_takes_no_answers_and_no_corrections(store: Store, made: 
         lambda: annotations.correct(store, "ann", int(first.id), "c", [made.finding()]),
         lambda: leases.renew(store, "ben", late.task, late.token),
         lambda: annotations.submit(store, "ben", late.task, late.token, "late"),
-        lambda: bring_in(store, "ada", [came], "x", "p"),
+        lambda: import_annotations(store, "ada", [came], "x", "p"),
     ]
     for way in ways:
         with pytest.raises(StoreRefused, match=r"E_PROJECT.*closed"):
@@ -316,7 +318,7 @@ def test_seconds_are_a_number_from_0(store: Store, made: Any, seconds: float) ->
         seen_verdict=False, seconds=seconds, at=None,
     )  # fmt: skip
     with pytest.raises(StoreRefused, match="E_SECONDS"):
-        bring_in(store, "ada", [forged], "x")
+        import_annotations(store, "ada", [forged], "x")
 
 
 def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store, made: Any) -> None:
@@ -329,11 +331,11 @@ def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store
 
     for one in (by("ann"), by("stranger"), by("ann", "model")):
         with pytest.raises(NotAllowed, match="E_RIGHT"):
-            bring_in(store, "lea", [by("lea"), one], "x")
+            import_annotations(store, "lea", [by("lea"), one], "x")
     assert annotations.of_dialogue(store, "ada", "d") == ()
-    assert bring_in(store, "lea", [by("lea"), by("embedded-1", "model")], "x") == ("new", "new")
-    assert bring_in(store, "ada", [by("ann"), by("stranger")], "y") == ("new", "new")
-    assert bring_in(store, "ada", [by("ann")], "y") == ("known",), "and it is not said twice"
+    assert import_annotations(store, "lea", [by("lea"), by("embedded-1", "model")], "x") == ("new", "new")
+    assert import_annotations(store, "ada", [by("ann"), by("stranger")], "y") == ("new", "new")
+    assert import_annotations(store, "ada", [by("ann")], "y") == ("known",), "and it is not said twice"
     said = [(who, content) for who, _, _, content in entries(store, "annotations.import")]
     assert said == [
         ("lea", {"source": "x", "project": None, "n_others": 0, "in_the_name_of": []}),

@@ -319,6 +319,6 @@ def test_long_dialogues_are_masked_when_they_are_brought_in(
     ]
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    store_import.bring_logs(store, "lea", [str(path)], ReadConfig(), lambda *_: None)
+    store_import.import_logs(store, "lea", [str(path)], ReadConfig(), lambda *_: None)
     kept = store.read(lambda transaction: list(transaction.run(select(masked_views.c.dialogue)).scalars()))
     assert kept == ["d1"]

@@ -14,9 +14,10 @@ from sqlalchemy import select
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange import store_export, store_import
+from dialint.labeling.exchange import store_export
 from dialint.labeling.store import (
     accounts,
+    annotation_import,
     annotations,
     appeals,
     change_feed,
@@ -98,7 +99,7 @@ def answered(store: Store, actor: str, made: Any) -> object:
 
 def imported(store: Store, actor: str, labeler: str) -> object:
     answer = Annotation(id=actor, dialogue_id="d2", labeler=labeler, kind="crowd", codes=("C1",))
-    return store_import.bring_in(store, actor, [answer], "elsewhere")
+    return annotation_import.import_annotations(store, actor, [answer], "elsewhere")
 
 
 def new_account(store: Store, actor: str, made: Any) -> object:
@@ -287,16 +288,16 @@ ROWS: dict[str, Row] = {
     "store.tasks.set_wanted": Row("lead", lambda s, a, m: tasks.set_wanted(s, a, 1, 99)),
     "store.tasks.queue_counts": Row("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
     "store.tasks.view": Row("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
-    "exchange.store_import.bring_in": Row(
+    "store.annotation_import.import_annotations": Row(
         "lead",
         lambda s, a, m: imported(s, a, a),
         others=lambda s, a, m: imported(s, a, "dot"),
         upto="lead",
     ),
-    "exchange.store_export.exported": Row(
+    "exchange.store_export.record_export": Row(
         "reviewer",
-        lambda s, a, m: store_export.exported(s, a, None, masked=True),
-        others=lambda s, a, m: store_export.exported(s, a, None, masked=False),
+        lambda s, a, m: store_export.record_export(s, a, None, masked=True),
+        others=lambda s, a, m: store_export.record_export(s, a, None, masked=False),
         upto="expert",
     ),
 }

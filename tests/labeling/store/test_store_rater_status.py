@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.exchange.store_import import bring_in
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -18,6 +17,7 @@ from dialint.labeling.store import (
     rater_status,
     tasks,
 )
+from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
@@ -278,7 +278,7 @@ def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:
     two = annotations.review(store, "rob", "x", "r2", ["C1"], [made.finding()], expected=int(one.id))
     other = annotations.review(store, "rob", "x", "r3", ["C1"], turn=1, expected=None)
     came = Annotation(id="7", dialogue_id="x", labeler="stranger", kind="crowd", codes=("C1",))
-    bring_in(store, "ada", [came], "toloka")
+    import_annotations(store, "ada", [came], "toloka")
     found = list(counted_annotations.iterate_counted(store, "rob"))
     assert len(found) == 6 + 2 + 1
     assert {first.id, one.id}.isdisjoint(each.id for each in found)

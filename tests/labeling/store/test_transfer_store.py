@@ -25,13 +25,12 @@ from dialint.labeling.dataset.inputs import read_annotations
 from dialint.labeling.exchange.import_labels import ImportConfig
 from dialint.labeling.exchange.store_export import export_annotations, export_dataset
 from dialint.labeling.exchange.store_import import (
-    SHOWN,
+    MAX_FIRST,
     Rejects,
-    bring_in,
-    bring_labels,
-    bring_logs,
-    bring_verdicts,
-    rejects_into,
+    import_labels,
+    import_logs,
+    import_verdicts,
+    open_rejects,
 )
 from dialint.labeling.store import (
     annotations,
@@ -42,6 +41,7 @@ from dialint.labeling.store import (
     projects,
     tasks,
 )
+from dialint.labeling.store.annotation_import import import_annotations
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
@@ -60,12 +60,12 @@ def log(path: Path, n: int, extra: str = "") -> str:
 def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
     path = log(tmp_path / "log.jsonl", 1203, '{"id": "bad"}\n')
     told: list[int] = []
-    with rejects_into(tmp_path / "folder" / "bad.jsonl") as bad:
-        first = bring_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
+    with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:
+        first = import_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
     assert (first.new, first.known, bad.codes.total(), told) == (1203, 0, 1, [1000, 1203])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
     assert (row["line"], row["path"], row["code"]) == (1204, bad.first[0].path, bad.first[0].code)
-    again = bring_logs(store, "lea", [path], ReadConfig(), SILENT)
+    again = import_logs(store, "lea", [path], ReadConfig(), SILENT)
     assert (again.new, again.known) == (0, 1203)
     found = dialogues.read(store, "rob", "d7")[0]
     loaded = next(read(open_logs([log(tmp_path / "one.jsonl", 8)]), ReadConfig(), Counts()))
@@ -74,9 +74,9 @@ def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text((tmp_path / "one.jsonl").read_text().replace("Anything", "Something"))
     with pytest.raises(StoreRefused, match="E_CHANGED"):
-        bring_logs(store, "lea", [str(other)], ReadConfig(), SILENT)
+        import_logs(store, "lea", [str(other)], ReadConfig(), SILENT)
     with pytest.raises(NotAllowed):
-        bring_logs(store, "rob", [path], ReadConfig(), SILENT)
+        import_logs(store, "rob", [path], ReadConfig(), SILENT)
 
 
 def verdict_file(path: Path, made: Any, names: list[str]) -> Path:
@@ -89,15 +89,15 @@ def verdict_file(path: Path, made: Any, names: list[str]) -> Path:
 def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: Any, tmp_path: Path) -> None:
     dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
     path = verdict_file(tmp_path / "v.jsonl", made, ["d0", "d1"])
-    assert (bring_verdicts(store, "lea", path, SILENT).new, dialogues.read(store, "rob", "d1")[1]) == (
+    assert (import_verdicts(store, "lea", path, SILENT).new, dialogues.read(store, "rob", "d1")[1]) == (
         2, made.verdict("d1", made.finding(), risk=0.5),
     )  # fmt: skip
-    assert bring_verdicts(store, "lea", path, SILENT).known == 2
+    assert import_verdicts(store, "lea", path, SILENT).known == 2
     with pytest.raises(StoreRefused, match="E_VERDICT"):
-        bring_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", made, ["d9"]), SILENT)
+        import_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", made, ["d9"]), SILENT)
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.6"))
     with pytest.raises(OutputRefused):
-        bring_verdicts(store, "lea", path, SILENT)
+        import_verdicts(store, "lea", path, SILENT)
 
 
 def table(path: Path, *rows: str) -> str:
@@ -129,32 +129,32 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
         "d2/1/L1,cem,no",
     ]
     first = table(tmp_path / "first.csv", *good, *bad)
-    told = bring_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
+    told = import_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
     assert (told.taken, told.new, told.rejects.codes.total()) == (4, 4, 6)
     assert [(one.line, one.code) for one in told.rejects.first] == [
         (line, "E_LABEL") for line in range(6, 12)
     ]
-    again = bring_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
+    again = import_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
     assert (again.taken, again.new, again.rejects.codes.total()) == (4, 0, 6)
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
-    told = bring_labels(filled, "ada", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
+    told = import_labels(filled, "ada", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
     found = annotations.of_dialogue(filled, "rob", "d0")
     assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
         ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
     ]  # fmt: skip
     with pytest.raises(TooManyBad):
-        bring_labels(filled, "ada", ImportConfig((second,)), "crowd", SILENT)
+        import_labels(filled, "ada", ImportConfig((second,)), "crowd", SILENT)
     with pytest.raises(NotAllowed):
-        bring_labels(filled, "rob", ImportConfig((second,)), "crowd", SILENT)
+        import_labels(filled, "rob", ImportConfig((second,)), "crowd", SILENT)
 
 
 def test_strangers_are_taken_where_they_are_named(filled: Store, tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", "d0/1/L1,zoe,yes", "d0/1/L1,yan,yes")
     some = ImportConfig((path,), labelers=("zoe",), max_bad=1.0)
-    assert bring_labels(filled, "ada", some, "crowd", SILENT).new == 1
+    assert import_labels(filled, "ada", some, "crowd", SILENT).new == 1
     everybody = ImportConfig((path,), labelers=("*",))
-    assert bring_labels(filled, "ada", everybody, "crowd", SILENT).new == 1
+    assert import_labels(filled, "ada", everybody, "crowd", SILENT).new == 1
 
 
 def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> None:
@@ -162,11 +162,11 @@ def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> Non
     row = {"id": "7", "dialogue_id": "d0", "labeler": "ann", "kind": "crowd", "codes": ["C1"], "seconds": 3.0}
     path = tmp_path / "ours.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": "8"}) + "\n")
-    assert bring_labels(filled, "ada", ImportConfig((str(path),)), "old", SILENT).new == 2
+    assert import_labels(filled, "ada", ImportConfig((str(path),)), "old", SILENT).new == 2
     path.write_text(json.dumps({**row, "seconds": 4.0}) + "\n")
-    told = bring_labels(filled, "ada", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
+    told = import_labels(filled, "ada", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (0, 1, "an id again")
-    assert bring_labels(filled, "ada", ImportConfig((str(path),)), "new", SILENT).new == 1
+    assert import_labels(filled, "ada", ImportConfig((str(path),)), "new", SILENT).new == 1
 
 
 def crowd_answer(name: str, labeler: str = "ann", **more: Any) -> Annotation:
@@ -179,12 +179,12 @@ def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("C1",)))
     one = crowd_answer("7")
-    assert bring_in(filled, "ada", [one, one], "toloka", "p") == ("new", "known")
-    assert bring_in(filled, "ada", [one], "toloka", "q") == ("an answer of another project",)
-    assert bring_in(filled, "ada", [one], "toloka") == ("an answer of another project",)
+    assert import_annotations(filled, "ada", [one, one], "toloka", "p") == ("new", "known")
+    assert import_annotations(filled, "ada", [one], "toloka", "q") == ("an answer of another project",)
+    assert import_annotations(filled, "ada", [one], "toloka") == ("an answer of another project",)
     other = crowd_answer("7", "ben")
-    assert bring_in(filled, "ada", [other], "toloka", "p") == ("an id again",)
-    assert bring_in(filled, "ada", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
+    assert import_annotations(filled, "ada", [other], "toloka", "p") == ("an id again",)
+    assert import_annotations(filled, "ada", [crowd_answer("8", codes=("C1", "T1"))], "toloka", "p") == (
         "a code that is not asked",
     )
     again = [
@@ -193,16 +193,16 @@ def test_what_becomes_of_annotations_from_elsewhere(filled: Store) -> None:
         crowd_answer("11", codes=("L1",)),
         crowd_answer("12", turn=0),
     ]
-    assert bring_in(filled, "ada", again, "toloka", "p", once=True) == (
+    assert import_annotations(filled, "ada", again, "toloka", "p", once=True) == (
         "a second answer", "a second answer", "new", "new",
     )  # fmt: skip
-    assert bring_in(filled, "ada", again[:1], "toloka", "p") == ("new",)
+    assert import_annotations(filled, "ada", again[:1], "toloka", "p") == ("new",)
     with pytest.raises(NotAllowed):
-        bring_in(filled, "rob", [one], "elsewhere")
+        import_annotations(filled, "rob", [one], "elsewhere")
     with pytest.raises(StoreRefused, match="no such project"):
-        bring_in(filled, "ada", [one], "elsewhere", "z")
+        import_annotations(filled, "ada", [one], "elsewhere", "z")
     with pytest.raises(StoreRefused, match="no such dialogue"):
-        bring_in(filled, "ada", [crowd_answer("13", dialogue_id="d9")], "elsewhere")
+        import_annotations(filled, "ada", [crowd_answer("13", dialogue_id="d9")], "elsewhere")
 
 
 def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, filled: Store) -> None:
@@ -211,11 +211,13 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
 
     def second() -> None:
         with Store.open(place) as own:
-            fates.append(bring_in(own, "ada", [crowd_answer("2")], "second", once=True))
+            fates.append(import_annotations(own, "ada", [crowd_answer("2")], "second", once=True))
         done.set()
 
     def first(transaction: Transaction) -> None:
-        fates.append(in_transaction(bring_in)(transaction, "ada", [crowd_answer("1")], "first", once=True))
+        fates.append(
+            in_transaction(import_annotations)(transaction, "ada", [crowd_answer("1")], "first", once=True)
+        )
         thread.start()
         done.wait(0.5)
 
@@ -235,7 +237,7 @@ def test_two_imports_of_whole_files_bring_each_answer_once(
     def bring(source: str, path: str) -> None:
         with Store.open(place) as own:
             config = ImportConfig((path,), max_bad=1.0)
-            new.append(bring_labels(own, "ada", config, source, SILENT).new)
+            new.append(import_labels(own, "ada", config, source, SILENT).new)
 
     files = table(tmp_path / "one.csv", *rows), table(tmp_path / "two.csv", *reversed(rows))
     threads = [threading.Thread(target=bring, args=(f"s{n}", path)) for n, path in enumerate(files)]
@@ -251,7 +253,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("T1",)))
     path = table(tmp_path / "t.csv", "d0/1/C1,ann,yes", "d0/1/L1,ann,no", "d0/1/T1,ann,no", "d1/1/C1,ben,no")
-    told = bring_labels(filled, "ada", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
+    told = import_labels(filled, "ada", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
     assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
         assert len(list(counted_annotations.iterate_counted(filled, "rob", project))) == n
@@ -269,7 +271,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     }
     other = tmp_path / "prodigy.jsonl"
     other.write_text(json.dumps({**marked, "meta": {"dialogue_id": "d2", "turn": 1}}) + "\n")
-    asked = bring_labels(filled, "ada", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
+    asked = import_labels(filled, "ada", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
     assert asked.new == 1
     assert annotations.of_dialogue(filled, "rob", "d2")[0].codes == ("C1", "L1")
 
@@ -278,14 +280,14 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     """A crowd table has a row for each code; a correction of ours comes in the place of the same questions."""
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
-    bring_labels(filled, "ada", ImportConfig((path,)), "crowd", SILENT)
+    import_labels(filled, "ada", ImportConfig((path,)), "crowd", SILENT)
     assert [one.codes[0] for one in counted_annotations.iterate_counted(filled, "lea")] == [
         "C1",
         "L1",
         "T1",
         "C1",
     ]
-    bring_in(filled, "ada", [crowd_answer("corrected")], "ours")
+    import_annotations(filled, "ada", [crowd_answer("corrected")], "ours")
     found = list(counted_annotations.iterate_counted(filled, "lea"))
     assert [(one.codes[0], bool(one.findings)) for one in found] == [
         ("L1", True), ("T1", False), ("C1", False), ("C1", False),
@@ -297,21 +299,21 @@ def test_rejects_are_kept_when_too_many_end_the_job(tmp_path: Path) -> None:
     found: list[Rejects] = []
 
     def job() -> None:
-        with rejects_into(tmp_path / "bad.jsonl") as rejects:
+        with open_rejects(tmp_path / "bad.jsonl") as rejects:
             found.append(rejects)
-            for _ in range(SHOWN + 2):
+            for _ in range(MAX_FIRST + 2):
                 rejects.add(bad)
             raise TooManyBad("E_TOO_MANY_BAD", "so it is")
 
     with pytest.raises(TooManyBad):
         job()
     (rejects,) = found
-    assert (len(rejects.first), rejects.codes) == (SHOWN, {"E_TYPE": SHOWN + 2})
+    assert (len(rejects.first), rejects.codes) == (MAX_FIRST, {"E_TYPE": MAX_FIRST + 2})
     rows = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
-    assert rows == [bad.as_json()] * (SHOWN + 2)
-    with pytest.raises(OutputRefused), rejects_into(tmp_path / "bad.jsonl"):
+    assert rows == [bad.as_json()] * (MAX_FIRST + 2)
+    with pytest.raises(OutputRefused), open_rejects(tmp_path / "bad.jsonl"):
         pass
-    with pytest.raises(ConfigError), rejects_into(tmp_path / "other.jsonl"):
+    with pytest.raises(ConfigError), open_rejects(tmp_path / "other.jsonl"):
         raise ConfigError("E_OPTION", "something else went wrong")
     assert not (tmp_path / "other.jsonl").exists()
 
@@ -343,7 +345,7 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, made: A
         export_annotations(answered, "rob", out, "p")
     with pytest.raises(NotAllowed):
         export_annotations(answered, "ann", tmp_path / "b.jsonl", "p")
-    told = bring_labels(answered, "ada", ImportConfig((str(out),)), "other", SILENT)
+    told = import_labels(answered, "ada", ImportConfig((str(out),)), "other", SILENT)
     assert (told.new, told.rejects.codes.total()) == (6, 0)
 
 
@@ -428,7 +430,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     path = tmp_path / "log.jsonl"
     record = {"id": "d0", "turns": [{"role": role, "text": text} for role, text in turns]}
     path.write_text(json.dumps(record) + "\n")
-    bring_logs(store, "lea", [str(path)], ReadConfig(), SILENT)
+    import_logs(store, "lea", [str(path)], ReadConfig(), SILENT)
     start = said.index("it arrived")
     place = {"turn": 2, "start": start, "end": start + 10, "quote": "it arrived"}
     found = made.finding().model_copy(update=place)
@@ -437,8 +439,8 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
     write_manifest(
         manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [file_entry(verdicts, 1)]}
     )
-    assert bring_verdicts(store, "lea", verdicts, SILENT).new == 1
-    assert bring_verdicts(store, "lea", verdicts, SILENT).known == 1
+    assert import_verdicts(store, "lea", verdicts, SILENT).new == 1
+    assert import_verdicts(store, "lea", verdicts, SILENT).known == 1
     kept, verdict = dialogues.read(store, "rob", "d0")
     assert verdict is not None
     assert [(turn.index, turn.text) for turn in kept.turns] == [
