@@ -1,1 +1,1 @@
-"""The ground floor: what every room must agree on, from a log line to a verdict."""
+"""Reads and masks dialogue logs and scores them with a release: the package every other one builds on."""

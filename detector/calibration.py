@@ -1,4 +1,4 @@
-"""From raw scores to probabilities and findings: the part of a release that says what may be claimed.
+"""Converts raw scores to probabilities and findings: the calibration and thresholds of a release.
 
 Applies what was fitted elsewhere (`eval/contract.py`); fits nothing itself.
 """

@@ -1,7 +1,7 @@
-"""Exact checks: errors that need no model. Each is named, and its findings say so in their reason.
+"""Exact checks: rules that detect errors without a model. Findings name their check in `reason`.
 
-A release says which check serves which code and how often it was right. Checks read the text as it
-came in, before masking, so that a mask's placeholder is never taken for an unfilled one.
+A release says which check serves which code and how often it was right. Checks read the
+original text, before masking, so that a placeholder of the masking is never reported as an unfilled one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dialint.detector.yaml_document import read_document
 
 @dataclass(frozen=True)
 class Hit:
-    """Where a check found something: offsets into the turn's text, end exclusive, and why."""
+    """A match of a check: offsets into the turn's text, end exclusive, and why."""
 
     turn: int
     start: int
@@ -50,7 +50,7 @@ _SLOT_MARKS = "{}<>[]%$ "
 
 
 def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
-    """A template's slot that nobody filled.
+    """Detects a placeholder of a template that was not filled in.
 
     Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do
     not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
@@ -284,5 +284,5 @@ but whether a customer called for the same words again is read from English ones
 
 
 def check_covers(name: str, language: str) -> bool:
-    """Whether a check may say something of a turn in `language`."""
+    """Whether a check applies to turns in `language`."""
     return language == UNKNOWN or language in CHECK_LANGUAGES.get(name, (language,))

@@ -74,6 +74,6 @@ class DialogueFailed(DialintError):
 
 def excerpt(value: object) -> str:
     """At most 20 characters of `value` with every letter and digit masked, for error messages."""
-    shown = re.sub(r"\d", "9", re.sub(r"[^\W\d_]", "x", str(value)[: MAX_EXCERPT + 1]))
-    shown = "".join(char if char.isprintable() else "?" for char in shown)
-    return shown if len(shown) <= MAX_EXCERPT else shown[: MAX_EXCERPT - 1] + "…"
+    masked = re.sub(r"\d", "9", re.sub(r"[^\W\d_]", "x", str(value)[: MAX_EXCERPT + 1]))
+    masked = "".join(char if char.isprintable() else "?" for char in masked)
+    return masked if len(masked) <= MAX_EXCERPT else masked[: MAX_EXCERPT - 1] + "…"

@@ -35,9 +35,9 @@ def require_set(folder: Path, name: str) -> Path:
         if not folder.is_dir():
             makers = "`dialint data inject` or `dialint export dataset` makes one"
             raise ConfigError("E_EXAMPLE", f"{folder}: there is no such folder; {makers}")
-        known = ", ".join(list_sets(folder)) or "none"
+        names = ", ".join(list_sets(folder)) or "none"
         raise ConfigError(
-            "E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)}); its sets: {known}"
+            "E_EXAMPLE", f"{folder}: holds no set {name} ({' or '.join(ENDINGS)}); its sets: {names}"
         )
     return path
 

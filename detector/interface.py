@@ -1,6 +1,6 @@
-"""The contract every detector keeps, and the settings of the one that a release makes.
+"""The interface of every detector, and the configuration of `ReleaseDetector`.
 
-Light on purpose: command lines are built from `DetectorConfig`, so nothing heavy is imported here.
+Command lines are built from `DetectorConfig`, so this module imports no heavy library.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Detector(Protocol):
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The codes it speaks of."""
+        """The taxonomy that defines its codes."""
         ...
 
     @property

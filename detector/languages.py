@@ -1,8 +1,9 @@
-"""The language of every turn of a dialogue, by py3langid and by what the record itself says.
+"""Detects the language of every turn of a dialogue, by py3langid and the record's `language` field.
 
-A turn is in another language than its dialogue only if its own words say so clearly; the rest inherits, the
-agent's turns from all that agents say. The record's `language` holds unless the text is clearly in another.
-What nobody can know is `UNKNOWN`, and is judged: nothing shows that a release does not cover it, and a
+A turn gets another language than its dialogue only if its own words are clear evidence; other turns
+inherit, those of the agent from all of the agents' text. The record's `language`
+holds unless the text is clearly in another.
+What cannot be determined is `UNKNOWN`, and is judged: nothing shows that a release does not cover it, and a
 dialogue of five English words must not be lost. Error rates by length: `docs/experiments/`, 2026-11-23.
 Which codes a release judges in which language is its own statement (`detector/calibration.py`).
 """
@@ -153,20 +154,20 @@ def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
     return {code: share / total for code, share in shares.items()}
 
 
-def _language(words: str, known: str, enough: float, among: tuple[str, ...]) -> str:
-    """The language of `words` if its probability is `enough`, or if they cannot be in the `known` one."""
+def _language(words: str, expected: str, enough: float, among: tuple[str, ...]) -> str:
+    """The language of `words` if its probability is `enough`, or if they cannot be in the `expected` one."""
     other = bool(words) and not words.isascii() and _OTHER.search(words) is not None
     if _letters(words) < (MIN_LETTERS_OTHER if other else MIN_LETTERS):
-        return known
+        return expected
     result = _probabilities(words, among)
     best = next(iter(result))
-    if result[best] >= enough or (other if known == UNKNOWN else result.get(known, 1.0) < IMPOSSIBLE):
+    if result[best] >= enough or (other if expected == UNKNOWN else result.get(expected, 1.0) < IMPOSSIBLE):
         return best
-    return known
+    return expected
 
 
 def detect_language(text: str, declared: str | None = None, among: tuple[str, ...] = ()) -> str:
-    """The language of a whole text: what it clearly is, else what is `declared`, else `UNKNOWN`."""
+    """Return the detected language of a text if it is clear, else the `declared` one, else `UNKNOWN`."""
     words = language_words(text[:DIALOGUE_CHARACTERS])
     if declared is None:
         enough = DIALOGUE_AT if _letters(words) < MIXED_LETTERS else MIXED_AT
@@ -178,7 +179,7 @@ def detect_language(text: str, declared: str | None = None, among: tuple[str, ..
 def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[str, dict[int, str]]:
     """The language of the dialogue, and of each turn by its index.
 
-    `forced`: one language is taken as it is, several are all that may be found.
+    `forced`: a single language is used as is; of several, detection chooses among these.
     """
     if len(forced) == 1:
         return forced[0], {turn.index: forced[0] for turn in dialogue.turns}

@@ -139,11 +139,11 @@ def near_pairs(
 ) -> list[tuple[int, int, float]]:
     """All pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. If each set has
     its part, pairs within one are left out. An empty set is like nothing."""
-    known = list(sets)
-    labels = np.arange(len(known)) if parts is None else np.array(parts, np.int64)
-    proposed = np.concatenate([np.empty(0, np.int64), *_candidate_pairs(known, at_least, labels)])
+    all_sets = list(sets)
+    labels = np.arange(len(all_sets)) if parts is None else np.array(parts, np.int64)
+    proposed = np.concatenate([np.empty(0, np.int64), *_candidate_pairs(all_sets, at_least, labels)])
     pairs = [_pair(key) for key in np.unique(proposed).tolist()]
-    measured = ((later, earlier, jaccard(known[later], known[earlier])) for later, earlier in pairs)
+    measured = ((later, earlier, jaccard(all_sets[later], all_sets[earlier])) for later, earlier in pairs)
     return [pair for pair in measured if pair[2] >= at_least]
 
 

@@ -1,8 +1,8 @@
-"""One dialogue's way from a checked log to a verdict: mask, find languages, scan, check, calibrate, quote.
+"""Turns a validated dialogue into a verdict: mask, detect languages, scan, check, calibrate, quote.
 
 A code is judged on a turn only if the release covers the turn's language and, where the turn's words alone do
 not show the error, that of the customer's turn before. A dialogue of which no turn is covered is not scanned.
-Turns of other languages stay what they are for the rest: context.
+Turns in other languages still serve as context for the rest.
 `dialint.detector.interface` has the contract that `ReleaseDetector` keeps.
 """
 
@@ -32,7 +32,7 @@ _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
 def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = False) -> ReleaseDetector:
-    """The detector of a release, verified and ready; without a `config` that of the embedded one.
+    """Load the detector of a release and verify it; without a `config`, that of the embedded release.
 
     Only an `unfinished` release may cover no code yet.
 
@@ -69,7 +69,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
 def score(
     dialogues: Iterable[Dialogue], detector: Detector | None = None, *, all_probabilities: bool = False
 ) -> list[Verdict]:
-    """The verdict of each dialogue, in order; without a `detector` that of the embedded release.
+    """Return the verdict of each dialogue, in order; without a `detector`, that of the embedded release.
 
     A dialogue that cannot be judged gets a verdict with the status ``failed``, which says why. Personal data
     are masked before anything is judged. For logs in files, and for more than fits into memory, there is
@@ -121,7 +121,7 @@ class _Coverage:
 
     def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy) -> None:
         self._info = info
-        self._context_free = {code for code, known in taxonomy.codes.items() if known.context_free}
+        self._context_free = {code for code, entry in taxonomy.codes.items() if entry.context_free}
         self._by_languages: dict[tuple[str, str, str], _TurnCoverage] = {}
 
     def turns(self, dialogue: Dialogue, forced: tuple[str, ...]) -> dict[int, _TurnCoverage]:
@@ -355,26 +355,26 @@ class ReleaseDetector:
         """The finding with its evidence: offsets in the text of the log, quote in the masked one. Where it
         lies is given, or read from the scores of the turn's tokens. `turns` are masked, the last one is
         judged."""
-        known, masked = self.taxonomy.codes[code], turns[-1]
+        entry, masked = self.taxonomy.codes[code], turns[-1]
         if isinstance(evidence_of, tuple):
             where = evidence_of
         else:
-            shown = _stripped_span(masked.text)
-            if known.scope == "span" and evidence_of is not None:
-                shown = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
-            where = text.to_original(*shown)
-        shown = text.from_original(*where)
+            masked_span = _stripped_span(masked.text)
+            if entry.scope == "span" and evidence_of is not None:
+                masked_span = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
+            where = text.to_original(*masked_span)
+        masked_span = text.from_original(*where)
         start, end = original.to_log(*where)
         return Finding(
             code=code,
             turn=original.index,
-            severity=known.severity,
-            fault="bot" if original.role == "bot" else known.fault,
+            severity=entry.severity,
+            fault="bot" if original.role == "bot" else entry.fault,
             probability=round_probability(probability),
-            quote=masked.text[shown[0] : shown[1]],
+            quote=masked.text[masked_span[0] : masked_span[1]],
             start=start,
             end=end,
-            reason=_reason(known, turns, masked.text[shown[0] : shown[1]]),
+            reason=_reason(entry, turns, masked.text[masked_span[0] : masked_span[1]]),
         )
 
 

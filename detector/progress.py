@@ -53,8 +53,12 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
             speed = f"{rate:,.0f} a second" if rate >= 10 or not rate else f"{rate:.2g} a second"
             totals = (f"{n:,} {name}" for name, n in counts.items())
             text = ", ".join((f"{done:,} {unit}", speed, *totals, *([note] if note else [])))
-            known = share is not None and share > share_before
-            show(text, share, (1.0 - share) * elapsed / (share - share_before) if share and known else None)
+            has_progress = share is not None and share > share_before
+            show(
+                text,
+                share,
+                (1.0 - share) * elapsed / (share - share_before) if share and has_progress else None,
+            )
 
         yield update
 

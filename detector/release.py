@@ -1,4 +1,4 @@
-"""A release on disk: a folder whose every byte is vouched for before any of it is loaded.
+"""A release on disk: a folder of which every file's hash is verified before any of it is loaded.
 
 `MANIFEST.json` names each file with its sha256; `release.json` says what the release is and may claim;
 weights are safetensors only (`detector/engines/weight_formats.py` says in which forms). No remote code.
@@ -74,7 +74,7 @@ class ReleaseInfo(Record):
 
 
 class Release:
-    """A verified release folder. Opening it verifies it whole; loading comes after."""
+    """A verified release folder. Opening it verifies all files; nothing is loaded before."""
 
     def __init__(self, folder: Path) -> None:
         """

@@ -1,7 +1,7 @@
-"""The scan: one forward pass gives a score for every judged turn and code, and the tokens that say so.
+"""The scan: one forward pass scores every judged turn and code, and the tokens that serve as evidence.
 
-Scores are raw logits; `calibration` makes probabilities of them. Which machine runs the model is the
-engine's business, what a dialogue looks like to it the renderer's.
+Scores are raw logits; `calibration` converts them to probabilities. The engine decides on which device the
+model runs, the renderer how a dialogue becomes tokens.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class _Views:
 
 @dataclass(frozen=True)
 class Scanner:
-    """Dialogues in, raw scores out. `dialogue_codes` marks the codes that are read at the dialogue's
+    """Computes raw scores of dialogues. `dialogue_codes` marks the codes that are read at the dialogue's
     end; their score stands on the judged turn whose tokens say so most.
 
     `context_free` marks the codes that the words of a turn show by themselves: the same words said again
@@ -105,8 +105,8 @@ class Scanner:
         return list(self.stream(dialogues))
 
     def stream(self, dialogues: Iterable[Dialogue]) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
-        """The same one by one: raw scores of about `SLICE_TOKENS` tokens are held at a time, and those of
-        one dialogue at least."""
+        """Like `scan`, one dialogue at a time: raw scores of about `SLICE_TOKENS` tokens are held at
+        a time, and those of one dialogue at least."""
         waiting: list[_Views | DialogueFailed] = []
         tokens = 0
         for dialogue in dialogues:
@@ -215,7 +215,7 @@ def find_similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
     earlier: deque[frozenset[str]] = deque(maxlen=COMPARED)
     for turn in turns if suspects else ():
         words = normalized_words(turn.text) if earlier or turn.index in suspects else frozenset()
-        if words and any(len(words & said) >= SIMILAR * len(words) for said in earlier):
+        if words and any(len(words & other) >= SIMILAR * len(words) for other in earlier):
             results.add(turn.index)
         if turn.index in suspects:
             earlier.append(words)
@@ -258,10 +258,11 @@ def _peak(spans: Array, code: int) -> float:
 
 
 def evidence_span(turn: TurnScores, code: int, text: str) -> tuple[int, int]:
-    """The words of `text` that say so: around the strongest token, as far as neighbours agree.
+    """Return the evidence in `text`: the words around the strongest token, as far as neighbours agree.
 
     Returns:
-        Offsets of whole words, end exclusive; the whole text, less outer blanks, if no token speaks up.
+        Offsets of whole words, end exclusive; the whole text, less outer blanks, if no token's score
+        is high enough.
     """
     scores = turn.spans[:, code]
     whole = len(text) - len(text.lstrip()), len(text.rstrip())

@@ -144,10 +144,10 @@ class Taxonomy(Record):
                 return results
         near = self._nearest(name.strip())
         hint = (f"; did you mean {' or '.join(near)}?" if near else "") + "; `dialint codes` lists them"
-        known = ", ".join(category.code for category in self.categories)
+        categories = ", ".join(category.code for category in self.categories)
         raise ConfigError(
             "E_CODE",
-            f"no code or category {name[:20]!r} in taxonomy {self.version} ({known}){hint}",
+            f"no code or category {name[:20]!r} in taxonomy {self.version} ({categories}){hint}",
         )
 
     def _nearest(self, name: str) -> list[str]:
@@ -203,9 +203,9 @@ def _first_error(error: ValidationError, document: Document) -> str:
     location = first["loc"]
     expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
     result = first["input"]
-    shown = f", found {result!r}" if isinstance(result, str) and 0 < len(result) <= 20 else ""
+    value = f", found {result!r}" if isinstance(result, str) and 0 < len(result) <= 20 else ""
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{document.place(location)}: {expected}{shown}{more}"
+    return f"{document.place(location)}: {expected}{value}{more}"
 
 
 def _own_errors(error: ValidationError) -> list[ErrorDetails]:

@@ -1,6 +1,6 @@
-"""Cutting a dialogue into windows that fit the model. Works on token counts; knows no text.
+"""Cutting a dialogue into windows that fit the model. Works on token counts, not on text.
 
-Turns are first cut into pieces that surely fit, mostly one piece a turn; windows are runs of pieces
+Turns are first cut into pieces that always fit, mostly one piece a turn; windows are runs of pieces
 after the dialogue's opening. Every judged piece is judged in exactly one window, with the pieces
 before it as context, as far back as fits.
 """

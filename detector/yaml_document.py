@@ -35,12 +35,12 @@ class Document:
 
     def place(self, location: Location) -> str:
         """``file:line: codes.3.name`` for the innermost part of `location` that the file has."""
-        known = location
-        while known and known not in self.lines:
-            known = known[:-1]
+        prefix = location
+        while prefix and prefix not in self.lines:
+            prefix = prefix[:-1]
         parts = [str(part)[:40] for part in location]
         name = ".".join(part if part.isprintable() else ascii(part) for part in parts)
-        return f"{self.path}:{self.lines[known]}: {name}" if name else str(self.path)
+        return f"{self.path}:{self.lines[prefix]}: {name}" if name else str(self.path)
 
 
 def read_document(path: Path, code: str) -> Document:

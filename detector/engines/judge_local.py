@@ -76,10 +76,10 @@ class LocalJudge:
         """
         written: list[str] = [""] * len(prompts)
         with self._reading(self._own):
-            for verdict, said in enumerate(VERDICTS):
-                prefix = self.prompt.answer_ids(f'{OPENING}{said}"', ended=False)[:-1]
+            for verdict, verdict_name in enumerate(VERDICTS):
+                prefix = self.prompt.answer_ids(f'{OPENING}{verdict_name}"', ended=False)[:-1]
                 requested = [index for index, own in enumerate(verdicts) if own == verdict]
-                most = max_tokens if said == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
+                most = max_tokens if verdict_name == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
                 for row in _rows([len(prompts[index]) for index in requested]):
                     positions = [requested[index] for index in row]
                     rules = [self._verbatim.of(texts[index]) for index in positions]

@@ -155,7 +155,7 @@ class JudgePrompt:
         Raises:
             ConfigError: E_BASE, this tokenizer does not tell the verdicts apart by one token.
         """
-        prefix = [self.answer_ids(f'{OPENING}{said}"', ended=False) for said in VERDICTS]
+        prefix = [self.answer_ids(f'{OPENING}{verdict}"', ended=False) for verdict in VERDICTS]
         shared = 0
         while len({tuple(ids[: shared + 1]) for ids in prefix}) == 1:
             shared += 1

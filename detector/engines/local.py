@@ -142,10 +142,10 @@ def resolve_device(wanted: str) -> str:
     """
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    known = re.fullmatch(r"cpu|cuda(?::([0-9]{1,3}))?", wanted)
-    if known is None:
+    match = re.fullmatch(r"cpu|cuda(?::([0-9]{1,3}))?", wanted)
+    if match is None:
         raise ConfigError("E_DEVICE", f"--device {wanted}: neither auto, cpu, cuda nor cuda:N")
-    if wanted != "cpu" and int(known[1] or 0) >= torch.cuda.device_count():
+    if wanted != "cpu" and int(match[1] or 0) >= torch.cuda.device_count():
         raise ConfigError("E_DEVICE", f"--device {wanted}: this machine has no such CUDA device")
     return wanted
 

@@ -56,12 +56,12 @@ def pack(
         ids.extend(window[prefix:])
         positions.extend(range(prefix, len(window)))
         bounds.append(len(ids))
-    told = None
+    kinds_row = None
     if any(word_kinds):
-        told = torch.tensor(
+        kinds_row = torch.tensor(
             [[*word_kinds[0][:prefix], *(kind for kinds in word_kinds for kind in kinds[prefix:])]]
         )
-    return PackedRow(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix, told)
+    return PackedRow(torch.tensor([ids]), torch.tensor([positions]), torch.tensor(bounds), prefix, kinds_row)
 
 
 @dataclass(frozen=True)

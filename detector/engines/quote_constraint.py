@@ -35,14 +35,14 @@ class TokenSpellings:
         self.exact: dict[bytes, list[int]] = {}
         self.closing: tuple[dict[bytes, list[int]], dict[bytes, list[int]]] = ({}, {})
         self.entering: dict[bytes, list[int]] = {}
-        for token, said in enumerate(self.spelled):
-            if said:
-                self.exact.setdefault(said, []).append(token)
+        for token, spelled_bytes in enumerate(self.spelled):
+            if spelled_bytes:
+                self.exact.setdefault(spelled_bytes, []).append(token)
             for open_escape, closing in enumerate(self.closing):
-                if close := _CLOSE.search(b"\\" * open_escape + said):
-                    closing.setdefault(said[: close.end() - 1 - open_escape], []).append(token)
-            for size in range(1, min(len(said), len(MARK) + 1)):
-                if said.startswith(MARK[-size:]):
+                if close := _CLOSE.search(b"\\" * open_escape + spelled_bytes):
+                    closing.setdefault(spelled_bytes[: close.end() - 1 - open_escape], []).append(token)
+            for size in range(1, min(len(spelled_bytes), len(MARK) + 1)):
+                if spelled_bytes.startswith(MARK[-size:]):
                     self.entering.setdefault(MARK[:-size], []).append(token)
         self.longest = max(map(len, self.exact), default=0)
         self.longest_closing = max(map(len, self.closing[0] | self.closing[1]), default=0)

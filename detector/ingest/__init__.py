@@ -1,1 +1,1 @@
-"""Reading dialogue logs: bytes in, checked dialogues and rejects out."""
+"""Reads dialogue logs and yields validated dialogues and rejects."""

@@ -1,7 +1,7 @@
-"""The text of each message as a person reads it: HTML read, what is not the message left out.
+"""Cleans the text of each message: renders HTML and removes quoted text, signatures and footers.
 
-Works on what a format reader drafted, before it is checked, so on every format alike. What is left out is
-counted; where nothing would remain, all stays. The edits lead each character back to its place in the log.
+Works on the drafts of the format readers, before validation, so alike for every format. What is removed is
+counted; where nothing would remain, all stays. The edits map each character back to its position in the log.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STRIPPED = {
 
 
 class Clean(NamedTuple):
-    """What a person reads of a text, where it differs from the log's, and what was left out of it."""
+    """The cleaned text, where it differs from the log's, and what was removed from it."""
 
     text: str
     edits: tuple[Edit, ...] = ()
@@ -81,13 +81,13 @@ def may_change(text: str) -> bool:
     return bool(find_quoted_text(text, (), lambda words: True)[0])
 
 
-def _are_html(texts: Sequence[str], told: Sequence[bool | None]) -> list[bool]:
-    known = [is_html(text) if html is None else html for text, html in zip(texts, told, strict=True)]
-    if not any(known):
-        return known
+def _are_html(texts: Sequence[str], declared: Sequence[bool | None]) -> list[bool]:
+    by_text = [is_html(text) if html is None else html for text, html in zip(texts, declared, strict=True)]
+    if not any(by_text):
+        return by_text
     return [
-        html or (said is None and may_be_html(text))
-        for text, html, said in zip(texts, known, told, strict=True)
+        html or (is_declared is None and may_be_html(text))
+        for text, html, is_declared in zip(texts, by_text, declared, strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a user may say about a log before it is read; every field is an option of `dialint score`.
+"""How logs are read; every field is an option of `dialint score`.
 
 Only settings: nothing here opens a log, but a mapping file is read with the options.
 """
@@ -51,7 +51,7 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class ReadConfig:
-    """How logs are read and what is too much."""
+    """How logs are read, and the limits on their size."""
 
     format: Annotated[str, Parameter(name="--input-format")] = "auto"
     """Format of the logs; `auto` recognises each file by its content."""
@@ -156,7 +156,7 @@ class ReadConfig:
         )
 
     def described(self) -> dict[str, Any]:
-        """Every setting as JSON, the mapping by what it says and not by its name."""
+        """Every setting as JSON, with the content of the mapping file in place of its name."""
         return {**asdict(self), "mapping": self.mapped.as_json()}
 
     def columns(self) -> Mapping[str, str]:

@@ -64,13 +64,13 @@ class Seen:
         table[:, 0], table[:, 1], table[:, 2] = ids, contents, positions
         unique, first, inverse = np.unique(table[:, 0], return_index=True, return_inverse=True)
         earlier = self._lookup(unique)
-        known = {int(unique[at]): result for at, result in earlier.items()}
+        earlier_of = {int(unique[at]): result for at, result in earlier.items()}
         repeated: dict[int, tuple[int, int]] = {}
         if earlier or len(unique) < len(ids):
             for position, name in enumerate(ids):
                 origin = int(first[inverse[position]])
-                if name in known:
-                    repeated[position] = known[name]
+                if name in earlier_of:
+                    repeated[position] = earlier_of[name]
                 elif origin != position:
                     repeated[position] = (contents[origin], positions[origin])
         new = np.sort(np.delete(first, list(earlier))) if earlier else first

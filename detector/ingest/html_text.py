@@ -169,10 +169,10 @@ class _Reader:
 
     def _next(self, sign: str, start: int) -> int:
         """Where `sign` stands next, or -1; each part of the text is searched once."""
-        known = self._known_ends.get(sign, 0)
-        if 0 <= known < start or (known == 0 and sign not in self._known_ends):
-            known = self._known_ends[sign] = self.html.find(sign, start)
-        return known
+        end = self._known_ends.get(sign, 0)
+        if 0 <= end < start or (end == 0 and sign not in self._known_ends):
+            end = self._known_ends[sign] = self.html.find(sign, start)
+        return end
 
     def _tag_end(self, match: re.Match[str]) -> int:
         """Where a tag ends, exclusive; -1 where it is no tag."""
@@ -226,12 +226,12 @@ class _Reader:
         for match in _TOKEN.finditer(self.html, start, end):
             token = match[0]
             if token[0] == "&":
-                said = _entity(token)
-                if said != token:
-                    if said.isspace():
+                character = _entity(token)
+                if character != token:
+                    if character.isspace():
                         self._blank = self._blank or match.span()
                     else:
-                        self._add(Piece(match.start(), match.end(), said))
+                        self._add(Piece(match.start(), match.end(), character))
                     continue
             if not token.isspace():
                 self._add(Piece(match.start(), match.end()))

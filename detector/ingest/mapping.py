@@ -93,10 +93,10 @@ def load_mapping(path: Path) -> LogMapping:
     value = document.value
     if not isinstance(value, dict):
         raise ConfigError(CODE, f"{path}: expected fields such as 'fields:' and 'roles:'")
-    known = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
+    field_names = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
     for key in value:
-        if key not in known:
-            raise _unknown_field_error(document, (key,), key, known)
+        if key not in field_names:
+            raise _unknown_field_error(document, (key,), key, field_names)
     fields = _texts(document, "fields")
     for name, where in fields.items():
         if name not in MEANINGS:
@@ -113,7 +113,10 @@ def load_mapping(path: Path) -> LogMapping:
     mapping = LogMapping(
         fields,
         {word: _role(document, word, role) for word, role in _texts(document, "roles").items()},
-        {fold(word): _privacy(document, word, said) for word, said in _texts(document, "privacy").items()},
+        {
+            fold(word): _privacy(document, word, meaning)
+            for word, meaning in _texts(document, "privacy").items()
+        },
         _scalar(document, "encoding", "auto"),
         _scalar(document, "delimiter", "auto"),
         _scalar(document, "time_format", "auto"),
@@ -160,9 +163,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _unknown_field_error(
-    document: Document, location: tuple[str, ...], key: str, known: tuple[str, ...]
+    document: Document, location: tuple[str, ...], key: str, field_names: tuple[str, ...]
 ) -> ConfigError:
-    expected = f"{nearest(key, known)}Expected one of {', '.join(known)}"
+    expected = f"{nearest(key, field_names)}Expected one of {', '.join(field_names)}"
     return ConfigError(CODE, f"{document.place(location)}: unknown; {expected}")
 
 
@@ -191,17 +194,17 @@ def _role(document: Document, word: str, role: str) -> Role:
     return ROLES[role]
 
 
-def _privacy(document: Document, word: str, said: str) -> bool:
-    if said not in ("internal", "public"):
+def _privacy(document: Document, word: str, value: str) -> bool:
+    if value not in ("internal", "public"):
         raise ConfigError(CODE, f"{document.place(('privacy', word))}: expected internal or public")
-    return said == "internal"
+    return value == "internal"
 
 
 def _html(document: Document) -> bool | None:
-    said = _scalar(document, "text", "auto")
-    if said not in HTML:
+    value = _scalar(document, "text", "auto")
+    if value not in HTML:
         raise ConfigError(CODE, f"{document.place(('text',))}: expected one of {', '.join(HTML)}")
-    return HTML[said]
+    return HTML[value]
 
 
 @dataclass(frozen=True)

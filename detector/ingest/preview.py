@@ -204,8 +204,8 @@ def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str
     if not is_all:
         text = text[: text.rfind("\n") + 1]
     best: tuple[int, list[list[str]]] = (0, [])
-    given = config.mapped.delimiter
-    signs = list(DELIMITERS) if given == "auto" else ["\t" if given == "tab" else given]
+    delimiter = config.mapped.delimiter
+    signs = list(DELIMITERS) if delimiter == "auto" else ["\t" if delimiter == "tab" else delimiter]
     for sign in signs:
         rows: list[list[str]] = []
         with suppress(csv.Error):  # the rows before it are there
@@ -354,14 +354,16 @@ def _by_content(meaning: str, held: list[Any]) -> float:
         is_time = sum(TimeFormat().parse(one) is not None for one in texts[:50]) > 0.8 * len(texts[:50])
         return -1.0 if is_time else (1 + min(length / 60, 1.5)) * spaced if length >= LONG_TEXT else 0.0
     if meaning == "time":
-        shown = held[:200]
-        good = sum(_is_time(one) for one in shown)
-        return 2.0 if good > 0.9 * len(shown) else -1.0
+        sample = held[:200]
+        good = sum(_is_time(one) for one in sample)
+        return 2.0 if good > 0.9 * len(sample) else -1.0
     if meaning == "role":
-        known = sum(n for word, n in words.items() if plain(word) in speakers())
+        n_roles = sum(n for word, n in words.items() if plain(word) in speakers())
         if len(words) > MAX_WORDS:
-            return -1.0 if known < 0.5 * len(held) else 0.0
-        return 2.5 * known / len(held) if known else 0.9 if 2 <= len(words) <= 4 and len(held) > 8 else 0.0
+            return -1.0 if n_roles < 0.5 * len(held) else 0.0
+        return (
+            2.5 * n_roles / len(held) if n_roles else 0.9 if 2 <= len(words) <= 4 and len(held) > 8 else 0.0
+        )
     if meaning == "id":
         if any(isinstance(one, bool | float | dict | list) for one in held) or len(words) == 1 < len(held):
             return -1.0
@@ -396,9 +398,9 @@ def _words(held: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
         for word, _ in counts.most_common(MAX_WORDS)
     }
     unknown = [word for word, role in results.items() if role is None]
-    known = {role for role in results.values() if role}
-    if len(unknown) == 1 and known & {"customer", "agent"} and not {"customer", "agent"} <= known:
-        results[unknown[0]] = "agent" if "customer" in known else "customer"
+    known_roles = {role for role in results.values() if role}
+    if len(unknown) == 1 and known_roles & {"customer", "agent"} and not {"customer", "agent"} <= known_roles:
+        results[unknown[0]] = "agent" if "customer" in known_roles else "customer"
     return results
 
 
@@ -409,8 +411,8 @@ def _privacy_words(fields: dict[str, str], values: dict[str, list[Any]], config:
         return []
     public = asks_public(path.rpartition(".")[2])
     counts = Counter(str(one) for one in values.get(path, []) if one not in (None, ""))
-    given = config.private_words()
-    unknown = [word for word in counts if is_internal(word, public=public, given=given) is None]
+    private_words = config.private_words()
+    unknown = [word for word in counts if is_internal(word, public=public, given=private_words) is None]
     return unknown[:MAX_WORDS]
 
 

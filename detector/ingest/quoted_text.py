@@ -1,9 +1,9 @@
-"""What in a message is not the message: quoted replies, signatures, footers, the chrome of templates.
+"""Finds the parts of a message that are not its own text: quoted replies, signatures, footers, template text.
 
 Line by line, with the wordings of ``phrases.yaml``, linear in the text. Written here and not taken from a
-library: of those that are kept, `mail-parser-reply` 1.36 and `email-reply-parser` 0.5.12 take time by the
-square on hostile text (4,000 times ``On ``: 5.5 s and more; 2026-11-23), `quotequail` 0.5.4 knows neither
-Russian nor German heads of Outlook, and none says where in the text its parts stood.
+library: of the maintained ones, `mail-parser-reply` 1.36 and `email-reply-parser` 0.5.12 take quadratic time
+on hostile text (4,000 times ``On ``: 5.5 s and more; 2026-11-23), `quotequail` 0.5.4 knows neither
+Russian nor German heads of Outlook, and none returns the positions of its parts.
 
 In doubt a line stays: what an agent wrote must not go missing, and where nothing else remains all stays.
 Lines marked with ``>`` go wherever they stand; a quotation that only words announce, if it ends the message.
@@ -41,22 +41,22 @@ MIN_OVERLAP = 0.5
 
 
 class EarlierMessages:
-    """The words of a dialogue's messages, to know a quotation of an earlier one by."""
+    """The words of a dialogue's messages, to recognise quotations of earlier ones."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
         self._first: dict[tuple[str, ...], int] | None = None
 
     def before(self, position: int, quotation: str) -> bool:
-        """Whether much of a quotation stood in a message before the one at `position`."""
+        """Whether much of a quotation is in a message before the one at `position`."""
         if self._first is None:
             self._first = {}
-            for said, text in enumerate(self._texts):
+            for index, text in enumerate(self._texts):
                 for triple in _triples(text):
-                    self._first.setdefault(triple, said)
+                    self._first.setdefault(triple, index)
         requested = set(_triples(quotation))
-        known = sum(self._first.get(triple, position) < position for triple in requested)
-        return bool(requested) and known >= MIN_OVERLAP * len(requested)
+        n_earlier = sum(self._first.get(triple, position) < position for triple in requested)
+        return bool(requested) and n_earlier >= MIN_OVERLAP * len(requested)
 
 
 def _triples(text: str) -> list[tuple[str, ...]]:
@@ -67,7 +67,7 @@ def _triples(text: str) -> list[tuple[str, ...]]:
 def find_quoted_text(
     text: str, marks: Sequence[tuple[int, int, Mark]], heard: Callable[[str], bool]
 ) -> tuple[list[tuple[int, int]], set[Kind]]:
-    """The ranges of `text` that are no part of its message, in order and disjoint, and what kinds there are.
+    """Return the ranges of `text` that are not part of its message, in order and disjoint, and their kinds.
 
     `marks` are those of HTML; `heard` says whether words stood in another message. None where nothing
     would remain.
@@ -240,15 +240,15 @@ class _Message:
         or an address."""
         if _field(self.low[position]) not in phrases("from"):
             return False
-        said = list(
+        head = list(
             islice((low for low in self.low[position : position + 2 * HEAD_LINES] if low), HEAD_LINES)
         )
-        fields = {_field(low): low for low in reversed(said)}
-        known = phrases("from") | phrases("sent") | phrases("to")
+        fields = {_field(low): low for low in reversed(head)}
+        dated = phrases("from") | phrases("sent") | phrases("to")
         return (
             not phrases("subject").isdisjoint(fields)
             and not (phrases("sent") | phrases("to")).isdisjoint(fields)
-            and any("@" in low or _DIGIT.search(low) for name, low in fields.items() if name in known)
+            and any("@" in low or _DIGIT.search(low) for name, low in fields.items() if name in dated)
         )
 
     # --- the rest -----------------------------------------------------------------------------------

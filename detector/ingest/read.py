@@ -226,11 +226,11 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
     if not isinstance(last, Reject) or counts.rejected < counts.read or config.max_bad == 1.0:
         return
     code, n = counts.codes.most_common(1)[0]
-    shown = f", as at line {last.line}, {last.path or 'record'}: {last.found}; expected {last.expected}"
+    detail = f", as at line {last.line}, {last.path or 'record'}: {last.found}; expected {last.expected}"
     raise TooManyBad(
         "E_TOO_MANY_BAD",
         f"{last.file}: the first {counts.read} records are all bad, mostly {code} ({n})"
-        f"{shown if last.code == code else ''}; {try_preview(last.file)}",
+        f"{detail if last.code == code else ''}; {try_preview(last.file)}",
     )
 
 

@@ -1,7 +1,7 @@
-"""Personal data become placeholders before a model, a store or a log line sees the text.
+"""Replaces personal data by placeholders before a model, a store or a log line receives the text.
 
-`mask_dialogue` is the way in for dialogues, `mask_text` for a single text. An error in here is
-raised, never swallowed: text that could not be masked goes nowhere.
+`mask_dialogue` masks a dialogue, `mask_text` a single text. Errors are always raised, so that no
+unmasked text is passed on.
 """
 
 from dialint.detector.masking.dialogue import mask_dialogue, mask_text

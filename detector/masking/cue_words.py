@@ -1,6 +1,6 @@
-"""What the words around a number say it is: a phone, a card, an order to be left alone.
+"""Classifies a number by the words around it: a phone, a card, an order number that is not masked.
 
-A number is judged by the nearest cue before it, then by one right after it, then, when it stands at
+A number is classified by the nearest cue before it, then by one right after it, then, when it stands at
 the beginning of its turn, by what the turn before asked for.
 """
 

@@ -1,4 +1,4 @@
-"""Values that only the words before them tell: dates of birth, secrets, accounts, plates, vehicle numbers.
+"""Recognises values by the words before them: dates of birth, secrets, accounts, plates, vehicle numbers.
 
 English, German, Spanish, French and Russian cues. A word without digits is a secret only where a colon or
 "is" stands before it, so that "my password is wrong" and "change my password" stay as they are.

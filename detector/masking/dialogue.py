@@ -1,4 +1,4 @@
-"""Masks whole dialogues: recognisers until nothing is left to find, later mentions of names, one numbering.
+"""Masks whole dialogues: recognisers and later mentions of names, repeated until nothing new matches.
 
 The same value gets the same placeholder in all turns, also where only another turn announces it as a name.
 """
@@ -97,11 +97,11 @@ class _Draft:
         self.look()
 
     def look(self) -> None:
-        """Make the view new, with all that was found cut out."""
+        """Rebuild the view, with all entities cut out."""
         self.view = make_view(self.text, [(item.start, item.end) for item in self.found])
 
     def take(self, candidates: Iterator[Entity]) -> bool:
-        """Keep the candidates that collide with nothing; whether there was one."""
+        """Add the candidates that overlap no entity; return whether there was one."""
         selected: list[Entity] = []
         text = self.view.text
         covered = bytearray(0)
@@ -119,7 +119,7 @@ class _Draft:
         return bool(selected)
 
     def search(self, before: str) -> bool:
-        """Run all recognisers until they find nothing more; whether they found anything."""
+        """Run all recognisers until nothing new matches; return whether anything matched."""
         changed = False
         while self.take(item for find in RECOGNISERS for item in find(self.view, before)):
             changed = True
@@ -128,7 +128,7 @@ class _Draft:
 
 def mask_text(text: str) -> MaskedText:
     """`text` with personal data as placeholders, numbered by kind in order of appearance."""
-    return _mask([text], asked=1)[0]
+    return _mask([text], n_turns=1)[0]
 
 
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
@@ -140,7 +140,7 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     """
     turns = dialogue.turns
     texts = [turn.text for turn in turns] + [source for source in dialogue.sources if " " in source]
-    masked = _mask(texts, asked=len(turns))
+    masked = _mask(texts, n_turns=len(turns))
     sources = iter(masked[len(turns) :])
     result = dialogue.model_copy(
         update={
@@ -155,17 +155,19 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     return result, tuple(masked[: len(turns)])
 
 
-def _mask(texts: Sequence[str], asked: int) -> list[MaskedText]:
-    """Each text masked; the first `asked` follow one another, so each may answer the one before."""
+def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
+    """Each text masked; the first `n_turns` follow one another, so each may answer the one before."""
     drafts = [_Draft(text) for text in texts]
     stale = list(range(len(drafts)))
     names: set[str] = set()
     while stale:
-        changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < asked else "")}
-        known = _names_in(drafts)
-        changed |= _take_mentions(drafts, known, range(len(drafts)) if known != names else sorted(changed))
-        names = known
-        stale = sorted(changed | {i + 1 for i in changed if i + 1 < asked})
+        changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < n_turns else "")}
+        new_names = _names_in(drafts)
+        changed |= _take_mentions(
+            drafts, new_names, range(len(drafts)) if new_names != names else sorted(changed)
+        )
+        names = new_names
+        stale = sorted(changed | {i + 1 for i in changed if i + 1 < n_turns})
     placeholders = _Numbering(drafts)
     return [
         replace_spans(draft.text, draft.found, [placeholders.name(item) for item in draft.found])
@@ -180,11 +182,11 @@ def _names_in(drafts: Sequence[_Draft]) -> set[str]:
 
 
 def _take_mentions(drafts: Sequence[_Draft], names: set[str], positions: Iterable[int]) -> set[int]:
-    """Take mentions of `names` in the drafts at `positions`; which drafts had one."""
+    """Add mentions of `names` to the drafts at `positions`; return the indices of drafts that had one."""
     if not names:
         return set()
-    known = KnownNames(names)
-    return {i for i in positions if drafts[i].take(find_mentions(drafts[i].view, known))}
+    known_names = KnownNames(names)
+    return {i for i in positions if drafts[i].take(find_mentions(drafts[i].view, known_names))}
 
 
 class _Numbering:

@@ -1,4 +1,4 @@
-"""E-mail addresses, as typed and as hidden from harvesters (``anna (at) example dot com``).
+"""Recognises e-mail addresses, plain or obfuscated (``anna (at) example dot com``).
 
 Every search starts at an at-sign or a word for it and looks at a bounded stretch around it, so the
 cost grows with the text, never with its square.

@@ -1,4 +1,4 @@
-"""Numbers with letters in them or a check of their own: IBAN, IP address, national and passport numbers."""
+"""Numbers that contain letters or have a checksum: IBAN, IP address, national and passport numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Words that tell a name from no name: given names, words that follow a cue but name nobody, titles.
+"""Word lists that tell names from other words: given names, words after a cue that name nobody, titles.
 
-The lists are content and stand in ``lexicon.yaml``. All in lower case.
+The lists are read from ``lexicon.yaml``, all in lower case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words that announce a name, by how sure they are of it.
+"""Phrases that introduce a name, grouped by how reliable they are.
 
 `mine`: "my name is", where any word may follow. `theirs`: "the name is". `bare`: a capital must follow.
 `title`: "Mr". `related`: "my sister", where a capital must follow. `person`: "speaking with". `weak`: "this

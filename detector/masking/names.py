@@ -1,6 +1,6 @@
-"""People's names where people put them: introductions, greetings, signatures, titles, fields, answers.
+"""Recognises names of people in introductions, greetings, signatures, titles, form fields and answers.
 
-A name that nothing announces is found where its own form tells it: a well-known given name with a surname
+A name without such a phrase is recognised by its form: a well-known given name with a surname
 behind it, a Russian patronymic, a well-known given name by which somebody is addressed; or when the same
 dialogue announces it elsewhere (`dialint.detector.masking.dialogue`).
 """
@@ -142,15 +142,15 @@ def find(view: View, before: str) -> Iterator[Entity]:
 
 
 def _unannounced_names(view: View) -> Iterator[Entity]:
-    """Names that tell themselves: given and family name, patronymics, given names of people addressed."""
+    """Names without a cue: given and family name, patronymics, given names of people addressed."""
     end = 0
     for word in _CAPITALISED.finditer(view.text):
         low = view.low[word.start() : word.end()]
-        given = low in GIVEN_NAMES or low.partition("-")[0] in GIVEN_NAMES
-        if word.start() < end or low in TITLES or not (given or is_patronymic(low)):
+        is_given = low in GIVEN_NAMES or low.partition("-")[0] in GIVEN_NAMES
+        if word.start() < end or low in TITLES or not (is_given or is_patronymic(low)):
             continue
-        result = _full_name(view, word.start()) if given else _with_patronymic(view, word.start())
-        if result is None and given and low not in THINGS_TOO and _is_addressed(view, word):
+        result = _full_name(view, word.start()) if is_given else _with_patronymic(view, word.start())
+        if result is None and is_given and low not in THINGS_TOO and _is_addressed(view, word):
             result = _entity(view, word.start(), word.end())
         if result:
             end = result.end

@@ -1,6 +1,6 @@
-"""What masking finds and what it leaves behind: spans, placeholders and the way back to the original.
+"""Entities, placeholders and masked text, with the mapping of offsets back to the original.
 
-Knows nothing of how personal data look.
+Does not recognise personal data itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where people live: street addresses, post-office boxes, postcodes that are named as such.
+"""Recognises street addresses, post-office boxes, and postcodes that are named as such.
 
 A city or a country alone is not an address. English, Spanish, French, German and Russian street words.
 """

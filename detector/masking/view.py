@@ -1,7 +1,7 @@
-"""The text as the recognisers see it: look-alike characters folded, known spans cut to one character.
+"""The text as the recognisers receive it: look-alike characters folded, masked spans cut to one character.
 
 A text and its masked form have the same view, whatever the length of the placeholders; that is what
-makes masking idempotent. Positions in a view lead back to the original.
+makes masking idempotent. Positions in a view map back to the original.
 """
 
 from __future__ import annotations

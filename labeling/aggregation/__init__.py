@@ -1,1 +1,1 @@
-"""From the answers of many people, and of a model, to one label with its probability."""
+"""Aggregates the answers of several labelers, and of a model, to one label with its probability."""

@@ -1,10 +1,10 @@
-"""Stage ``dialint label aggregate``: one truth with its confidence from a crowd table.
+"""Stage ``dialint label aggregate``: one label with its probability for each task of a crowd table.
 
 Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code) and, with ``--model``, a
-model's probabilities (task, label, probability, optionally code); with ``--gold``, what is known for sure
+model's probabilities (task, label, probability, optionally code); with ``--gold``, gold labels
 (task, label, optionally code). Writes a row a task: the most probable
 label, its probability, the probability of every label and how many people were asked; the manifest last.
-Judges no worker: that is ``dialint label quality``.
+Does not evaluate workers: that is ``dialint label quality``.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def aggregate(config: AggregateConfig) -> None:
 
 
 def run(config: AggregateConfig) -> dict[str, Any]:
-    """Write the labels; the manifest that was written.
+    """Write the labels and the manifest; return the manifest.
 
     Raises:
         ConfigError: no table, or no `out`.
@@ -115,20 +115,24 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         raise OutputRefused("E_EXISTS", f"{out}: is there already; name another file")
     started = time.monotonic()
     tables, models = read_answers(table, config.last_wins), None
-    known = read_gold(config.gold, coded=list(tables) != [""]) if config.gold is not None else {}
-    tables = {code: one.with_labels(known.get(code, {}).values()) for code, one in tables.items()}
+    gold_labels = read_gold(config.gold, coded=list(tables) != [""]) if config.gold is not None else {}
+    tables = {code: one.with_labels(gold_labels.get(code, {}).values()) for code, one in tables.items()}
     if config.model is not None:
         both = {code: read_model_answers(config.model, one, code) for code, one in tables.items()}
         tables = {code: answers for code, (answers, _) in both.items()}
         models = {code: probabilities for code, (_, probabilities) in both.items()}
-    golds = {code: gold_indices(one, known.get(code, {})) for code, one in tables.items()} if known else None
-    found = aggregate_codes(tables, config.method, models, config.share_workers, golds)
+    golds = (
+        {code: gold_indices(one, gold_labels.get(code, {})) for code, one in tables.items()}
+        if gold_labels
+        else None
+    )
+    posteriors = aggregate_codes(tables, config.method, models, config.share_workers, golds)
     if golds is not None:
-        found = {code: one.given(golds[code]) for code, one in found.items()}
+        posteriors = {code: one.given(golds[code]) for code, one in posteriors.items()}
     with disk_errors(out):
         make_output_folder(out.parent)
         remove_orphans(out)
-    columns = _columns(config, tables, found)
+    columns = _columns(config, tables, posteriors)
     with atomic_file(out) as file:
         _write(out.suffix, columns, file)
     inputs = [path for path in (table, config.model, config.gold) if path is not None]
@@ -150,13 +154,15 @@ def run(config: AggregateConfig) -> dict[str, Any]:
 
 
 def _columns(
-    config: AggregateConfig, tables: Mapping[str, Answers], found: Mapping[str, Posterior]
+    config: AggregateConfig, tables: Mapping[str, Answers], posteriors: Mapping[str, Posterior]
 ) -> dict[str, Any]:
     """The output by columns; `probability:LABEL` is NaN where a code does not know the label."""
     import numpy as np
 
     labels = sorted({label for table in tables.values() for label in table.labels})
-    soft = {code: p.expected if config.soft == "answers" else p.probabilities for code, p in found.items()}
+    soft = {
+        code: p.expected if config.soft == "answers" else p.probabilities for code, p in posteriors.items()
+    }
     columns: dict[str, Any] = {"task": [task for table in tables.values() for task in table.tasks]}
     if list(tables) != [""]:
         columns["code"] = [code for code, table in tables.items() for _ in table.tasks]

@@ -1,7 +1,7 @@
 """A crowd table in memory: who answered what on which task, as indices into names.
 
-One row is one person's one answer to one task. Reading files is `tables`' work; nothing here knows
-what a label means.
+One row is one person's one answer to one task. `crowd_tables` reads files; nothing here depends on
+the meaning of a label.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Answers:
     def with_labels(self, labels: Iterable[str]) -> Answers:
         """The same answers where `labels` may be given as well, all sorted; the same object if none is
         new."""
-        known = tuple(sorted({*self.labels, *labels}))
-        if len(known) == len(self.labels):
+        all_labels = tuple(sorted({*self.labels, *labels}))
+        if len(all_labels) == len(self.labels):
             return self
-        place = np.array([known.index(name) for name in self.labels], np.int32)
-        return replace(self, label=place[self.label], labels=known)
+        place = np.array([all_labels.index(name) for name in self.labels], np.int32)
+        return replace(self, label=place[self.label], labels=all_labels)
 
     def compact(self) -> Answers:
         """The same answers; tasks and workers without any are gone, labels stay."""
@@ -91,12 +91,12 @@ def from_rows(
     """
     tasks = {name: place for place, name in enumerate(dict.fromkeys(row[0] for row in rows))}
     workers = {name: place for place, name in enumerate(dict.fromkeys(row[1] for row in rows))}
-    known = sorted({row[2] for row in rows}) if labels is None else list(labels)
+    label_names = sorted({row[2] for row in rows}) if labels is None else list(labels)
     if len({row[:2] for row in rows}) < len(rows):
         raise ValueError("a worker answered a task twice")
-    if strangers := {row[2] for row in rows} - set(known):
+    if strangers := {row[2] for row in rows} - set(label_names):
         raise ValueError(f"{len(strangers)} labels are not among those given")
-    places = {name: place for place, name in enumerate(known)}
+    places = {name: place for place, name in enumerate(label_names)}
     columns = np.array([(tasks[t], workers[w], places[x]) for t, w, x in rows], np.int32).reshape(-1, 3)
     task, worker, label = np.ascontiguousarray(columns.T)
-    return Answers(task, worker, label, tuple(tasks), tuple(workers), tuple(known), **optional)
+    return Answers(task, worker, label, tuple(tasks), tuple(workers), tuple(label_names), **optional)

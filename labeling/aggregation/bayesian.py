@@ -1,6 +1,6 @@
 """Dawid-Skene with priors (IBCC), and with workers who err on the same items (EBCC); the model as a worker.
 
-Peers to measure `joint` by, and methods to use where labels are frequent. Where they are rare and workers
+Baselines for `joint`, and methods to use where labels are frequent. Where they are rare and workers
 give few answers each, all confusion matrices may drift together to where a label means something else;
 nothing holds them here.
 """
@@ -48,8 +48,8 @@ def ebcc(answers: Answers, model: Floats | None = None, seed: int = 0, starts: i
     fewer starts than the 40 of their published code.
     """
     random = np.random.default_rng(seed)
-    found = [_variational(answers, model, SUBTYPES, random) for _ in range(max(1, starts))]
-    return max(found, key=lambda one: one.log_likelihood)
+    candidates = [_variational(answers, model, SUBTYPES, random) for _ in range(max(1, starts))]
+    return max(candidates, key=lambda one: one.log_likelihood)
 
 
 def model_as_worker(answers: Answers, model: Floats) -> Answers:
@@ -80,7 +80,7 @@ def _variational(
     counts = crowd.counts(member)
     truth_of = np.repeat(np.arange(size), subtypes)
     row = np.where(np.eye(size) > 0, RIGHT, WRONG)
-    given = row[truth_of][:, crowd.label].T  # (pairs, labels x subtypes)
+    pseudo_counts = row[truth_of][:, crowd.label].T  # (pairs, labels x subtypes)
     fixed = np.full(shares.shape, np.nan) if model is None else np.log(np.maximum(model, 1e-6))
     silent = np.asarray(np.isnan(fixed).any(axis=1))
     iterations, change = 0, 1.0
@@ -88,7 +88,7 @@ def _variational(
         iterations += 1
         before = counts
         seen = crowd.per_worker(counts) + row.sum(axis=1)[truth_of]
-        table = digamma(counts + given) - digamma(seen)[crowd.worker]
+        table = digamma(counts + pseudo_counts) - digamma(seen)[crowd.worker]
         classes = member[silent].sum(axis=0).reshape(size, subtypes).sum(axis=1) + CLASS
         within = member.sum(axis=0).reshape(size, subtypes) + SUBTYPE / subtypes
         base = np.where(silent[:, None], digamma(classes) - digamma(classes.sum()), fixed)
@@ -96,7 +96,7 @@ def _variational(
         counts, bound, change = crowd.expectation(table, base[:, truth_of] + split.reshape(-1), member)
     bound -= _divergence(classes, np.full(size, CLASS))
     bound -= _divergence(within, np.full(within.shape, SUBTYPE / subtypes))
-    bound -= _divergence_of_rows(before, table, given, seen, row.sum(axis=1)[truth_of])
+    bound -= _divergence_of_rows(before, table, pseudo_counts, seen, row.sum(axis=1)[truth_of])
     truth = member.reshape(-1, size, subtypes).sum(axis=2)
     confusion = np.tile(row, (len(answers.workers), 1, 1))
     confusion[crowd.worker, :, crowd.label] += counts.reshape(-1, size, subtypes).sum(axis=2)
@@ -115,11 +115,13 @@ def _divergence(after: Floats, before: Floats) -> float:
     return float(apart.sum() + gammaln(whole).sum() - gammaln(before.sum(axis=-1)).sum())
 
 
-def _divergence_of_rows(counts: Floats, table: Floats, given: Floats, seen: Floats, prior: Floats) -> float:
+def _divergence_of_rows(
+    counts: Floats, table: Floats, pseudo_counts: Floats, seen: Floats, prior: Floats
+) -> float:
     """The same of the workers' rows, in which labels never given stay as they were: `counts`, expected logs
-    `table` and pseudo-answers `given`, shape (pairs, components), their sums `seen`, shape (workers,
+    `table` and pseudo-answers `pseudo_counts`, shape (pairs, components), their sums `seen`, shape (workers,
     components), and those of the prior, shape (components,)."""
     from scipy.special import gammaln
 
-    apart = counts * table - gammaln(counts + given) + gammaln(given)
+    apart = counts * table - gammaln(counts + pseudo_counts) + gammaln(pseudo_counts)
     return float(apart.sum() + (gammaln(seen) - gammaln(prior)).sum())

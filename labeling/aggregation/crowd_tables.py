@@ -203,11 +203,11 @@ def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
 
     wanted = _wanted(required)
     lines: list[int] = []
-    found: dict[str, list[Any]] = {name: [] for name in wanted}
+    columns: dict[str, list[Any]] = {name: [] for name in wanted}
     kinds: dict[str, type] = {}
     for number, record in _records(path):
         lines.append(number)
-        for name, cells in found.items():
+        for name, cells in columns.items():
             value = record.get(name)
             if name in TEXTS and value is not None:
                 if not isinstance(value, str | int) or kinds.setdefault(name, type(value)) is not type(value):
@@ -218,7 +218,9 @@ def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
                 raise InputRefused("E_TYPE", f"{path}, line {number}: {name} is not a number")
             cells.append(value)
     used = {
-        name: cells for name, cells in found.items() if name in required or any(c is not None for c in cells)
+        name: cells
+        for name, cells in columns.items()
+        if name in required or any(c is not None for c in cells)
     }
     types = {name: pa.string() if name in TEXTS else pa.float64() for name in used}
     values = {name: pa.array(cells, types[name]) for name, cells in used.items()}
@@ -265,10 +267,10 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     timing: dict[str, Floats] = {
         name: read_numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values
     }
-    kept = _once(path, columns, encoded, last_wins)
-    codes, code_names = encoded.get("code", (np.zeros(len(kept), np.int32), np.array([""])))
+    counted = _once(path, columns, encoded, last_wins)
+    codes, code_names = encoded.get("code", (np.zeros(len(counted), np.int32), np.array([""])))
     return {
-        str(code_names[number]): _answers(encoded, timing, kept & (codes == number))
+        str(code_names[number]): _answers(encoded, timing, counted & (codes == number))
         for number in np.argsort(code_names)
     }
 
@@ -304,7 +306,7 @@ def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ..
 
 
 def read_gold(path: Path, coded: bool) -> dict[str, dict[str, str]]:
-    """The label that is known for sure of each task, by code, one code "" where the answers are not `coded`.
+    """Read the gold label of each task, by code; one code "" where the answers are not `coded`.
 
     The file has columns task, label, and code if they are.
 
@@ -316,19 +318,21 @@ def read_gold(path: Path, coded: bool) -> dict[str, dict[str, str]]:
     for name in names_of:
         place, names = encode_names(path, columns, name)
         texts.append([str(names[one]) for one in place])
-    known: dict[str, dict[str, str]] = {}
+    gold_labels: dict[str, dict[str, str]] = {}
     for row, (task, label, *code) in enumerate(zip(*texts, strict=True)):
-        of = known.setdefault(code[0] if code else "", {})
+        of = gold_labels.setdefault(code[0] if code else "", {})
         if task in of:
             refuse_row(path, columns, row, "this task stands here twice")
         of[task] = label
-    return known
+    return gold_labels
 
 
-def gold_indices(answers: Answers, known: Mapping[str, str]) -> Places:
-    """The place of each task's known label among the labels, -1 where none is known, shape (tasks,)."""
+def gold_indices(answers: Answers, gold_labels: Mapping[str, str]) -> Places:
+    """The index of each task's gold label among the labels, -1 where there is none, shape (tasks,)."""
     place = {label: number for number, label in enumerate(answers.labels)}
-    return np.array([place[known[task]] if task in known else -1 for task in answers.tasks], np.int64)
+    return np.array(
+        [place[gold_labels[task]] if task in gold_labels else -1 for task in answers.tasks], np.int64
+    )
 
 
 def _model_columns(path: Path, code: str) -> Columns:
@@ -339,31 +343,31 @@ def _probabilities(
     path: Path, columns: Columns, labels: tuple[str, ...], tasks: tuple[str, ...], code: str
 ) -> Floats:
     names = {name: place for place, name in enumerate(tasks)}
-    known = {name: place for place, name in enumerate(labels)}
-    found = np.full((len(tasks), len(labels)), np.nan)
-    given = read_numbers(path, columns, "probability")
+    label_index = {name: place for place, name in enumerate(labels)}
+    probabilities = np.full((len(tasks), len(labels)), np.nan)
+    values = read_numbers(path, columns, "probability")
     texts = [columns.values[name].to_pylist() for name in ("task", "label")]
-    codes = columns.values["code"].to_pylist() if code else [""] * len(given)
-    for row, (task, label, of, value) in enumerate(zip(*texts, codes, given, strict=True)):
+    codes = columns.values["code"].to_pylist() if code else [""] * len(values)
+    for row, (task, label, of, value) in enumerate(zip(*texts, codes, values, strict=True)):
         if of != code:
             continue
-        if label not in known or not 0 <= value <= 1:
+        if label not in label_index or not 0 <= value <= 1:
             refuse_row(path, columns, row, "expected a known label and a probability from 0 to 1")
         if (place := names.get(task)) is not None:
-            if not np.isnan(found[place, known[label]]):
+            if not np.isnan(probabilities[place, label_index[label]]):
                 refuse_row(path, columns, row, "this task and label stand here twice")
-            found[place, known[label]] = value
-    return _completed(path, found)
+            probabilities[place, label_index[label]] = value
+    return _completed(path, probabilities)
 
 
-def _completed(path: Path, found: Floats) -> Floats:
-    named = ~np.isnan(found)
-    rest = 1.0 - np.nansum(found, axis=1)
+def _completed(path: Path, probabilities: Floats) -> Floats:
+    named = ~np.isnan(probabilities)
+    rest = 1.0 - np.nansum(probabilities, axis=1)
     open_labels = (~named).sum(axis=1)
     spoken = np.asarray(named.any(axis=1))
     if (spoken & ((rest < -ROUNDED) | ((open_labels == 0) & (rest > ROUNDED)))).any():
         raise InputRefused("E_NUMBER", f"{path}: probabilities of a task do not sum to 1")
-    filled = np.where(named, found, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
+    filled = np.where(named, probabilities, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
     with np.errstate(invalid="ignore"):
         return np.where(spoken[:, None], filled / filled.sum(axis=1, keepdims=True), np.nan)
 
@@ -383,8 +387,8 @@ def _answers(
 
 
 def _seen(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:
-    found, place = np.unique(index[chosen], return_inverse=True)
-    return names[found], place.astype(np.int32)
+    used, place = np.unique(index[chosen], return_inverse=True)
+    return names[used], place.astype(np.int32)
 
 
 def _once(
@@ -397,10 +401,10 @@ def _once(
             key = key * len(encoded[name][1]) + encoded[name][0]
     order = np.argsort(key, kind="stable")
     again = np.flatnonzero(key[order][1:] == key[order][:-1])
-    kept = np.ones(len(key), bool)
+    counted = np.ones(len(key), bool)
     if len(again) and not last_wins:
         row = int(order[again + 1].min())
         message = "this worker answered this task before; --last-wins takes the later answer"
         refuse_row(path, columns, row, message)
-    kept[order[again]] = False
-    return kept
+    counted[order[again]] = False
+    return counted

@@ -63,8 +63,8 @@ def _probabilities(model: Any, answers: Answers) -> Floats:
     """The model's probabilities, shape (tasks, labels); even where a task has no answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pandas' future, not of ours
-        found = model.fit_predict_proba(to_frame(answers))
-    wide = found.reindex(index=range(len(answers.tasks)), columns=range(len(answers.labels)))
+        predicted = model.fit_predict_proba(to_frame(answers))
+    wide = predicted.reindex(index=range(len(answers.tasks)), columns=range(len(answers.labels)))
     return normalise(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
 
 
@@ -72,6 +72,6 @@ def _by_first_use(answers: Answers, values: Floats) -> Floats:
     """Crowd-kit numbers workers as they appear; back to our numbers, NaN for those without answers."""
     _, first = np.unique(answers.worker, return_index=True)
     order = answers.worker[np.sort(first)]
-    found = np.full(len(answers.workers), np.nan)
-    found[order] = values
-    return found
+    result = np.full(len(answers.workers), np.nan)
+    result[order] = values
+    return result

@@ -65,8 +65,8 @@ def _matrices(crowd: Pairs, counts: Floats) -> Floats:
 
 def _coins(crowd: Pairs, counts: Floats) -> Floats:
     right = counts[np.arange(len(counts)), crowd.label]
-    given = crowd.per_worker(crowd.answers[:, None])[crowd.worker]
-    skill = crowd.per_worker(right[:, None])[crowd.worker] / given
+    totals = crowd.per_worker(crowd.answers[:, None])[crowd.worker]
+    skill = crowd.per_worker(right[:, None])[crowd.worker] / totals
     table = np.repeat((1.0 - skill) / max(1, crowd.n_labels - 1), crowd.n_labels, axis=1)
     table[np.arange(len(table)), crowd.label] = skill[:, 0]
     return np.clip(table, FLOOR, 1.0 - FLOOR)

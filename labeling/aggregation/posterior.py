@@ -66,11 +66,11 @@ class Posterior:
             components=None if own is None else replace(own, responsibilities=own.responsibilities[rows]),
         )
 
-    def given(self, known: NDArray[np.int64]) -> Posterior:
-        """The same with what is known for sure, the place of a label or -1, shape (tasks,), in the place of
-        what is believed."""
-        sure = np.eye(self.probabilities.shape[1])[known]
-        return replace(self, probabilities=np.where(known[:, None] >= 0, sure, self.probabilities))
+    def given(self, gold_labels: NDArray[np.int64]) -> Posterior:
+        """Replace probabilities by `gold_labels`, shape (tasks,): the index of the certain label, or -1 where
+        there is none."""
+        sure = np.eye(self.probabilities.shape[1])[gold_labels]
+        return replace(self, probabilities=np.where(gold_labels[:, None] >= 0, sure, self.probabilities))
 
 
 def normalise(values: NDArray[Any]) -> Floats:

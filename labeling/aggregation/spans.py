@@ -116,8 +116,8 @@ def _presence(clusters: Sequence[Sequence[Span]], looked: Mapping[str, Sequence[
     rows = []
     for number, cluster in enumerate(clusters):
         marked = {span.worker for span in cluster}
-        asked = dict.fromkeys(looked[cluster[0].task])
-        rows += [(str(number), worker, "yes" if worker in marked else "no") for worker in asked]
+        workers = dict.fromkeys(looked[cluster[0].task])
+        rows += [(str(number), worker, "yes" if worker in marked else "no") for worker in workers]
     return joint_posterior(from_rows(rows, labels=("no", "yes")))
 
 
@@ -132,8 +132,8 @@ def _boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, floa
                 for span in cluster:
                     sums[span.worker].append(span_overlap(span, Span("", "", start, end)))
         fit = {
-            worker: (PRIOR_FIT * PRIOR_SPANS + sum(found)) / (PRIOR_SPANS + len(found))
-            for worker, found in sums.items()
+            worker: (PRIOR_FIT * PRIOR_SPANS + sum(overlaps)) / (PRIOR_SPANS + len(overlaps))
+            for worker, overlaps in sums.items()
         }
     return [
         (start, end, float(np.mean([span_overlap(span, Span("", "", start, end)) for span in cluster])))
@@ -161,13 +161,13 @@ def weighted_median(values: Sequence[int], weights: Sequence[float]) -> int:
 
 def agreed_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[None, None]:
     """The span that shares most with all others (sum of overlap over union), the first of equals."""
-    given = list(spans)
-    if not given:
+    all_spans = list(spans)
+    if not all_spans:
         return None, None
 
     def shared(a: tuple[int, int]) -> float:
         return sum(
-            max(0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0])) for b in given
+            max(0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0])) for b in all_spans
         )
 
-    return max(given, key=shared) if len(set(given)) > 1 else given[0]
+    return max(all_spans, key=shared) if len(set(all_spans)) > 1 else all_spans[0]

@@ -81,8 +81,8 @@ def worker_label_pairs(answers: Answers) -> Pairs:
     size = len(answers.labels)
     keys = answers.worker.astype(np.int64) * size + answers.label
     seen = np.bincount(keys, minlength=len(answers.workers) * size) > 0
-    found = np.flatnonzero(seen)
+    pairs = np.flatnonzero(seen)
     place = (np.cumsum(seen) - 1)[keys]
-    shape = (len(answers.tasks), len(found))
+    shape = (len(answers.tasks), len(pairs))
     by_task = csr_array((np.ones(len(answers), np.float32), (answers.task, place)), shape)
-    return Pairs(found // size, found % size, by_task, len(answers.workers), size)
+    return Pairs(pairs // size, pairs % size, by_task, len(answers.workers), size)

@@ -122,8 +122,8 @@ def select_surest(labels: Iterable[Label]) -> Iterator[Label]:
     """Of the labels of one dialogue the most trusted of each turn and code, in their order."""
 
     def rank(label: Label) -> int:
-        known = label.method in METHODS_BY_TRUST
-        return METHODS_BY_TRUST.index(label.method) if known else len(METHODS_BY_TRUST)
+        ranked = label.method in METHODS_BY_TRUST
+        return METHODS_BY_TRUST.index(label.method) if ranked else len(METHODS_BY_TRUST)
 
     best: dict[tuple[int, str], Label] = {}
     for one in labels:

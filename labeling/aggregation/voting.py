@@ -38,16 +38,16 @@ def _agreement(answers: Answers, shares: Floats, smoothing: float = 0.0) -> Floa
     leads = shares == shares.max(axis=1, keepdims=True)
     agreed = leads[answers.task, answers.label] / leads.sum(axis=1)[answers.task]
     right = np.bincount(answers.worker, weights=agreed, minlength=len(answers.workers))
-    given = np.bincount(answers.worker, minlength=len(answers.workers)) + smoothing
-    found = np.full(len(given), np.nan)
-    np.divide(right + smoothing / 2, given, out=found, where=given > 0)
-    return found
+    totals = np.bincount(answers.worker, minlength=len(answers.workers)) + smoothing
+    result = np.full(len(totals), np.nan)
+    np.divide(right + smoothing / 2, totals, out=result, where=totals > 0)
+    return result
 
 
 def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
-    """Shares of the votes with `kappa` pseudo-answers added, which fall as the model says or, where it is
-    silent (NaN), as all answers do: the mean of a Dirichlet. `kappa` is the one under which each answer is
-    likeliest after its task's others. `skills` as in `majority`.
+    """Shares of the votes with `kappa` pseudo-answers added, distributed by the model's probabilities or,
+    where they are NaN, as all answers are: the mean of a Dirichlet. `kappa` is the one under which
+    each answer is likeliest after its task's others. `skills` as in `majority`.
 
     Source: the Dirichlet-multinomial, Mosimann 1962; left-out answers in the place of its likelihood.
     """
@@ -59,15 +59,15 @@ def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
         prior = np.where(np.isnan(model).any(axis=1, keepdims=True), prior, model)
     prior = normalise(np.maximum(prior, 1e-6))
     task, label = np.nonzero(votes)
-    n, given, told = votes.sum(axis=1)[task], votes[task, label], prior[task, label]
+    n, counts, prior_shares = votes.sum(axis=1)[task], votes[task, label], prior[task, label]
 
     def loss(log_kappa: float) -> float:
         kappa = float(np.exp(log_kappa))
-        left_out = (given - 1.0 + kappa * told) / (n - 1.0 + kappa)
-        return -float((given * np.log(np.maximum(left_out, 1e-12))).sum())
+        left_out = (counts - 1.0 + kappa * prior_shares) / (n - 1.0 + kappa)
+        return -float((counts * np.log(np.maximum(left_out, 1e-12))).sum())
 
-    found = minimize_scalar(loss, bounds=(np.log(0.05), np.log(100.0)), method="bounded")
-    shares = normalise(votes + np.exp(found.x) * prior)
+    optimum = minimize_scalar(loss, bounds=(np.log(0.05), np.log(100.0)), method="bounded")
+    shares = normalise(votes + np.exp(optimum.x) * prior)
     return Posterior(shares, shares, skills=_agreement(answers, normalise(votes)))
 
 
@@ -81,22 +81,22 @@ def crowdlab(answers: Answers, model: Floats) -> Posterior:
     votes = answers.votes()
     n, size = votes.sum(axis=1), votes.shape[1]
     silent = np.asarray(np.isnan(model).any(axis=1))
-    said = np.where(silent[:, None], 0.0, model)
-    consensus = (votes + 0.5 * said).argmax(axis=1)
+    model_shares = np.where(silent[:, None], 0.0, model)
+    consensus = (votes + 0.5 * model_shares).argmax(axis=1)
     several = np.asarray(n >= 2)
     if not several.any():
         several = np.asarray(n >= 1)
     agreeing = votes[answers.task, answers.label] - 1.0
-    given = np.bincount(answers.worker, weights=n[answers.task] - 1.0, minlength=len(answers.workers))
+    n_compared = np.bincount(answers.worker, weights=n[answers.task] - 1.0, minlength=len(answers.workers))
     agreed = np.bincount(answers.worker, weights=agreeing, minlength=len(answers.workers))
     likely = float((votes[np.arange(len(votes)), consensus] / np.maximum(n, 1))[several].mean())
-    mean = float(agreed.sum() / max(given.sum(), 1.0)) if given.sum() else likely
-    skills = np.full(len(given), mean)
-    np.divide(agreed, given, out=skills, where=given > 0)
+    mean = float(agreed.sum() / max(n_compared.sum(), 1.0)) if n_compared.sum() else likely
+    skills = np.full(len(n_compared), mean)
+    np.divide(agreed, n_compared, out=skills, where=n_compared > 0)
     commonest = max(1e-9, 1.0 - float(np.bincount(consensus[several], minlength=size).max() / several.sum()))
     weights = np.maximum(1.0 - (1.0 - skills) / commonest, 1e-3)
     judged = several & ~silent
-    right = float((said.argmax(axis=1) == consensus)[judged].mean()) if judged.any() else 0.0
+    right = float((model_shares.argmax(axis=1) == consensus)[judged].mean()) if judged.any() else 0.0
     of_model = max(1.0 - (1.0 - right) / commonest, 1e-3) * np.sqrt(n[n > 0].mean()) * ~silent
     wrong = (1.0 - likely) / max(1, size - 1)
     table = np.bincount(
@@ -105,5 +105,5 @@ def crowdlab(answers: Answers, model: Floats) -> Posterior:
         minlength=len(votes) * size,
     ).reshape(-1, size)
     table += wrong * np.bincount(answers.task, weights=weights[answers.worker], minlength=len(votes))[:, None]
-    shares = normalise(table + of_model[:, None] * said + 1e-12)
+    shares = normalise(table + of_model[:, None] * model_shares + 1e-12)
     return Posterior(shares, shares, skills=skills)

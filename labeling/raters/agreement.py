@@ -40,9 +40,9 @@ def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Es
 
 
 def _krippendorff_alpha(sums: Floats) -> Floats:
-    agreeing, given = sums[:, 0], sums[:, 1:]
-    n = given.sum(axis=1)
-    by_chance = (given * (given - 1)).sum(axis=1)
+    agreeing, label_counts = sums[:, 0], sums[:, 1:]
+    n = label_counts.sum(axis=1)
+    by_chance = (label_counts * (label_counts - 1)).sum(axis=1)
     return np.asarray(1.0 - (n - 1) * ratio(n - agreeing, n * (n - 1) - by_chance), float)
 
 
@@ -63,17 +63,17 @@ def ranked_alpha(
 
     def alpha(sums: Floats) -> Floats:
         table = sums.reshape(-1, size, size)
-        given = table.sum(axis=2)
-        n = given.sum(axis=1)
+        label_counts = table.sum(axis=2)
+        n = label_counts.sum(axis=1)
         if level == "ordinal":
-            middle = np.cumsum(given, axis=1) - given / 2  # the mean rank of each label
+            middle = np.cumsum(label_counts, axis=1) - label_counts / 2  # the mean rank of each label
             apart = (middle[:, :, None] - middle[:, None, :]) ** 2
         elif level == "interval":
             apart = np.broadcast_to((scale[:, None] - scale) ** 2, table.shape)
         else:
             apart = np.broadcast_to(1.0 - np.eye(size), table.shape)
         observed = (table * apart).sum(axis=(1, 2))
-        by_chance = (given[:, :, None] * given[:, None, :] * apart).sum(axis=(1, 2))
+        by_chance = (label_counts[:, :, None] * label_counts[:, None, :] * apart).sum(axis=(1, 2))
         return np.asarray(1.0 - (n - 1) * ratio(observed, by_chance), float)
 
     return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
@@ -86,9 +86,9 @@ def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate
     agreement is that of its own pairs and label shares are of all answers.
     """
     paired = _pairable(votes)
-    given = paired.sum(axis=1)
-    inside = ratio(_agreeing(paired), given)
-    rows = np.column_stack([np.nan_to_num(inside), given > 0, paired])
+    n_answers = paired.sum(axis=1)
+    inside = ratio(_agreeing(paired), n_answers)
+    rows = np.column_stack([np.nan_to_num(inside), n_answers > 0, paired])
     return bootstrap_estimate(rows, _kappa, rounds, seed)
 
 
@@ -106,8 +106,8 @@ def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: in
     rare errors, where kappa and plain agreement do not. Source: Fleiss 1975; Hripcsak and Rothschild
     2005. A pair of answers counts 1 however many answers its task has.
     """
-    mine, given = votes[:, label], votes.sum(axis=1)
-    rows = np.column_stack([mine * (mine - 1), mine * (given - 1)])
+    mine, n_answers = votes[:, label], votes.sum(axis=1)
+    rows = np.column_stack([mine * (mine - 1), mine * (n_answers - 1)])
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 

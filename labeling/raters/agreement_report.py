@@ -95,13 +95,13 @@ def _tables(config: AgreementConfig) -> Mapping[str, Answers]:
 
 def rows(report: Report) -> list[list[str]]:
     """The main figures as a table for the screen, its headings first."""
-    found = [["code", "measure", "value", "95 %", "tasks"]]
+    table = [["code", "measure", "value", "95 %", "tasks"]]
     for code, figures in report["codes"].items():
         for name, figure in _main_figures(figures):
             interval = "-" if figure["low"] is None else f"{figure['low']:.3f} to {figure['high']:.3f}"
             value = "-" if figure["value"] is None else f"{figure['value']:.3f}"
-            found.append([code or "-", name, value, interval, str(figure["n"])])
-    return found
+            table.append([code or "-", name, value, interval, str(figure["n"])])
+    return table
 
 
 def _main_figures(figures: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -81,23 +81,25 @@ def _moments(others: LeaveOneOut) -> _Moments:
     answers, expected = others.answers, others.expected
     n_workers, n_labels = len(answers.workers), len(answers.labels)
     keys = answers.worker.astype(np.int64) * n_labels + answers.label
-    given = np.bincount(keys, minlength=n_workers * n_labels).reshape(-1, n_labels).astype(float)
-    n = given.sum(axis=1)
+    label_counts = np.bincount(keys, minlength=n_workers * n_labels).reshape(-1, n_labels).astype(float)
+    n = label_counts.sum(axis=1)
     means = np.stack([_sums(answers, column) for column in expected.T], axis=1)
     centred = expected - (means / np.maximum(n, 1)[:, None])[answers.worker]
-    said = np.arange(len(answers)), answers.label
+    chosen = np.arange(len(answers)), answers.label
     information, dealt = np.zeros(n_workers), np.zeros(n_workers)
     for one in range(n_labels):
         information += _sums(answers, centred[:, one] ** 2)
         for other in range(n_labels):
             shared = _sums(answers, centred[:, one] * centred[:, other])
-            own = given[:, one] * (one == other) - given[:, one] * given[:, other] / np.maximum(n, 1)
+            own = label_counts[:, one] * (one == other) - label_counts[:, one] * label_counts[
+                :, other
+            ] / np.maximum(n, 1)
             dealt += shared * own
     # answers of unknown but constant shares (Jeffreys), all of them alike
     alike = gammaln(n + 0.5) - gammaln(0.5) + gammaln(n_labels / 2) - gammaln(n + n_labels / 2)
-    stubborn = alike - _sums(answers, np.log(expected[said]))
-    moved = _sums(answers, centred[said])
-    return _Moments(moved, dealt / np.maximum(n - 1, 1), information, n, given.max(axis=1), stubborn)
+    stubborn = alike - _sums(answers, np.log(expected[chosen]))
+    moved = _sums(answers, centred[chosen])
+    return _Moments(moved, dealt / np.maximum(n - 1, 1), information, n, label_counts.max(axis=1), stubborn)
 
 
 def _sums(answers: Answers, values: Floats) -> Floats:
@@ -107,18 +109,18 @@ def _sums(answers: Answers, values: Floats) -> Floats:
 def _log_odds(slope: Floats, spread: Floats, ratio: Floats) -> Floats:
     """Log odds of the point at 0 against the normal, whose mean, width and share are estimated from all;
     `ratio` stands for the logarithm of the likelihoods where there is no slope."""
-    known = ~np.isnan(slope)
-    x, noise, ratio = slope[known], spread[known] ** 2, ratio.copy()
+    has_slope = ~np.isnan(slope)
+    x, noise, ratio = slope[has_slope], spread[has_slope] ** 2, ratio.copy()
     share, centre, width = PRIOR_SHARE, 1.0, FIRST_SPREAD
     odds = ratio
     for _ in range(ROUNDS):
         hill = noise + width**2
-        ratio[known] = 0.5 * (np.log(hill / noise) + (x - centre) ** 2 / hill - x**2 / noise)
+        ratio[has_slope] = 0.5 * (np.log(hill / noise) + (x - centre) ** 2 / hill - x**2 / noise)
         odds = np.log(share / (1 - share)) + ratio
         knows = 1.0 / (1.0 + np.exp(np.clip(odds, -700, 700)))
-        weight = knows[known] / hill
+        weight = knows[has_slope] / hill
         centre = (1.0 + float((weight * x).sum()) * width**2) / (1.0 + float(weight.sum()) * width**2)
-        excess = FIRST_SPREAD**2 + float((knows[known] * ((x - centre) ** 2 - noise)).sum())
-        width = max(LEAST_SPREAD, np.sqrt(max(0.0, excess / (1.0 + float(knows[known].sum())))))
+        excess = FIRST_SPREAD**2 + float((knows[has_slope] * ((x - centre) ** 2 - noise)).sum())
+        width = max(LEAST_SPREAD, np.sqrt(max(0.0, excess / (1.0 + float(knows[has_slope].sum())))))
         share = (PRIOR_SHARE * PRIOR_PEOPLE + float((1 - knows).sum())) / (PRIOR_PEOPLE + len(odds))
     return odds

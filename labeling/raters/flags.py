@@ -56,10 +56,10 @@ def benjamini_hochberg(p_values: Floats, rate: float, n_tests: int | None = None
     total = len(p_values) if n_tests is None else n_tests
     order = np.argsort(p_values, kind="stable")
     under = p_values[order] <= rate * np.arange(1, len(p_values) + 1) / max(1, total)
-    found = np.zeros(len(p_values), bool)
+    rejected = np.zeros(len(p_values), bool)
     if under.any():
-        found[order[: int(np.flatnonzero(under)[-1]) + 1]] = True
-    return found
+        rejected[order[: int(np.flatnonzero(under)[-1]) + 1]] = True
+    return rejected
 
 
 def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:

@@ -100,25 +100,25 @@ def measure_quality(
     Raises:
         ValueError: nobody answered anything.
     """
-    found = find_anomalies(*load.crowd(), rule)
+    anomalies = find_anomalies(*load.crowd(), rule)
     parts = {
         code: _code(others, load.answers.codes[code], _gold_of_code(gold, code))
-        for code, others in found.others.items()
+        for code, others in anomalies.others.items()
     }
     total = sum(len(part.worker) for part in parts.values())
     labelers = []
-    for worker_index, name in enumerate(found.workers):
+    for worker_index, name in enumerate(anomalies.workers):
         selected = {code: part.worker == worker_index for code, part in parts.items()}
         codes = {code: _quality([(part, selected[code])], worker_index) for code, part in parts.items()}
         codes = {code: each for code, each in codes.items() if each.answers}
         overall = _quality([(part, selected[code]) for code, part in parts.items()], None)
-        flags = tuple(flag for flag in found.flags if name in flag.workers and flag.personal)
+        flags = tuple(flag for flag in anomalies.flags if name in flag.workers and flag.personal)
         labelers.append(_labeler(load, name, codes, overall, flags, total, price_per_hour))
     order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
     everybody = {
         code: _quality([(part, np.ones(len(part.worker), bool))], None) for code, part in parts.items()
     }
-    return CrowdQuality(tuple(order), everybody, found.flags)
+    return CrowdQuality(tuple(order), everybody, anomalies.flags)
 
 
 def _labeler(
@@ -135,9 +135,9 @@ def _labeler(
     bits = [
         (count, codes[code].bits) for code, count in work.timed.items() if code in codes
     ]  # a correction may have left none
-    known = bool(bits) and all(each is not None for _, each in bits)
+    is_complete = bool(bits) and all(each is not None for _, each in bits)
     n_bits = sum(count * (each or 0.0) for count, each in bits)
-    per_bit = minutes / n_bits if known and n_bits > 0 else None
+    per_bit = minutes / n_bits if is_complete and n_bits > 0 else None
     price = None if per_bit is None or price_per_hour is None else per_bit * price_per_hour / 60
     portion = overall.answers / max(1, total)
     kinds, seen = dict(sorted(work.kinds.items())), work.seen_verdict
@@ -147,7 +147,7 @@ def _labeler(
 
 def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]) -> _Code:
     table = others.answers
-    known = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.votes], float)
+    gold_labels = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.votes], float)
     row = np.arange(len(table))
     n_others = table.n_labelers[table.task] - 1
     yes = table.label == 1
@@ -161,7 +161,7 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
     return _Code(
         table.worker,
         yes,
-        known[table.task],
+        gold_labels[table.task],
         np.where(n_others > 0, others.truth[row, table.label], np.nan),
         yes - difference,
         np.where(few, np.nan, bits),
@@ -170,12 +170,12 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
 
 def _gold_of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
     """Gold of a code by dialogue and turn, and by dialogue alone for what is asked of it as a whole."""
-    found: dict[tuple[str, int], bool] = {}
+    by_turn: dict[tuple[str, int], bool] = {}
     for (dialogue, turn, name), present in gold.items():
         if name == code:
-            found[dialogue, turn] = present
-            found[dialogue, WHOLE_DIALOGUE] = found.get((dialogue, WHOLE_DIALOGUE), False) or present
-    return found
+            by_turn[dialogue, turn] = present
+            by_turn[dialogue, WHOLE_DIALOGUE] = by_turn.get((dialogue, WHOLE_DIALOGUE), False) or present
+    return by_turn
 
 
 def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -> Quality:
@@ -185,14 +185,14 @@ def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -
         for name in ("yes", "gold", "agreed", "difference")
     )
     bits = float("nan") if worker is None else float(parts[0][0].bits[worker])
-    known = ~np.isnan(gold)
+    has_gold = ~np.isnan(gold)
     agreed = agreed[~np.isnan(agreed)]
     return Quality(
         len(yes),
         int(yes.sum()),
-        _accuracy(yes, gold, known),
-        _accuracy(yes, gold, known & (gold == 1)),
-        _accuracy(yes, gold, known & (gold == 0)),
+        _accuracy(yes, gold, has_gold),
+        _accuracy(yes, gold, has_gold & (gold == 1)),
+        _accuracy(yes, gold, has_gold & (gold == 0)),
         proportion(float(agreed.sum()), len(agreed)),
         mean_difference(difference[~np.isnan(difference)]),
         None if np.isnan(bits) else bits,

@@ -64,8 +64,8 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
     refuse_existing(config.json, config.html)
 
     def figures() -> Mapping[str, Any]:
-        said = _files(config) if stored is None else stored()
-        return quality_figures(*said, config.price_per_hour, config.taxonomy)
+        sources = _files(config) if stored is None else stored()
+        return quality_figures(*sources, config.price_per_hour, config.taxonomy)
 
     inputs, libraries = (config.annotations, config.gold), ("numpy", "scipy")
     options = {name: value for name, value in asdict(config).items() if name != "dialogues"}
@@ -111,10 +111,10 @@ def quality_figures(
         raise InputRefused("E_LABEL", f"an annotation of dialogue {error}, which is not there") from None
     if not work.answers.codes:
         raise InputRefused("E_NO_RECORDS", "no answers of people")
-    found = asdict(measure_quality(work, gold, price_per_hour))
+    quality = asdict(measure_quality(work, gold, price_per_hour))
     return {
         "annotations": sum(work.annotations for work in work.work.values()),
-        "answers": sum(each["answers"] for each in found["codes"].values()),
+        "answers": sum(each["answers"] for each in quality["codes"].values()),
         "gold": len(gold),
-        **found,
+        **quality,
     }

@@ -87,8 +87,8 @@ def measure_response_times(
     some = unread > 0
     unread_p_value[some] = binomial_tail(unread[some], n[some], MAY_SKIP)
     p_value = np.ones(n_workers)
-    told = fast > 0
-    p_value[told] = binomial_tail(fast[told], n[told], BY_CHANCE)
+    has_fast = fast > 0
+    p_value[has_fast] = binomial_tail(fast[has_fast], n[has_fast], BY_CHANCE)
     return ResponseTimes(n, fast, median, p_value, slope, unread, unread_p_value)
 
 
@@ -109,10 +109,10 @@ def _medians(values: Floats, worker: NDArray[np.int32], n_workers: int) -> Float
     order = np.lexsort((values, worker))
     counts = np.bincount(worker, minlength=n_workers)
     ends = np.cumsum(counts)
-    found, some = np.full(n_workers, np.nan), counts > 0
+    medians, some = np.full(n_workers, np.nan), counts > 0
     middle = (ends - counts + (counts - 1) // 2)[some], (ends - counts + counts // 2)[some]
-    found[some] = (values[order[middle[0]]] + values[order[middle[1]]]) / 2
-    return found
+    medians[some] = (values[order[middle[0]]] + values[order[middle[1]]]) / 2
+    return medians
 
 
 def _slope(logs: Floats, length: Floats, worker: NDArray[np.int32], n_workers: int) -> float:

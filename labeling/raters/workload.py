@@ -48,8 +48,8 @@ class Work:
         if annotation.seconds:
             self.seconds.append(annotation.seconds)
             self.read.append(_read_item(annotation))
-            asked = questions_in(annotation, judged_turns, codes)
-            self.timed.update(code for turn, code, _ in asked if turn in judged_turns)
+            questions = questions_in(annotation, judged_turns, codes)
+            self.timed.update(code for turn, code, _ in questions if turn in judged_turns)
 
 
 @dataclass

@@ -1,1 +1,1 @@
-"""The label store: who may do what, who answered what, and proof that nothing was changed since."""
+"""The label store: accounts and permissions, tasks and annotations, and an audit log that detects changes."""

@@ -1,4 +1,4 @@
-"""Answers: written once, never changed; a correction is a new row that names the one it supersedes.
+"""Annotations are append-only: a correction is a new row that names the one it supersedes.
 
 Each comes with a key of the caller's making: the same key again gives the row that is there, so that a
 click repeated after a lost connection counts once. The store itself notes whether a verdict was seen.
@@ -107,7 +107,7 @@ def correct(
     findings: Sequence[Finding] = (),
     seconds: float | None = None,
 ) -> Annotation:
-    """Put a new row in the place of one's own newest answer to the same question.
+    """Supersede the actor's newest answer to the same question by a new row.
 
     Raises:
         NotAllowed: not the actor's own.
@@ -158,7 +158,7 @@ def review(
     turn: int | None = None,
     seconds: float | None = None,
 ) -> Annotation:
-    """Save a reviewer's or expert's word on a dialogue or one turn of it. `expected` is the version that
+    """Save a reviewer's or expert's annotation of a dialogue or a turn. `expected` is the version that
     the actor saw: the number of the last review of this item, none if there was none.
 
     Raises:

@@ -2,7 +2,7 @@
 
 The second reviewer answers a task of a review project that is not pre-labelled: no verdict, no statement, no
 other answers. The expert who decides sees all of it and must not have reviewed the dialogue. Overturned: the
-error is not there. Upheld: it is. Amended: another finding is right in its place. Each outcome becomes gold;
+error is absent. Upheld: it is present. Amended: another finding replaces it. Each outcome becomes gold;
 an amended finding also becomes an expert's annotation.
 """
 
@@ -67,9 +67,9 @@ def open_appeal(
     if not 0 < len(statement.strip()) <= MOST_CHARACTERS or "\x00" in statement:
         raise StoreRefused("E_APPEAL", f"a statement has 1 to {MOST_CHARACTERS} characters")
     item = {"account": actor, "dialogue": dialogue, "turn": turn, "code": code}
-    known = transaction.run(select(appeals).filter_by(**item)).one_or_none()
-    if known is not None:
-        return _record(known)
+    existing = transaction.run(select(appeals).filter_by(**item)).one_or_none()
+    if existing is not None:
+        return _record(existing)
     values = {**item, "statement": statement, "state": "open", "at_ms": transaction.now_ms}
     row = transaction.run(insert(appeals).values(values).returning(appeals)).one()
     transaction.log(actor, "appeal.open", f"appeal {row.id}", dialogue=dialogue, turn=turn, code=code)
@@ -218,8 +218,8 @@ def list_stuck(transaction: Transaction, actor: str, project: str) -> tuple[Appe
     require_permission(transaction, actor, "plan")
     skills = set(get_project(transaction, project).skills)
     names = transaction.run(select(account_rows.c.id).order_by(account_rows.c.id)).scalars().all()
-    known = (find_account(transaction, name) for name in names)
-    able = [one for one in known if one and has_permission(one, "review") and skills.issubset(one.skills)]
+    accounts = (find_account(transaction, name) for name in names)
+    able = [one for one in accounts if one and has_permission(one, "review") and skills.issubset(one.skills)]
     return tuple(
         _appeal_of(appeal)
         for appeal, row in _unreviewed(transaction, project)

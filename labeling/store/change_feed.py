@@ -1,4 +1,4 @@
-"""What has happened to a project's answers since a place in the audit log, as those need it who follow them.
+"""Changes of a project's answers since an entry of the audit log, for incremental aggregation.
 
 The log, not the numbers of annotations: entries become visible in the order of their numbers, while of two
 annotations saved at once the one with the smaller number may come later, and would be passed over.

@@ -1,4 +1,4 @@
-"""Control tasks in the place of some of the main pool: which, how often, and until when.
+"""Replaces some tasks of the main pool by control tasks: which, how often, and until when.
 
 Whether a claim is exchanged is drawn from the operating system's randomness, kept nowhere and of no use to
 whoever has read the store. What is shown least comes next; a task's rank is how often it was shown. A

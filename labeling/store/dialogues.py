@@ -1,4 +1,4 @@
-"""Dialogues and verdicts of releases: put in once, never changed; the same again is passed over."""
+"""Dialogues and verdicts of releases: inserted once, never changed; equal rows are skipped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _VERDICT = (
 
 @write_operation(repeatable=True)
 def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue]) -> int:
-    """Put up to 1,000 dialogues in; how many were new.
+    """Insert up to 1,000 dialogues; return how many were new.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -49,8 +49,8 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
     rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in new_dialogues}
     if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
-    known = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_checked(list(rows))))
-    new = _new(rows, {row.id: row.sha256 for row in transaction.run(known)})
+    existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_checked(list(rows))))
+    new = _new(rows, {row.id: row.sha256 for row in transaction.run(existing)})
     if new:
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
@@ -109,11 +109,11 @@ def _checked(ids: Sequence[str]) -> Sequence[str]:
     return ids
 
 
-def _new(rows: dict[Any, dict[str, Any]], known: dict[Any, str]) -> list[dict[str, Any]]:
-    for key, sha256 in known.items():
+def _new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> list[dict[str, Any]]:
+    for key, sha256 in existing.items():
         if key in rows and rows[key]["sha256"] != sha256:
             raise StoreRefused("E_CHANGED", f"{key}: in the store with other content")
-    return [row for key, row in rows.items() if key not in known]
+    return [row for key, row in rows.items() if key not in existing]
 
 
 def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:

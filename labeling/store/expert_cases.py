@@ -61,7 +61,7 @@ def decide_case(
     saved = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds)
     present = {finding.code for finding in findings}
     for code in project.codes:
-        known = Gold(
+        decision = Gold(
             dialogue=row.dialogue,
             turn=row.turn,
             code=code,
@@ -69,7 +69,7 @@ def decide_case(
             source="expert",
             reason=reason,
         )
-        put_gold(transaction, actor, known)
+        put_gold(transaction, actor, decision)
     return saved
 
 

@@ -1,4 +1,4 @@
-"""Who has a part in a dialogue, and who has seen what others say of it.
+"""Records who took part in a dialogue, and who has seen verdicts or answers of others on it.
 
 Nobody reviews, decides, sets gold on or settles appeals of dialogues of their own, where their `agent` is the
 dialogue's agent or the author of one of its turns. What an account was shown of a dialogue is kept once, by
@@ -69,7 +69,7 @@ def is_own(transaction: Transaction, account: Account, dialogues: Collection[str
 
 
 def refuse_own_dialogues(transaction: Transaction, account: Account, *dialogues: str) -> None:
-    """Let nobody judge what they said themselves.
+    """Raise if the account spoke in one of the dialogues.
 
     Raises:
         NotAllowed: a dialogue is the account's own.
@@ -107,13 +107,13 @@ def record_bulk_read(transaction: Transaction, account: Account, project: str | 
     newest: Any = func.max(gold.c.at_ms) if kind == "gold" else func.max(annotation_rows.c.id)
     upto = transaction.run(select(func.coalesce(newest, 0))).scalar_one()
     place = {"account": account.id, "project": project or EVERYWHERE, "kind": kind}
-    known = select(bulk_reads.c.upto).filter_by(**place)
-    before = transaction.run(known).scalar_one_or_none()
+    query = select(bulk_reads.c.upto).filter_by(**place)
+    before = transaction.run(query).scalar_one_or_none()
     if before is not None and before >= upto:
         return
 
     def keep(writing: Transaction) -> None:
-        if writing.run(known).scalar_one_or_none() is None:
+        if writing.run(query).scalar_one_or_none() is None:
             writing.log(account.id, "read.all", project or "store", kind=kind)
         upsert(writing, bulk_reads, {**place, "upto": upto})
 
@@ -129,8 +129,8 @@ def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
     if not bulk:
         return False
     answers = transaction.run(_ANSWERED, {"dialogue": dialogue}).all()
-    known = select(func.min(gold.c.at_ms)).where(gold.c.dialogue == dialogue)
-    gold_ms = transaction.run(known).scalar_one_or_none()
+    query = select(func.min(gold.c.at_ms)).where(gold.c.dialogue == dialogue)
+    gold_ms = transaction.run(query).scalar_one_or_none()
     for read in bulk:
         if read.kind == "gold":
             if gold_ms is not None and gold_ms <= read.upto:

@@ -1,4 +1,4 @@
-"""Gold: what is known for sure of a turn and code, from experts, appeals or made errors.
+"""Gold labels of a turn and code, from experts, appeals or injected errors.
 
 A control task is a dialogue with gold in the pool `control` of a project; `control_mix` decides when one is
 shown.
@@ -53,13 +53,17 @@ def import_synthetic(
     """
     names: list[str] = []
     for piece in _pieces(list(examples)):
-        known = {pseudonymous_dialogue(example).id: _gold(example, codes) for example, codes in piece}
+        gold_by_dialogue = {
+            pseudonymous_dialogue(example).id: _gold(example, codes) for example, codes in piece
+        }
         dialogues.add(store, actor, [pseudonymous_dialogue(example) for example, _ in piece])
         joint = {pseudonymous_dialogue(example).id: _pair(example) for example, _ in piece}
-        _keep(store, actor, [one for found in known.values() for one in found], joint)
+        _keep(store, actor, [one for rows in gold_by_dialogue.values() for one in rows], joint)
         if project is not None:
-            tasks.add(store, actor, project, [NewTask(dialogue=name, pool="control") for name in known])
-        names += known
+            tasks.add(
+                store, actor, project, [NewTask(dialogue=name, pool="control") for name in gold_by_dialogue]
+            )
+        names += gold_by_dialogue
     return tuple(names)
 
 
@@ -84,7 +88,7 @@ def _pieces(examples: list[Example]) -> list[list[tuple[Example, frozenset[str]]
 
 
 def pseudonymous_dialogue(example: Example) -> Dialogue:
-    """The dialogue under an id that tells nothing, the same for the same id."""
+    """The dialogue under a pseudonymous id, the same for the same id."""
     number = hashlib.sha256(f"control {example.dialogue.id}".encode()).hexdigest()[:12]
     return example.dialogue.model_copy(update={"id": f"d-{number}"})
 
@@ -127,7 +131,7 @@ def _keep(transaction: Transaction, actor: str, new_gold: Sequence[Gold], joint:
 
 @write_operation(repeatable=True)
 def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
-    """Say what is known for sure of a turn and code, in the place of what was said before.
+    """Set the gold label of a turn and code, replacing an earlier one.
 
     Raises:
         NotAllowed: the actor does not decide, or spoke in the dialogue.
@@ -178,7 +182,7 @@ def has_gold(transaction: Transaction) -> bool:
 
 @read_operation
 def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) -> tuple[Gold, ...]:
-    """What is known for sure, by dialogue, turn and code; for experts and up, as it tells the answers."""
+    """List gold labels by dialogue, turn and code; for experts and up, as they reveal the answers."""
     account = require_permission(transaction, actor, "decide")
     record_bulk_read(transaction, account, None, "gold")
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
@@ -210,7 +214,7 @@ def import_gold(store: Store, actor: str, known: Sequence[Gold], *, replace: boo
         raise StoreRefused("E_GOLD", "a dialogue, turn and code stand twice")
     pieces = [known[start : start + MAX_PER_CALL] for start in range(0, len(known), MAX_PER_CALL)]
     for piece in pieces:
-        store.read(partial(_compare_gold, actor=actor, known=piece, replace=replace))
+        store.read(partial(_compare_gold, actor=actor, gold_rows=piece, replace=replace))
     counts = [_import_gold(store, actor, piece, replace) for piece in pieces]
     return (
         ImportCounts(*(sum(column) for column in zip(*counts, strict=True)))
@@ -220,23 +224,25 @@ def import_gold(store: Store, actor: str, known: Sequence[Gold], *, replace: boo
 
 
 @write_operation(repeatable=True)
-def _import_gold(transaction: Transaction, actor: str, known: Sequence[Gold], replace: bool) -> ImportCounts:
-    new, changed = _compare_gold(transaction, actor, known, replace)
+def _import_gold(
+    transaction: Transaction, actor: str, gold_rows: Sequence[Gold], replace: bool
+) -> ImportCounts:
+    new, changed = _compare_gold(transaction, actor, gold_rows, replace)
     for one in (*new, *changed):
         upsert(transaction, gold, {**one.model_dump(), "at_ms": transaction.now_ms})
     if new or changed:
         rows = [one.model_dump() for one in (*new, *changed)]
         subject = f"{len(new)} new, {len(changed)} replaced"
         transaction.log(actor, "gold.import", subject, sha256=sha256_of(canonical_json(rows)))
-    return ImportCounts(len(new), len(changed), len(known) - len(new) - len(changed))
+    return ImportCounts(len(new), len(changed), len(gold_rows) - len(new) - len(changed))
 
 
 def _compare_gold(
-    transaction: Transaction, actor: str, known: Sequence[Gold], replace: bool
+    transaction: Transaction, actor: str, gold_rows: Sequence[Gold], replace: bool
 ) -> tuple[list[Gold], list[Gold]]:
     """The rows that are new, and those that replace other gold."""
     account = require_permission(transaction, actor, "decide")
-    names = list(dict.fromkeys(one.dialogue for one in known))
+    names = list(dict.fromkeys(one.dialogue for one in gold_rows))
     refuse_own_dialogues(transaction, account, *names)
     turns: dict[str, tuple[int, ...]] = {}
     for name in names:
@@ -247,7 +253,7 @@ def _compare_gold(
     rows = transaction.run(select(gold).where(gold.c.dialogue.in_(names)))
     stored = {(row.dialogue, row.turn, row.code): row for row in rows}
     new, changed = [], []
-    for one in known:
+    for one in gold_rows:
         where = f"{one.dialogue[:80]!r}, turn {one.turn}, {one.code}"
         if one.turn not in turns[one.dialogue]:
             raise StoreRefused("E_GOLD", f"{where}: not a turn of an agent or bot with text")

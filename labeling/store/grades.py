@@ -51,14 +51,16 @@ class GradedAnswer:
     grades: tuple[Grade, ...]
 
 
-def grade_answer(row: Row[Any], known: Sequence[GoldAnswer], of_dialogue: Collection[str]) -> GradedAnswer:
+def grade_answer(
+    row: Row[Any], gold_answers: Sequence[GoldAnswer], of_dialogue: Collection[str]
+) -> GradedAnswer:
     """An answer (a row of ``annotations``) against what is known of its dialogue. Only what was asked is
     graded; a code in `of_dialogue`, asked of the whole dialogue, once: found anywhere, present anywhere."""
     codes = set(json.loads(row.codes))
     marked = {(finding["turn"], finding["code"]) for finding in json.loads(row.findings)}
     grades = []
     whole: dict[str, bool] = {}
-    for turn, code, present in known:
+    for turn, code, present in gold_answers:
         if code not in codes or row.turn not in (None, turn):
             continue
         if code in of_dialogue and row.turn is None:
@@ -66,7 +68,7 @@ def grade_answer(row: Row[Any], known: Sequence[GoldAnswer], of_dialogue: Collec
         else:
             grades.append(Grade(turn, code, present, (turn, code) in marked))
     marked_codes = {code for _, code in marked}
-    last = max((turn for turn, _, _ in known), default=0)
+    last = max((turn for turn, _, _ in gold_answers), default=0)
     grades += [Grade(last, code, present, code in marked_codes) for code, present in whole.items()]
     return GradedAnswer(row.id, row.labeler, row.dialogue, row.seconds, tuple(grades))
 
@@ -146,8 +148,8 @@ def grade_dialogue(transaction: Transaction, dialogue: str, *pools: Pool) -> lis
 
 
 def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[GradedAnswer]:
-    known = load_gold_answers(transaction, {row.dialogue for row in rows})
-    return [grade_answer(row, known.get(row.dialogue, ()), dialogue_codes()) for row in rows]
+    gold_answers = load_gold_answers(transaction, {row.dialogue for row in rows})
+    return [grade_answer(row, gold_answers.get(row.dialogue, ()), dialogue_codes()) for row in rows]
 
 
 def load_gold_answers(transaction: Transaction, names: Iterable[str]) -> dict[str, list[GoldAnswer]]:

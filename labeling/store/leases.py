@@ -1,4 +1,4 @@
-"""Leases: a task is in one pair of hands for a while, and the hands that lost it cannot write any more.
+"""Leases: one account holds a task for a limited time; a holder who lost it cannot write any more.
 
 Each claim of a task takes the next fencing token, and an answer must show the token of a lease that is
 still held. Leases run by lease time (see `clock`), so a step of the wall clock ends none early. One that
@@ -50,10 +50,10 @@ _LATE_TASKS = select(leases.c.task).where(*_LATE).order_by(leases.c.expires_ms).
 def claim(
     transaction: Transaction, actor: str, project: str, *, pool: Pool | None = None, at_once: int = 1
 ) -> Lease | None:
-    """The next task for the actor, or none. Who holds `at_once` tasks of this project and pool gets the
-    first of them again, so that a lost connection loses nothing. Some from the main pool are exchanged for
-    control tasks. Never a task on a dialogue of one's own, nor the second review of an appeal for who has a
-    part in the dialogue or has seen what others say of it.
+    """Claim the next task for the actor, or return none. Who holds `at_once` tasks of this project and pool
+    gets the first of them again, so that a lost connection loses nothing. Some from the main pool are
+    exchanged for control tasks. Never a task on a dialogue of one's own, nor the second review of an appeal
+    for who has a part in the dialogue or has seen what others say of it.
 
     Without a `pool`, an active account gets tasks of the main pool, one in training those of `training` and
     then those of `exam`, which decide whether it is admitted.
@@ -154,7 +154,7 @@ def _lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
 
 @write_operation(repeatable=True)
 def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
-    """Start the lease's time anew.
+    """Renew a lease for its full time.
 
     Raises:
         StaleLease: the actor does not hold it any more.
@@ -169,7 +169,7 @@ def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
 
 @write_operation()
 def release(transaction: Transaction, actor: str, task: int, token: int) -> None:
-    """Give a task back, for anybody, also for oneself later.
+    """Return a task to the queue, where anybody, the actor included, may claim it.
 
     Raises:
         StaleLease: the actor does not hold it any more.
@@ -182,7 +182,7 @@ def release(transaction: Transaction, actor: str, task: int, token: int) -> None
 
 @write_operation()
 def skip(transaction: Transaction, actor: str, task: int, token: int, reason: str) -> None:
-    """Give a task back for good: the actor does not get it again.
+    """Return a task to the queue and exclude the actor from it.
 
     Raises:
         StaleLease: the actor does not hold it any more.

@@ -1,4 +1,4 @@
-"""What a labeler sees of a dialogue: personal data as placeholders; and findings, both ways.
+"""The masked view of a dialogue for labelers, and the conversion of findings to and from it.
 
 The store keeps offsets into the original text. Who may not review gets the masked one, unless the project
 says otherwise: what they send speaks of that text and becomes offsets of the original, what they read
@@ -95,13 +95,17 @@ class MaskedView:
     def about(self, words: Sequence[str]) -> Mapping[str, str]:
         """Words about the dialogue and their masked form: who is named in it is known in them. They are
         masked as its sources are, of which one without a blank would be taken for an id."""
-        known = {each: each for each in self.words.values()} | self.words  # masked again nothing changes
-        new = list(dict.fromkeys(each for each in words if each not in known))
+        masked_words = {
+            each: each for each in self.words.values()
+        } | self.words  # masked again nothing changes
+        new = list(dict.fromkeys(each for each in words if each not in masked_words))
         if not new:
-            return known
+            return masked_words
         sources = (*(f"{each} " for each in new), *self.stored.sources)
         masked = mask_dialogue(self.stored.model_copy(update={"sources": sources}))[0].sources
-        return known | {each: after.removesuffix(" ") for each, after in zip(new, masked, strict=False)}
+        return masked_words | {
+            each: after.removesuffix(" ") for each, after in zip(new, masked, strict=False)
+        }
 
 
 def _cut(masked: MaskedText, start: int, end: int) -> str | None:
@@ -110,7 +114,7 @@ def _cut(masked: MaskedText, start: int, end: int) -> str | None:
 
 
 def _said(findings: Sequence[Finding]) -> list[str]:
-    return [said for each in findings for said in (each.reason, each.rewrite) if said]
+    return [text for each in findings for text in (each.reason, each.rewrite) if text]
 
 
 def _reworded(finding: Finding, words: Mapping[str, str]) -> Finding:

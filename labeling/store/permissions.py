@@ -1,4 +1,4 @@
-"""Who may do what: one table, asked inside the transaction that does it. No screen is trusted.
+"""Permissions by role: one table, checked inside each transaction, whatever the screen allows.
 
 An account that is not active has no rights, but that one in training labels in the training pool and the
 exam. Rights that depend on the thing itself (one's own lease, draft or dialogue) are checked where it is.

@@ -1,4 +1,4 @@
-"""Projects: what is asked about which dialogues, of whom, how often and until when."""
+"""Projects: codes, overlap, required skills, limits and deadline of a labeling task queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROJECT = select(projects).where(projects.c.id == bindparam("id"))
 
 @write_operation(repeatable=True)
 def create(transaction: Transaction, actor: str, project: Project) -> Project:
-    """Make a project, open for work; the same one again changes nothing.
+    """Create a project, open for work; an equal one again changes nothing.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -24,9 +24,9 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
     """
     require_permission(transaction, actor, "plan")
     content = canonical_json(project.model_dump(mode="json"))
-    known = transaction.run(_PROJECT, {"id": project.id}).one_or_none()
-    if known is not None:
-        if known.content != content:
+    existing = transaction.run(_PROJECT, {"id": project.id}).one_or_none()
+    if existing is not None:
+        if existing.content != content:
             raise StoreRefused("E_PROJECT", f"{project.id}: the name is taken")
         return project
     row = {"id": project.id, "state": "open", "created_ms": transaction.now_ms, "content": content}
@@ -79,8 +79,8 @@ def list_names(transaction: Transaction, purpose: str | None = None) -> list[str
 
 
 def _unknown(transaction: Transaction, name: str) -> StoreRefused:
-    known = list_names(transaction)
-    there = f"there are {', '.join(known)}" if known else "there is none yet"
+    names = list_names(transaction)
+    there = f"there are {', '.join(names)}" if names else "there is none yet"
     making = "`dialint label project create NAME --codes CODES` makes one"
     return StoreRefused("E_PROJECT", f"{name[:80]!r}: no such project; {there}; {making}")
 

@@ -140,9 +140,9 @@ class CodeMeasure(Record):
 
 
 class RaterStatus(Record):
-    """Where somebody stands, and what the rules want done; `why` has the figures in words. `accuracy` is
-    balanced, `least_accuracy` its lower limit (see `measures`); `fast` is the share of answers faster than
-    anybody reads, of `n_timed`."""
+    """The status of a labeler, and the action that the rules require; `why` has the figures in words.
+    `accuracy` is balanced, `least_accuracy` its lower limit (see `measures`); `fast` is the share of answers
+    faster than anybody reads, of `n_timed`."""
 
     account: str
     status: Status
@@ -168,7 +168,7 @@ class _Window:
 
 @read_operation
 def evaluate_status(transaction: Transaction, actor: str) -> tuple[RaterStatus, ...]:
-    """What the rules want done to whom, by name; nothing is done.
+    """Return the action that the rules require for each labeler, by name; nothing is changed.
 
     Raises:
         NotAllowed: the actor does not discipline.

@@ -1,4 +1,4 @@
-"""The nouns of the store that cross to the rooms above: frozen, strangers refused."""
+"""Records of the store that other packages use: frozen, unknown fields are rejected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Account(Record):
 
 
 class Project(Record):
-    """What is asked of whom. `overlap` answers are wanted of each task; each answer by a newcomer (fewer
+    """A labeling project. `overlap` answers are wanted of each task; each answer by a newcomer (fewer
     than `newcomer_until` answers so far) asks for one more, up to `most`. One account gives at most
     `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict. `masked`: who may
     not review sees personal data as placeholders. Of what they get, `control_share` are control tasks, each
@@ -86,7 +86,7 @@ class NewTask(Record):
 
 
 class Lease(Record):
-    """A task in one's hands for `lease_s` seconds from the claim or its last renewal. `token` rises with
+    """A task held for `lease_s` seconds from the claim or its last renewal. `token` rises with
     every claim of the task; answers must show it. The server's handle: a labeler's screen shows nothing
     of it. `pool` is `main` for a control task, too."""
 
@@ -113,7 +113,7 @@ class TaskView(Record):
 
 
 class Gold(Record):
-    """What is known for sure of one turn and code; `retired` when shown too often. `doubt` says why it may
+    """The gold label of one turn and code; `retired` when shown too often. `doubt` says why it may
     be wrong after all, where good labelers contradict it: until an expert decides, it grades nobody."""
 
     dialogue: str

@@ -1,4 +1,4 @@
-"""Tasks: how they come into a project's queue, what their states are, and what a labeler sees of them.
+"""Tasks: adding them to a project's queue, their states, and the view that a labeler gets of them.
 
 The numbers of a task, and its state that follows from them, are kept in `queue.settling`.
 """
@@ -113,11 +113,11 @@ def _row(project: Project, task: NewTask, now_ms: int) -> dict[str, Any]:
 
 def _check_controls(transaction: Transaction, project: Project, ids: set[str]) -> None:
     """Each has gold, and a verdict to be seen where the other tasks have one."""
-    for known, needed in ((gold, True), (verdicts, project.prelabelled)):
+    for table, needed in ((gold, True), (verdicts, project.prelabelled)):
         if ids and needed:
-            rows = transaction.run(select(known.c.dialogue).where(known.c.dialogue.in_(ids)).distinct())
+            rows = transaction.run(select(table.c.dialogue).where(table.c.dialogue.in_(ids)).distinct())
             if missing := len(ids) - len(rows.all()):
-                raise StoreRefused("E_CONTROL", f"{missing} control tasks without {known.name}")
+                raise StoreRefused("E_CONTROL", f"{missing} control tasks without {table.name}")
 
 
 @write_operation(repeatable=True)

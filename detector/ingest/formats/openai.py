@@ -110,8 +110,8 @@ def content_text(content: object, path: str, name: str | None) -> str:
         raise BadRecord("E_TYPE", path, fields.kind(content), "a text, a list of parts or null", name)
     texts = []
     for index, part in enumerate(content):
-        said = (part.get("text") or part.get("refusal")) if isinstance(part, dict) else part
-        if said is not None and not isinstance(said, str):
-            raise BadRecord("E_TYPE", f"{path}[{index}]", fields.kind(said), "a part with a text", name)
-        texts.append(said or "")
+        value = (part.get("text") or part.get("refusal")) if isinstance(part, dict) else part
+        if value is not None and not isinstance(value, str):
+            raise BadRecord("E_TYPE", f"{path}[{index}]", fields.kind(value), "a part with a text", name)
+        texts.append(value or "")
     return "\n".join(part for part in texts if part)

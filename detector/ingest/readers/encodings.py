@@ -216,8 +216,8 @@ def _guess(sample: bytes, source: Source) -> str:
                 continue
             if name in GUESSED and match.chaos <= matches[0].chaos + NEAR_CHAOS:
                 text = sample.decode(name, "replace")
-                known = texts.get(text)
-                if known is None or GUESSED.index(name) < GUESSED.index(known[-1]):
+                best = texts.get(text)
+                if best is None or GUESSED.index(name) < GUESSED.index(best[-1]):
                     texts[text] = (
                         share_of_letters(text, SCRIPT_OF.get(name)),
                         -match.chaos,

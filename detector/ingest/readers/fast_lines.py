@@ -81,12 +81,12 @@ def build_dialogue(name: str, turns: tuple[Turn, ...], fields: dict[str, Any] | 
         "metadata": {},
         "masked": False,
     }
-    given = {"id", "turns"}
+    fields_set = {"id", "turns"}
     if fields:
         values.update(fields)
-        given.update(fields)
+        fields_set.update(fields)
     _set_fields(dialogue, values)
-    _set_given(dialogue, given)
+    _set_given(dialogue, fields_set)
     _set_extra(dialogue, None)
     _set_private(dialogue, None)
     return dialogue
@@ -219,13 +219,13 @@ class FastLines:
 def _complete(turns: tuple[Turn, ...], results: list[_Turn]) -> bool:
     """Add times and authors; whether the times are in order."""
     last: datetime | None = None
-    for turn, given in zip(turns, results, strict=True):
+    for turn, result in zip(turns, results, strict=True):
         at = None
-        if given.at is not UNSET and given.at is not None:
-            at = last = _later(given.at, last)
+        if result.at is not UNSET and result.at is not None:
+            at = last = _later(result.at, last)
             if at is None:
                 return False
-        set_time_and_author(turn, at, given.author or None)
+        set_time_and_author(turn, at, result.author or None)
     return True
 
 

@@ -109,12 +109,12 @@ def _path_error(
     path = config.mapped.fields[meaning]
     there = paths_of(first)
     near = [one for one in there if one.rpartition("[]")[0] == path.rpartition("[]")[0]]
-    shown = ", ".join((near + [one for one in there if one not in near])[:N_PATHS]) or "none"
+    choices = ", ".join((near + [one for one in there if one not in near])[:N_PATHS]) or "none"
     position = config.mapped.places.get(meaning, meaning)
     return InputRefused(
         CODE,
         f"{position}: {path!r} is in none of the first {n_records} records of {source.name}; "
-        f"{nearest(path, there)}there are {shown}",
+        f"{nearest(path, there)}there are {choices}",
     )
 
 

@@ -77,13 +77,13 @@ class Columns:
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | str:
         """The columns of a header, or what is missing in words."""
-        given = config.columns()
+        named_columns = config.columns()
         exact = {name: index for index, name in enumerate(header)}
         loose = {plain(name): index for index, name in reversed(list(enumerate(header)))}
         positions: dict[str, int] = {}
         ids: tuple[int, ...] = ()
         for meaning, usual in names().items():
-            chosen = given.get(meaning)
+            chosen = named_columns.get(meaning)
             if chosen is not None:
                 parts = [chosen] if chosen in exact else chosen.split("+") if meaning == "id" else [chosen]
                 lost = next((part for part in parts if part not in exact), None)
@@ -390,10 +390,10 @@ def _number_rows(
 ) -> Iterator[tuple[int, int, int, int, str, str | None]]:
     for position, row in enumerate(rows):
         key = json.dumps(identity(row.cells, columns), default=_iso)
-        known = connection.execute("SELECT number FROM first WHERE name = ?", (key,)).fetchone()
-        if known is None:
+        first = connection.execute("SELECT number FROM first WHERE name = ?", (key,)).fetchone()
+        if first is None:
             connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
-        number = position if known is None else known[0]
+        number = position if first is None else first[0]
         bad = _pack_fault(row.bad)
         yield number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad
 

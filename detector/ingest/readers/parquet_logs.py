@@ -252,18 +252,18 @@ def _drafts(row: dict[str, Any], size: int, config: ReadConfig) -> Iterator[Draf
     ids = [row[column] for column in id_columns(list(row), config)]
     joined = len(ids) > 1 and all(isinstance(part, str) and part for part in ids)
     name = "/".join(ids) if joined else ids[0] if len(ids) == 1 else None
-    shown = name if isinstance(name, str) else None
+    dialogue_id = name if isinstance(name, str) else None
     if size > config.max_record_bytes:
-        raise record_too_large(size, config.max_record_bytes, shown)
+        raise record_too_large(size, config.max_record_bytes, dialogue_id)
     if len(row["turns"] or []) > config.max_turns:
         yield Draft(name, [DraftTurn(None, None)] * len(row["turns"]))
         return
     turns = []
     for index, turn in enumerate(row["turns"] or []):
         if turn is None:
-            raise BadRecord("E_TYPE", f"turns[{index}]", "nothing", "a turn", shown)
+            raise BadRecord("E_TYPE", f"turns[{index}]", "nothing", "a turn", dialogue_id)
         for key in ("role", "text"):
-            _check(turn[key], f"turns[{index}].{key}", shown)
+            _check(turn[key], f"turns[{index}].{key}", dialogue_id)
         turns.append(DraftTurn(turn["role"], turn["text"], turn.get("at"), turn.get("author")))
     if (row.get("source") or "").startswith("tau_bench") and not any(
         turn.get("action") for turn in row["turns"] or [] if turn["role"] == "agent"

@@ -251,8 +251,8 @@ def _sizes(array: Any) -> Any:
 
     kind = array.type
     if pa.types.is_dictionary(kind):
-        known = np.append(_sizes(array.dictionary), VALUE_BYTES)
-        return known[pc.fill_null(array.indices, len(known) - 1).to_numpy(zero_copy_only=False)]
+        value_sizes = np.append(_sizes(array.dictionary), VALUE_BYTES)
+        return value_sizes[pc.fill_null(array.indices, len(value_sizes) - 1).to_numpy(zero_copy_only=False)]
     if pa.types.is_struct(kind):
         return sum((_sizes(part) for part in array.flatten()), np.zeros(len(array), dtype=np.int64))
     if is_list(kind):

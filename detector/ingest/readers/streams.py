@@ -56,15 +56,15 @@ def check_ending(source: Source) -> str:
     packed = {".gz": GZIP, ".zst": ZSTD}
     for ending, sign in packed.items():
         if start and name.endswith(ending) != start.startswith(sign) and name:
-            told = "is" if start.startswith(sign) else "is not"
-            raise refuse("E_FORMAT", source.name, f"{told} {ending[1:]} data, against its ending")
+            message = "is" if start.startswith(sign) else "is not"
+            raise refuse("E_FORMAT", source.name, f"{message} {ending[1:]} data, against its ending")
         name = name.removesuffix(ending)
     kind = "." + name.rpartition(".")[2] if "." in name else ""
     if name and start and (kind == ".parquet") != start.startswith(PARQUET):
-        told = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
+        message = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
         if kind in (".parquet", ".csv", ".tsv", ".json", *JSON_LINES):
             code = "E_PARQUET" if kind == ".parquet" and start.startswith(PARQUET) else "E_FORMAT"
-            raise refuse(code, source.name, f"{told}, against its ending")
+            raise refuse(code, source.name, f"{message}, against its ending")
     return kind
 
 

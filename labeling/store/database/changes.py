@@ -244,11 +244,11 @@ class Replay:
     def _difference(self, change: Change, key: Key) -> Difference | None:
         """What is wrong with a row, given as it is."""
         place = change.table, _text(change.row)
-        known = self._known(*place)
-        if known is None:
+        recorded = self._known(*place)
+        if recorded is None:
             return Difference(change, "was put in", 0)
         self._state.execute("UPDATE state SET seen = ? WHERE place = ? AND key = ?", (self._round, *place))
-        expected, entry = json.loads(known[0]), known[1]
+        expected, entry = json.loads(recorded[0]), recorded[1]
         for name, value in change.values.items():
             if expected.get(name) != key.sealed(f"{change.table}.{name}", value):
                 return Difference(change, f"{name} was changed", entry)

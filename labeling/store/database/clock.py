@@ -61,11 +61,11 @@ def lease_time_ms(connection: Connection, clock: Clock, run: Run) -> int:
     """Lease time now, in milliseconds; never goes back for one machine. Must run in a write transaction,
     whose `run` it is."""
     wall_ms, steady_ms = _wall_ms(connection, clock), clock.steady_ms()
-    known = connection.execute(_KNOWN, {"machine": clock.machine}).one_or_none()
-    if known is None:
+    offset = connection.execute(_KNOWN, {"machine": clock.machine}).one_or_none()
+    if offset is None:
         return _joined(connection, clock, run, wall_ms, steady_ms)
-    now_ms = int(known.offset_ms) + steady_ms
-    if abs(now_ms - wall_ms - known.correction_ms) > STEP_MS:
+    now_ms = int(offset.offset_ms) + steady_ms
+    if abs(now_ms - wall_ms - offset.correction_ms) > STEP_MS:
         noted = {"correction_ms": now_ms - wall_ms, "noticed_ms": now_ms}
         run(update(clocks).where(clocks.c.machine == clock.machine).values(noted), None)
     return now_ms
@@ -92,6 +92,6 @@ def _joined(connection: Connection, clock: Clock, run: Run, wall_ms: int, steady
         with connection.begin_nested():
             run(insert(clocks).values(row), None)
     except IntegrityError:  # another process of this machine came first: its offset holds
-        known = connection.execute(_KNOWN, {"machine": clock.machine}).one()
-        return int(known.offset_ms) + steady_ms
+        offset = connection.execute(_KNOWN, {"machine": clock.machine}).one()
+        return int(offset.offset_ms) + steady_ms
     return now_ms

@@ -91,13 +91,13 @@ def _close_to_others(path: Path) -> None:
             Path(f"{path}{name}").chmod(0o600)
 
 
-def _beside(store: Store, found: str) -> Path:
+def _beside(store: Store, revision: str) -> Path:
     url = store.engine.url
     if not on_sqlite(url):
         raise ConfigError("E_OPTION", "name a folder for the backup: --backup-to")
     path = Path(str(url.database))
     number = 1
-    while ((folder := path.with_name(f"{path.stem}-before-{found}-{number}")) / MANIFEST).exists():
+    while ((folder := path.with_name(f"{path.stem}-before-{revision}-{number}")) / MANIFEST).exists():
         number += 1
     return folder
 

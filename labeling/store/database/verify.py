@@ -144,9 +144,9 @@ def _check_audit(
             upgraded = entry if entry.action in ("upgrade", "rekey") else upgraded
             if entry.changes is not None:
                 replay.play(head.number, entry.changes)
-        told = [json.loads(entry.content) for _, entry in batch if entry.action == "annotate"]
-        _check_annotations(connection, {one["id"]: one["sha256"] for one in told})
-        saved += len(told)
+        logged = [json.loads(entry.content) for _, entry in batch if entry.action == "annotate"]
+        _check_annotations(connection, {one["id"]: one["sha256"] for one in logged})
+        saved += len(logged)
     there = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
     if there != saved:
         raise StoreDamaged("E_ANNOTATION", f"{there} annotations, but the audit log tells of {saved}")
