@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 from cyclopts import App
 
-from dialint.app.output import print_line, print_table
+from dialint.app.output import print_line, print_status, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue, Finding
     from dialint.labeling.annotation import Annotation
     from dialint.labeling.store.records import Appeal
+
+MAX_LISTED = 1000
+"""Rows that a list of appeals or cases shows at most."""
 
 appeal = App(name="appeal", help="Object to a finding, and decide on objections.")
 
@@ -55,8 +58,10 @@ def list_appeals(*, own: bool = False, session: Session = DEFAULT_SESSION) -> in
     from dialint.labeling.store import appeals
 
     with session.open() as (store, actor):
-        listed = appeals.list_own(store, actor) if own else appeals.list_open(store, actor, 1000)
+        listed = appeals.list_own(store, actor) if own else appeals.list_open(store, actor, MAX_LISTED)
     print_table(("appeal", "by", "dialogue", "turn", "code", "state", "reason"), map(_appeal_row, listed))
+    if not own and len(listed) == MAX_LISTED:
+        print_status(f"the first {MAX_LISTED:,}; there may be more")
     return 0
 
 
@@ -136,10 +141,12 @@ def decide_appeal(
 
 
 def print_dialogue(dialogue: Dialogue) -> None:
-    """Print the turns of a dialogue with their indices."""
+    """Print the turns of a dialogue with their indices; further lines of a turn are indented, so that no text
+    looks like a line of the command."""
     print_line(f"dialogue {dialogue.id}")
     for turn in dialogue.turns:
-        print_line(f"  {turn.index} {turn.role}: {turn.text}")
+        text = turn.text.replace("\n", "\n      ")
+        print_line(f"  {turn.index} {turn.role}: {text}")
 
 
 def print_findings(title: str, findings: Iterable[Finding]) -> None:

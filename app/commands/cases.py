@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from dialint.app.commands.appeals import print_answers, print_dialogue, print_findings
-from dialint.app.output import print_line, print_table
+from dialint.app.commands.appeals import MAX_LISTED, print_answers, print_dialogue, print_findings
+from dialint.app.output import print_line, print_status, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption
 
 decide = App(name="decide", help="Decide what `dialint label adjudicate` sent to experts.")
@@ -25,7 +25,7 @@ def list_cases(project: str, *, session: Session = DEFAULT_SESSION) -> int:
     from dialint.labeling.store.expert_cases import open_cases
 
     with session.open() as (store, actor):
-        cases = open_cases(store, actor, project, 1000)
+        cases = open_cases(store, actor, project, MAX_LISTED)
     print_table(
         ("task", "dialogue", "turn", "priority", "state"),
         (
@@ -34,6 +34,8 @@ def list_cases(project: str, *, session: Session = DEFAULT_SESSION) -> int:
             for state in ["waiting" if one.state == "open" else "with an expert"]
         ),
     )
+    if len(cases) == MAX_LISTED:
+        print_status(f"the first {MAX_LISTED:,}; there may be more")
     return 0
 
 

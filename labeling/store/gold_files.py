@@ -22,23 +22,30 @@ ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0
 MAX_CHARACTERS = 4000
 
 
-def read_gold_file(path: Path, taxonomy: Taxonomy) -> list[Gold]:
-    """The gold in a file, in its order.
+def read_gold_file(path: Path, taxonomy: Taxonomy | None = None) -> list[Gold]:
+    """The gold in a file, in its order, a row that is repeated once; without a `taxonomy` any code is taken.
 
     Raises:
-        InputRefused: no such file, not a table, or a bad row, with its line.
+        InputRefused: no such file, not a table, a bad row, or two rows that contradict each other.
     """
-    return [_parse_row(row, f"{path}, line {line}", taxonomy) for line, row in read_table(path)]
+    rows: dict[tuple[str, int, str], Gold] = {}
+    for line, cells in read_table(path):
+        row = _parse_row(cells, f"{path}, line {line}", taxonomy)
+        earlier = rows.setdefault((row.dialogue, row.turn, row.code), row)
+        if earlier.present != row.present:
+            raise InputRefused("E_GOLD", f"{path}, line {line}: contradicts an earlier row")
+    return list(rows.values())
 
 
-def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy) -> Gold:
+def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy | None) -> Gold:
     dialogue, turn = _cell(row, "dialogue_id", "dialogue"), str(_cell(row, "turn"))
     code, answer = _cell(row, "code"), str(_cell(row, "present", "answer")).strip().lower()
     reason = _cell(row, "reason", "explanation")
+    is_code = isinstance(code, str) and (taxonomy is None or code in taxonomy.codes)
     for name, is_good, expected in (
         ("dialogue_id", isinstance(dialogue, str) and dialogue, "the id of a dialogue"),
         ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, "the index of a turn, from 0"),
-        ("code", code in taxonomy.codes, f"a code of taxonomy {taxonomy.version}"),
+        ("code", is_code, f"a code of taxonomy {taxonomy.version}" if taxonomy else "the name of a code"),
         ("present", answer in ANSWERS, "true or false, yes or no, 1 or 0"),
         ("reason", reason is None or _is_text(reason), f"a text of at most {MAX_CHARACTERS} characters"),
     ):

@@ -230,6 +230,10 @@ def test_gold_files_come_in_once_and_whole(
             "line 2, code: expected a code of taxonomy",
         ),
         (
+            {"dialogue_id": "d1", "turn": 1, "code": ["C1"], "present": True},
+            "line 2, code: expected a code of taxonomy",
+        ),
+        (
             {"dialogue_id": "d1", "turn": 1, "code": "C1", "present": "maybe"},
             "line 2, present: expected true or false",
         ),
@@ -242,7 +246,7 @@ def test_gold_files_come_in_once_and_whole(
             "turn 0, C1: not a turn of an agent",
         ),
         ({"dialogue_id": "d9", "turn": 1, "code": "C1", "present": True}, "'d9': there is no such dialogue"),
-        ({"dialogue_id": "d0", "turn": 1, "code": "C1", "present": True}, "stand twice"),
+        ({"dialogue_id": "d0", "turn": 1, "code": "C1", "present": True}, "contradicts an earlier row"),
     ],
 )
 def test_bad_gold_is_refused_with_its_line_and_nothing_comes_in(

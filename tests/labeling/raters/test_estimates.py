@@ -70,12 +70,12 @@ def test_gold_is_read_and_says_where_it_is_bad(tmp_path: Path) -> None:
     good = '{"dialogue": "d", "turn": 1, "code": "C1", "present": true, "source": "expert"}'
     assert read_gold(gold_file(tmp_path / "g", good, "", good)) == {("d", 1, "C1"): True}
     for bad in (
-        "{", "[]", "3", '{"dialogue": "d", "turn": 1, "code": "C1"}', good.replace("true", '"yes"'),
-        good.replace("1,", "-1,"), good.replace('"d"', '""'), "[" * 100_000,
+        "{", "[]", "3", '{"dialogue": "d", "turn": 1, "code": "C1"}', good.replace("true", '"maybe"'),
+        good.replace("1,", "-1,"), good.replace('"d"', '""'), good.replace('"C1"', '["C1"]'), "[" * 100_000,
     ):  # fmt: skip
         with pytest.raises(InputRefused, match="line 2"):
             read_gold(gold_file(tmp_path / "g", good, bad))
-    with pytest.raises(InputRefused, match="otherwise"):
+    with pytest.raises(InputRefused, match="contradicts"):
         read_gold(gold_file(tmp_path / "g", good, good.replace("true", "false")))
-    with pytest.raises(InputRefused, match="E_GOLD"):
+    with pytest.raises(InputRefused, match="E_PATH"):
         read_gold(tmp_path / "none")
