@@ -197,6 +197,7 @@ def test_the_taxonomy_version_is_the_one_the_readme_shows() -> None:
     assert f'"taxonomy": "{version}"' in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_demo_walk_runs(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("dialint")
     result = subprocess.run(

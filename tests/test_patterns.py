@@ -376,6 +376,7 @@ def blown_up(names: Mapping[str, re.Pattern[Any]]) -> list[str]:
     return [f"{name}: {found}" for name, pattern in names.items() if (found := worst(pattern))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 @pytest.mark.usefixtures("timer")
 def test_no_pattern_takes_more_than_linear_time(package: str) -> None:

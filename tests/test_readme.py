@@ -107,6 +107,7 @@ def test_the_example_in_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"M2", "V2"}
 
 
+@pytest.mark.slow
 def test_every_command_runs_in_order_from_nothing(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "app" / "sample", tmp_path / "app" / "sample")
     key = tmp_path / "split.key"  # of 78 dialogues a random split may hold no pairs

@@ -16,6 +16,7 @@ from dialint.detector.render import Renderer, visible_text
 TIMEOUT_S = 100  # a backstop
 
 
+@pytest.mark.slow
 def test_no_hostile_log_ends_in_a_traceback_or_takes_too_much(tmp_path: Path) -> None:
     names = set()
     for name, data in hostile_logs.hostile(seed=7, scale=0.02):

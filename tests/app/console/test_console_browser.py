@@ -157,6 +157,7 @@ def chosen(page: Any, label: str, option: str) -> None:
     raise TimeoutError(f"{label}: {option} could not be chosen")
 
 
+@pytest.mark.slow
 def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(WAIT_MS)
@@ -248,6 +249,7 @@ def queue(store: Store) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_f7_the_server_is_killed_around_a_click(
     browser: Any, server: Any, signed_in: SignIn, queue: list[str], saved: Saved
 ) -> None:

@@ -18,6 +18,7 @@ from dialint.finetune.rewards.pairs import read_pairs
 from dialint.finetune.train.options import RunOptions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["dpo", "kto"])
 def test_what_is_preferred_becomes_more_probable(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str

@@ -189,6 +189,7 @@ def insert_old(transaction: Transaction, table: str, row: dict[str, Any]) -> Non
     transaction.run(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
 
 
+@pytest.mark.slow
 def test_f17_killed_at_each_statement_of_the_migrations(
     nowhere: str, first_version: Store, tmp_path: Path
 ) -> None:
