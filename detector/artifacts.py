@@ -146,6 +146,17 @@ def require_new(out: Path, marker: str = "", holds: str = "") -> None:
         raise OutputRefused("E_EXISTS", f"{out}: exists already; name another one")
 
 
+def require_new_files(*paths: Path | None) -> None:
+    """Refuse outputs that are there, before the work is done; none is a file that is not asked for.
+
+    Raises:
+        OutputRefused: E_EXISTS.
+    """
+    for path in paths:
+        if path is not None:
+            require_new(path)
+
+
 @contextmanager
 def disk_errors(path: Path | str) -> Iterator[None]:
     """Turn the operating system's error about `path` into one line for a person.

@@ -56,11 +56,12 @@ def report_round(
     json
         File for all figures; must not exist.
     """
+    from dialint.detector.artifacts import require_new_files
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.labeling.adjudication.calibration_session import report_session
-    from dialint.labeling.raters.reports import refuse_existing, write_report
+    from dialint.labeling.raters.reports import write_report
 
-    refuse_existing(json)
+    require_new_files(json)
     with session.open() as (store, actor):
         summary = report_session(store, actor, name, before, load_taxonomy(taxonomy))
     write_report(summary.as_json(), json)

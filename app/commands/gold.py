@@ -76,11 +76,11 @@ def list_gold(*, retired: bool = False, out: Path | None = None, session: Sessio
     out
         Write it to this file (.jsonl) as `dialint label gold import` reads it; must not exist.
     """
-    from dialint.labeling.raters.reports import refuse_existing
+    from dialint.detector.artifacts import require_new_files
     from dialint.labeling.store.gold import list_gold as all_gold
     from dialint.labeling.store.gold_files import write_gold_file
 
-    refuse_existing(out)
+    require_new_files(out)
     with session.open() as (store, actor):
         known = all_gold(store, actor, retired=retired)
     if out is not None:

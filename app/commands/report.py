@@ -77,13 +77,12 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     from dialint.app.reporting.figures import count
     from dialint.app.reporting.page import page
     from dialint.app.reporting.workbook import check_library, write_workbook
-    from dialint.detector.artifacts import atomic_file, read_manifest
+    from dialint.detector.artifacts import atomic_file, read_manifest, require_new_files
     from dialint.detector.taxonomy import load_taxonomy
     from dialint.detector.verdict_files import find_manifest, read_verdicts
     from dialint.eval.run import check_writable
-    from dialint.labeling.raters.reports import refuse_existing
 
-    refuse_existing(config.html, config.xlsx)
+    require_new_files(config.html, config.xlsx)
     for option, out in (("--html", config.html), ("--xlsx", config.xlsx)):
         if out is not None:
             check_writable(out, option)

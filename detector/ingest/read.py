@@ -28,6 +28,7 @@ from dialint.detector.ingest.readers.parquet_logs import check_parquet, read_par
 from dialint.detector.ingest.readers.streams import BOM
 from dialint.detector.ingest.sources import COMPRESSED, Source, open_logs
 from dialint.detector.ingest.validation import ParsedRecord
+from dialint.detector.records import Dialogue
 
 
 @contextmanager
@@ -92,7 +93,17 @@ def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, di
         raise refuse("E_LINE_SIZE", source.name, limit)
 
 
-__all__ = ["Counts", "Loaded", "ReadConfig", "Reject", "Source", "inspect", "open_logs", "read"]
+__all__ = [
+    "Counts",
+    "Loaded",
+    "ReadConfig",
+    "Reject",
+    "Source",
+    "inspect",
+    "load_dialogues",
+    "open_logs",
+    "read",
+]
 
 EARLY_STOP_FROM = 10_000
 HOPELESS_FROM = 100
@@ -131,6 +142,16 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
                 raise refuse("E_NO_RECORDS", source.name, "no records")
         _stop_if_hopeless(last, config, counts)
         counts.check_share(config.max_bad)
+
+
+def load_dialogues(logs: Sequence[str]) -> dict[str, Dialogue]:
+    """Every good dialogue of some logs by its id, all in memory; rejects are passed over.
+
+    Raises:
+        InputRefused, TooManyBad: as `read`.
+    """
+    outcomes = read(open_logs(list(logs)), ReadConfig(), Counts())
+    return {outcome.dialogue.id: outcome.dialogue for outcome in outcomes if isinstance(outcome, Loaded)}
 
 
 def _bytes_of(last: ParsedRecord, source: Source) -> int:

@@ -23,8 +23,8 @@ from dialint.detector.near_duplicates import RELATED
 from dialint.detector.records import Dialogue, Example, Label, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.annotation import Annotation, judged_turns
-from dialint.labeling.dataset.inputs import read_annotations, read_labels
+from dialint.labeling.annotation import Annotation, judged_turns, read_annotations
+from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.opinions import Opinions
 from dialint.labeling.dataset.splits import By
 

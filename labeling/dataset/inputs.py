@@ -1,6 +1,6 @@
-"""What a dataset is built from, read back: our annotations and aggregated labels.
+"""Reads aggregated labels for a dataset: `Label` records, or tables of probabilities.
 
-Both are files of ours, so a bad line refuses the file; foreign labels come in by ``dialint import``.
+The files are ours, so a bad line refuses the file; foreign labels come in by ``dialint import``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -16,30 +16,13 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.tables import detect_table_format, read_rows
 from dialint.detector.ingest.sources import open_logs
-from dialint.detector.records import Label, Record
+from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.annotation import Annotation
 
-Kind = TypeVar("Kind", bound=Record)
 ROUNDED = 0.01
 """How far probabilities may be from a sum of 1, as those rounded for people are."""
 YES = ("probability_yes", "probability:yes", "p_yes", "yes")
 """What a table may call the probability of a yes; the probabilities may also be one object."""
-
-
-def read_annotations(path: Path) -> Iterator[Annotation]:
-    """The annotations of a JSONL file of ours, in order.
-
-    Raises:
-        InputRefused: E_ANNOTATION with the line.
-    """
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _record(Annotation, line, f"{path}, line {number}", "E_ANNOTATION")
-    except OSError as error:
-        raise InputRefused("E_ANNOTATION", f"{path}: {error.strerror}") from None
 
 
 def read_labels(path: Path, taxonomy: Taxonomy) -> Iterator[Label]:
@@ -60,15 +43,15 @@ def read_labels(path: Path, taxonomy: Taxonomy) -> Iterator[Label]:
         elif "task" in row:
             yield _of_task(row, where)
         else:
-            yield _record(Label, json.dumps(row, default=str).encode(), where, "E_LABEL")
+            yield _parse_label(json.dumps(row, default=str), where)
 
 
-def _record(kind: type[Kind], line: bytes, where: str, code: str) -> Kind:
+def _parse_label(line: str, where: str) -> Label:
     try:
-        return kind.model_validate_json(line)
+        return Label.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise InputRefused(code, f"{where}: no valid {kind.__name__.lower()} ({first['msg']})") from None
+        raise InputRefused("E_LABEL", f"{where}: no valid label ({first['msg']})") from None
 
 
 def _rivals(row: dict[str, Any], taxonomy: Taxonomy) -> tuple[str, ...]:

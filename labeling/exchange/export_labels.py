@@ -25,7 +25,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.outcomes import Reject, refuse
-from dialint.detector.ingest.read import open_logs
+from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.records import Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -33,7 +33,7 @@ from dialint.detector.verdict_files import manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
 from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext, LabelFormat
-from dialint.labeling.exchange.import_labels import LabelImport, load_dialogues
+from dialint.labeling.exchange.import_labels import LabelImport
 from dialint.labeling.exchange.registry import format_by_name
 from dialint.labeling.exchange.rows import write_rows
 

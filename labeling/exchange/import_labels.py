@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -27,9 +27,8 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse
-from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Reject, refuse
+from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.detector.records import Dialogue
@@ -146,12 +145,6 @@ def run(config: ImportConfig) -> dict[str, Any]:
     }
     write_manifest(manifest_path(out), manifest)
     return manifest
-
-
-def load_dialogues(logs: Iterable[str]) -> dict[str, Dialogue]:
-    """Every good dialogue of some logs by its id."""
-    loaded = read(open_logs(list(logs)), ReadConfig(), Counts())
-    return {item.dialogue.id: item.dialogue for item in loaded if isinstance(item, Loaded)}
 
 
 def _write(config: ImportConfig, out: Path, intake: LabelImport, sources: list[Source]) -> TooManyBad | None:

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder
+from dialint.detector.artifacts import atomic_file, disk_errors, make_output_folder, require_new_files
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
@@ -27,7 +27,6 @@ from dialint.detector.progress import Progress
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, LocatedAnnotation
-from dialint.labeling.raters.reports import refuse_existing
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.annotation_import import ImportOutcome, import_annotations
 from dialint.labeling.store.database.transactions import Store
@@ -65,7 +64,7 @@ def open_rejects(path: Path | None) -> Iterator[Rejects]:
     if path is None:
         yield Rejects()
         return
-    refuse_existing(path)
+    require_new_files(path)
     with disk_errors(path):
         make_output_folder(path.parent)
     stopped = None

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from dialint.detector.artifacts import require_new_files
 from dialint.detector.errors import ConfigError
-from dialint.labeling.raters.reports import Report, make_report, refuse_existing, write_report
+from dialint.labeling.raters.reports import Report, make_report, write_report
 
 if TYPE_CHECKING:
     from dialint.detector.statistics import Estimate
@@ -73,7 +74,7 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
         InputRefused: the table is bad; the message names file and line.
         OutputRefused: `out` is there already.
     """
-    refuse_existing(config.out)
+    require_new_files(config.out)
 
     def figures() -> Mapping[str, Any]:
         tables, reads = (_tables(config), {}) if stored is None else stored()

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from dialint.detector.artifacts import require_new_files
 from dialint.detector.errors import ConfigError
 from dialint.labeling.raters.flags import WORDS_PER_MINUTE, FlagRule
-from dialint.labeling.raters.reports import Report, make_report, refuse_existing, write_report
+from dialint.labeling.raters.reports import Report, make_report, write_report
 
 if TYPE_CHECKING:
     from dialint.labeling.aggregation.answers import Answers, Floats
@@ -60,7 +61,7 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
     """
     from dialint.labeling.raters.anomalies import find_anomalies
 
-    refuse_existing(config.out)
+    require_new_files(config.out)
 
     def figures() -> Mapping[str, Any]:
         rule = FlagRule(config.sure, config.rate, config.words_per_minute)

@@ -27,9 +27,11 @@ from dialint.labeling.raters.estimates import (
     quartiles,
 )
 from dialint.labeling.raters.flags import Flag, FlagRule
-from dialint.labeling.raters.gold import Gold
 from dialint.labeling.raters.leave_one_out import LeaveOneOut
 from dialint.labeling.raters.workload import Workload
+
+Gold = Mapping[tuple[str, int, str], bool]
+"""By dialogue, turn and code: whether the error is there."""
 
 LEAST_FOR_BITS = 20
 """Answers of a code from which a confusion matrix is somebody's own."""

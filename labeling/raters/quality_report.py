@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from dialint.detector.artifacts import require_new_files
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.labeling.raters.reports import Report, make_report, refuse_existing, write_report
+from dialint.labeling.raters.reports import Report, make_report, write_report
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue
     from dialint.labeling.annotation import Annotation
-    from dialint.labeling.raters.gold import Gold
+    from dialint.labeling.raters.labeler_quality import Gold
 
-    Said = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
+    Sources = tuple[Iterable[Annotation], Mapping[str, Dialogue], Gold]
 
 
 @Parameter(name="*")
@@ -51,7 +52,7 @@ class QualityConfig:
             raise ConfigError("E_OPTION", "--price-per-hour must be above 0")
 
 
-def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Report:
+def run(config: QualityConfig, stored: Callable[[], Sources] | None = None) -> Report:
     """The report, of the files or of what is `stored`; written to `json` and `html` if these are given.
 
     Raises:
@@ -61,10 +62,10 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
     """
     from dialint.labeling.raters.quality_rendering import page
 
-    refuse_existing(config.json, config.html)
+    require_new_files(config.json, config.html)
 
     def figures() -> Mapping[str, Any]:
-        sources = _files(config) if stored is None else stored()
+        sources = _read_files(config) if stored is None else stored()
         return quality_figures(*sources, config.price_per_hour, config.taxonomy)
 
     inputs, libraries = (config.annotations, config.gold), ("numpy", "scipy")
@@ -76,15 +77,25 @@ def run(config: QualityConfig, stored: Callable[[], Said] | None = None) -> Repo
     return report
 
 
-def _files(config: QualityConfig) -> Said:
-    from dialint.labeling.dataset.inputs import read_annotations
-    from dialint.labeling.exchange.import_labels import load_dialogues
-    from dialint.labeling.raters.gold import read_gold
+def _read_files(config: QualityConfig) -> Sources:
+    from dialint.detector.ingest.read import load_dialogues
+    from dialint.labeling.annotation import read_annotations
 
     if config.annotations is None or not config.dialogues:
         raise ConfigError("E_OPTION", "from files, --annotations and --dialogues must name some")
     gold = {} if config.gold is None else read_gold(config.gold)
     return read_annotations(config.annotations), load_dialogues(config.dialogues), gold
+
+
+def read_gold(path: Path) -> Gold:
+    """The gold of a file in the format of `dialint label gold import`.
+
+    Raises:
+        InputRefused: no such file, or a bad or contradictory row, with its line.
+    """
+    from dialint.labeling.store.gold_files import read_gold_file
+
+    return {(row.dialogue, row.turn, row.code): row.present for row in read_gold_file(path)}
 
 
 def quality_figures(
@@ -100,20 +111,19 @@ def quality_figures(
         InputRefused: nobody answered anything, or about a dialogue that is not there.
     """
     from dialint.detector.taxonomy import load_taxonomy
+    from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
     from dialint.labeling.raters.labeler_quality import measure_quality
     from dialint.labeling.raters.workload import measure_workload
 
-    scopes = load_taxonomy(taxonomy).codes
-    of_dialogue = frozenset(code for code, entry in scopes.items() if entry.scope == "dialogue")
     try:
-        work = measure_workload(annotations, dialogues, of_dialogue)
+        workload = measure_workload(annotations, dialogues, dialogue_codes(load_taxonomy(taxonomy)))
     except KeyError as error:
         raise InputRefused("E_LABEL", f"an annotation of dialogue {error}, which is not there") from None
-    if not work.answers.codes:
+    if not workload.answers.codes:
         raise InputRefused("E_NO_RECORDS", "no answers of people")
-    quality = asdict(measure_quality(work, gold, price_per_hour))
+    quality = asdict(measure_quality(workload, gold, price_per_hour))
     return {
-        "annotations": sum(work.annotations for work in work.work.values()),
+        "annotations": sum(work.annotations for work in workload.work.values()),
         "answers": sum(each["answers"] for each in quality["codes"].values()),
         "gold": len(gold),
         **quality,

@@ -18,20 +18,8 @@ from dialint.detector.artifacts import (
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import OutputRefused
 
 Report = dict[str, Any]
-
-
-def refuse_existing(*paths: Path | None) -> None:
-    """Say so before the work is done, not after it.
-
-    Raises:
-        OutputRefused: one of `paths` is there already.
-    """
-    for path in paths:
-        if path is not None and path.exists():
-            raise OutputRefused("E_EXISTS", f"{path}: is there already; name another file")
 
 
 def make_report(

@@ -13,7 +13,7 @@ from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement import ReadText
-from dialint.labeling.raters.gold import Gold
+from dialint.labeling.raters.labeler_quality import Gold
 from dialint.labeling.raters.workload import Workload, dated_tables, measure_workload
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store

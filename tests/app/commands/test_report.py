@@ -227,7 +227,7 @@ def test_damaged_verdicts_and_outputs_that_are_there_are_refused(tmp_path: Path)
     path = finished(tmp_path, [scored("d")])
     out = tmp_path / "r.html"
     out.write_text("mine")
-    with pytest.raises(OutputRefused, match="is there already"):
+    with pytest.raises(OutputRefused, match="exists already"):
         report(path, config=ReportConfig(html=out))
     path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(OutputRefused):

@@ -24,10 +24,10 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.example_files import read_examples, read_preferences
 from dialint.detector.records import Example, Label, Preference
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import MANIFEST, run
-from dialint.labeling.dataset.inputs import read_annotations, read_labels
+from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.splits import is_key, side_of, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dialint.detector.errors import InputRefused
 from dialint.labeling.raters.estimates import (
     Figure,
     Speed,
@@ -17,7 +15,6 @@ from dialint.labeling.raters.estimates import (
     proportion,
     quartiles,
 )
-from dialint.labeling.raters.gold import read_gold
 
 
 def test_wilson_by_hand() -> None:
@@ -59,23 +56,3 @@ def test_information_by_hand() -> None:
     assert even == pytest.approx([1, 1 + 0.1 * math.log2(0.1) + 0.9 * math.log2(0.9), 0, 0, 1])
     rare = mutual_information(np.array([0.9, 0.1]), right[None])
     assert rare == pytest.approx([-0.9 * math.log2(0.9) - 0.1 * math.log2(0.1)])
-
-
-def gold_file(path: Path, *lines: str) -> Path:
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def test_gold_is_read_and_says_where_it_is_bad(tmp_path: Path) -> None:
-    good = '{"dialogue": "d", "turn": 1, "code": "C1", "present": true, "source": "expert"}'
-    assert read_gold(gold_file(tmp_path / "g", good, "", good)) == {("d", 1, "C1"): True}
-    for bad in (
-        "{", "[]", "3", '{"dialogue": "d", "turn": 1, "code": "C1"}', good.replace("true", '"maybe"'),
-        good.replace("1,", "-1,"), good.replace('"d"', '""'), good.replace('"C1"', '["C1"]'), "[" * 100_000,
-    ):  # fmt: skip
-        with pytest.raises(InputRefused, match="line 2"):
-            read_gold(gold_file(tmp_path / "g", good, bad))
-    with pytest.raises(InputRefused, match="contradicts"):
-        read_gold(gold_file(tmp_path / "g", good, good.replace("true", "false")))
-    with pytest.raises(InputRefused, match="E_PATH"):
-        read_gold(tmp_path / "none")

@@ -19,9 +19,8 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.aggregation.store_reader import load_posteriors
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import DatasetConfig
-from dialint.labeling.dataset.inputs import read_annotations
 from dialint.labeling.exchange.import_labels import ImportConfig
 from dialint.labeling.exchange.store_export import export_annotations, export_dataset
 from dialint.labeling.exchange.store_import import (
