@@ -32,7 +32,7 @@ from dialint.finetune.train.estimate import (
     Workload,
     estimate_cost,
     estimate_memory,
-    measure_pace,
+    measure_step_time,
     model_sizes,
     print_memory,
     print_time,
@@ -41,8 +41,8 @@ from dialint.finetune.train.estimate import (
 from dialint.finetune.train.lineage import LIBRARIES, TRAINING, git_commit, job_of_config
 
 if TYPE_CHECKING:
-    from dialint.finetune.compression.distillation import DistillTrainer
     from dialint.finetune.compression.teachers import Teacher
+    from dialint.finetune.compression.trainer import DistillTrainer
     from dialint.finetune.scanner.trained import TrainedScanner
 
 
@@ -133,7 +133,7 @@ def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScann
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.detector.render import Renderer
     from dialint.finetune.compression.data import load_distill_data
-    from dialint.finetune.compression.distillation import DistillTrainer
+    from dialint.finetune.compression.trainer import DistillTrainer
     from dialint.finetune.scanner.data import examples_fingerprint
 
     renderer = Renderer(student.render, student.tokenizer)
@@ -153,7 +153,7 @@ def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScann
 
 def _print_estimate(trainer: DistillTrainer, cost: Cost) -> None:
     """Print what the training would take; a few of its steps are run for it and discarded."""
-    from dialint.finetune.compression.distillation import labelled_rows
+    from dialint.finetune.compression.trainer import labelled_rows
 
     steps, config, shape = trainer.plan_steps(), trainer.config, trainer.student.model.backbone.config
     beside = labelled_rows(trainer.data.labelled, config.running.seed, config.row_tokens)
@@ -174,4 +174,4 @@ def _print_estimate(trainer: DistillTrainer, cost: Cost) -> None:
     )
     sizes = model_sizes(trainer.student.model)
     print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
-    print_time(len(steps), measure_pace(step), cost)
+    print_time(len(steps), measure_step_time(step), cost)

@@ -150,12 +150,12 @@ def _measure(config: PruneConfig, windows: Sequence[Target]) -> Measure:
 def _figures(config: PruneConfig, scanner: TrainedScanner, rest: Sequence[Target]) -> dict[str, Any]:
     """Size, loss and average precision on the windows that chose nothing: on the sample itself the loss even
     falls when a few windows choose many heads."""
-    from dialint.finetune.scanner.evaluate import evaluate
+    from dialint.finetune.scanner.trainer import evaluate_scanner
 
     return {
         "parameters": sum(weight.numel() for weight in scanner.model.parameters()),
         "loss": round(_measure(config, rest)(scanner), 4),
-        "ap": evaluate(scanner.model, rest, scanner.codes, config.row_tokens)["ap"],
+        "ap": evaluate_scanner(scanner.model, rest, scanner.codes, config.row_tokens)["ap"],
     }
 
 

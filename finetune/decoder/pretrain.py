@@ -11,16 +11,28 @@ Reads the Parquet shards of a corpus folder. Writes a folder that transformers l
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import disk_errors, make_output_folder, require_new, sha256_file
+from dialint.detector.artifacts import (
+    disk_errors,
+    file_entry,
+    fingerprint,
+    make_output_folder,
+    package_versions,
+    require_new,
+    sha256_file,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError
 from dialint.detector.progress import track
+from dialint.finetune.base_models.finite import validate_finite
 from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.decoder.corpus import Corpus, Sourced, sample
+from dialint.finetune.decoder.model_card import model_card
 from dialint.finetune.decoder.options import NOT_IN_JOB, PretrainConfig
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import require_single_process
@@ -28,7 +40,9 @@ from dialint.finetune.train.lineage import TRAINING
 
 if TYPE_CHECKING:
     from dialint.finetune.decoder.model import TrainOptions
+    from dialint.finetune.decoder.trainer import PretrainTrainer
     from dialint.finetune.decoder.writing import Piece, Writer
+    from dialint.finetune.train.loop import TrainerState
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -40,14 +54,13 @@ TOKENIZER_FILES = (
     "merges.txt",
     "tokenizer.model",
 )
-"""What a base's tokenizer may consist of."""
+"""Files that a base's tokenizer may consist of."""
 
 
 def pretrain(config: PretrainConfig) -> None:
     """Pre-train a decoder on dialogues."""
     import torch
 
-    from dialint.finetune.decoder.output import save_decoder
     from dialint.finetune.decoder.trainer import PretrainTrainer
 
     _validate(config)
@@ -62,21 +75,21 @@ def pretrain(config: PretrainConfig) -> None:
         raise ConfigError("E_CORPUS", f"{config.corpus}: no dialogue of these languages and sources")
     with disk_errors(config.out):
         make_output_folder(config.out)
-    writers = _writers(config, train)
-    pieces = _written(config, writers, train)
+    writers = _build_writers(config, train)
+    pieces = _encode(config, writers, train)
     heldout_sample = writers[0].pieces(sample(heldout, config.heldout_per_source), config.row_tokens)
     if not pieces or not heldout_sample:
-        raise ConfigError("E_TEMPLATE", "the template takes none of the dialogues; use --style plain")
+        raise ConfigError("E_TEMPLATE", "the template refuses every dialogue; use --style plain")
     n_tokens = sum(len(piece.ids) for piece in pieces)
     print(f"{len(pieces)} pieces to train on, {n_tokens} tokens", file=sys.stderr, flush=True)
     options = _train_options(config, job)
-    model, forward = _model(config, options)
+    model, forward = _build_model(config, options)
     trainer = PretrainTrainer(options, model, forward, pieces, heldout_sample)
     loop = trainer.build_loop(config.out)
     if not loop.run():
         return
     all_heldout = writers[0].pieces(heldout, config.row_tokens)
-    facts = _facts(train, heldout, writers)
+    facts = _describe_data(train, heldout, writers)
     save_decoder(config, trainer, loop.state, all_heldout, facts, time.time() - started)
     checkpoint.remove_all(config.out)
 
@@ -103,8 +116,8 @@ def _describe_job(config: PretrainConfig, corpus: Corpus) -> str:
     )
 
 
-def _writers(config: PretrainConfig, learn: list[Sourced]) -> list[Writer]:
-    """How dialogues are written; the first one measures. The tokenizer lies in the output from here on."""
+def _build_writers(config: PretrainConfig, dialogues: list[Sourced]) -> list[Writer]:
+    """The writers of dialogues; evaluation uses the first. Saves the tokenizer in the output folder."""
     from dialint.finetune.decoder import tokenizer
     from dialint.finetune.decoder.writing import own_writer, template_writer, writer_of
 
@@ -114,26 +127,26 @@ def _writers(config: PretrainConfig, learn: list[Sourced]) -> list[Writer]:
             if (config.base / name).is_file():
                 (config.out / name).write_bytes((config.base / name).read_bytes())
         return writers
-    texts = (turn.text for item in learn for turn in item.dialogue.turns)
+    texts = (turn.text for item in dialogues for turn in item.dialogue.turns)
     tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
     writers = [own_writer((config.out / "tokenizer.json").read_text())]
     return [*writers, template_writer(config.out)] if config.chat_share else writers
 
 
-def _written(config: PretrainConfig, writers: list[Writer], learn: list[Sourced]) -> list[Piece]:
-    """The training pieces; a share of the dialogues, drawn by the seed, in the second writer's way."""
+def _encode(config: PretrainConfig, writers: list[Writer], dialogues: list[Sourced]) -> list[Piece]:
+    """The training pieces; the second writer encodes a share of the dialogues, sampled by the seed."""
     import numpy as np
 
     if len(writers) == 1:
-        return writers[0].pieces(learn, config.row_tokens)
-    chat = np.random.default_rng(config.seed).random(len(learn)) < config.chat_share
-    ways: tuple[list[Sourced], list[Sourced]] = ([], [])
-    for item, second in zip(learn, chat, strict=True):
-        ways[bool(second)].append(item)
+        return writers[0].pieces(dialogues, config.row_tokens)
+    is_chat = np.random.default_rng(config.seed).random(len(dialogues)) < config.chat_share
+    by_writer: tuple[list[Sourced], list[Sourced]] = ([], [])
+    for item, second in zip(dialogues, is_chat, strict=True):
+        by_writer[bool(second)].append(item)
     return [
         piece
-        for writer, some in zip(writers, ways, strict=True)
-        for piece in writer.pieces(some, config.row_tokens)
+        for writer, items in zip(writers, by_writer, strict=True)
+        for piece in writer.pieces(items, config.row_tokens)
     ]
 
 
@@ -153,14 +166,14 @@ def _train_options(config: PretrainConfig, job: str) -> TrainOptions:
         warm_up=config.warm_up,
         eval_steps=config.eval_steps,
         patience=config.patience,
-        precision=_precision(config),
+        precision=_resolve_precision(config),
         attention="masked" if cuda or config.compile else "packed",
         device=config.device,
         checkpoint_minutes=config.checkpoint_minutes,
     )
 
 
-def _precision(config: PretrainConfig) -> str:
+def _resolve_precision(config: PretrainConfig) -> str:
     import torch
 
     if config.device != "cpu" and not torch.cuda.is_available():
@@ -169,12 +182,13 @@ def _precision(config: PretrainConfig) -> str:
         return config.precision
     if config.device != "cpu":
         return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
-    able = torch.cpu.get_capabilities()
-    return "bf16" if able.get("avx512_bf16") or able.get("amx_bf16") else "fp32"
+    capabilities = torch.cpu.get_capabilities()
+    return "bf16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "fp32"
 
 
-def _model(config: PretrainConfig, options: TrainOptions) -> tuple[Any, Any]:
-    """The model ready to train, and what is called: itself or its compiled twin."""
+def _build_model(config: PretrainConfig, options: TrainOptions) -> tuple[Any, Any]:
+    """The model ready to train, and the callable of its forward pass: itself, or what torch.compile made of
+    it."""
     import torch
 
     from dialint.finetune.decoder.model import decoder_config, init_decoder, load_decoder, set_attention
@@ -183,9 +197,9 @@ def _model(config: PretrainConfig, options: TrainOptions) -> tuple[Any, Any]:
 
     if config.base is not None:
         model = load_decoder(config.base)
-        needed, there = len(load_tokenizer(config.out)), model.get_input_embeddings().num_embeddings
-        if needed > int(there):  # type: ignore[arg-type]
-            raise ConfigError("E_BASE", f"{config.base}: {needed} tokens, but embeddings for {there}")
+        n_tokens, n_rows = len(load_tokenizer(config.out)), model.get_input_embeddings().num_embeddings
+        if n_tokens > int(n_rows):  # type: ignore[arg-type]
+            raise ConfigError("E_BASE", f"{config.base}: {n_tokens} tokens, but embeddings for {n_rows}")
     else:
         tokens = load_tokenizer(config.out)
         marks = {"begin": BEGIN, "end": END, "pad": PAD}
@@ -196,11 +210,68 @@ def _model(config: PretrainConfig, options: TrainOptions) -> tuple[Any, Any]:
     return model, torch.compile(model, dynamic=False) if config.compile else model
 
 
-def _facts(learn: list[Sourced], check: list[Sourced], writers: list[Writer]) -> dict[str, Any]:
-    """What the manifest says of the data."""
+def _describe_data(train: list[Sourced], heldout: list[Sourced], writers: list[Writer]) -> dict[str, Any]:
+    """The data's part of the manifest: licence and number of dialogues of each source, and the writers."""
     sources: dict[str, dict[str, Any]] = {}
-    for name, items in (("train", learn), ("heldout", check)):
+    for name, items in (("train", train), ("heldout", heldout)):
         for item in items:
             source = sources.setdefault(item.source, {"licence": item.licence, "train": 0, "heldout": 0})
             source[name] += 1
     return {"sources": sources, "written": [writer.name for writer in writers]}
+
+
+def save_decoder(
+    config: PretrainConfig,
+    trainer: PretrainTrainer,
+    state: TrainerState,
+    heldout: list[Piece],
+    facts: dict[str, Any],
+    seconds: float,
+) -> None:
+    """Write the weights, the model card and last the manifest, with figures of the weights as stored."""
+    import torch
+    from transformers.utils import logging
+
+    from dialint.finetune.decoder.trainer import evaluate_perplexity, sum_costs
+
+    dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float32
+    trainer.model.to(dtype).to(torch.float32)  # evaluated as it will be loaded
+    costs = evaluate_perplexity(trainer.forward, heldout, trainer.options)
+    figures = {source: cost.to_dict() for source, cost in sorted(costs.items())}
+    trainer.model.set_attn_implementation("sdpa" if trainer.model._supports_sdpa else "eager")
+    model = trainer.model.to("cpu", dtype)
+    validate_finite(model.state_dict(), config.out)
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    model.save_pretrained(config.out)
+    bases = sorted(config.base.glob("*.safetensors")) if config.base else []
+    content = {
+        "kind": "decoder",
+        **facts,
+        "parameters": count_parameters(model),
+        "tokens_seen": state.tokens,
+        "steps": state.step,
+        "best_step": state.best_step,
+        "heldout": {"all": sum_costs(costs).to_dict(), **figures},
+        "precision": trainer.options.precision,
+        "attention": trainer.options.attention,
+        "base_sha256": {path.name: sha256_file(path) for path in bases},
+        "corpus": fingerprint(Corpus(config.corpus).manifest()),
+        "config": {
+            key: value if isinstance(value, int | float) else str(value)
+            for key, value in asdict(config).items()
+        },
+        "cores": os.cpu_count(),
+        "versions": package_versions("torch", "transformers", "tokenizers"),
+        "seconds": round(seconds),
+        "outputs": [file_entry(path) for path in sorted(config.out.glob("*.safetensors"))],
+    }
+    (config.out / "README.md").write_text(model_card(content, config.out.name))
+    write_manifest(config.out / TRAINING, content)
+
+
+def count_parameters(model: Any) -> dict[str, int]:
+    """Parameters in all, and those beside the embeddings (tied ones count once)."""
+    total = sum(p.numel() for p in model.parameters())
+    embeddings = (model.get_input_embeddings(), model.get_output_embeddings())
+    tables = {id(part.weight): part.weight.numel() for part in embeddings if part is not None}
+    return {"all": total, "beside_embeddings": total - sum(tables.values())}

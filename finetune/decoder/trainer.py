@@ -1,6 +1,8 @@
-"""Training steps of pre-training: packed rows, the loss of every token, held-out perplexity.
+"""Pre-trains and evaluates a decoder: packed rows, the loss of every token, held-out perplexity by source.
 
-Everything random follows from the seed and the step's number.
+Everything random follows from the seed and the step's number. Perplexity counts every token, control tokens
+included, so it compares models of one tokenizer and style only. Bits per byte divide the cost of all tokens
+by the bytes of the dialogues' text: they compare any models.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ import torch
 from dialint.finetune.base_models.finite import validate_loss
 from dialint.finetune.decoder.model import TrainOptions
 from dialint.finetune.decoder.packing import build_batch, plan_rows
-from dialint.finetune.decoder.perplexity import evaluate_perplexity, sum_costs
 from dialint.finetune.decoder.writing import Piece
 from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
 from dialint.finetune.train.optimizer import warmup_cosine
@@ -29,8 +30,8 @@ FLOOR = 0.1
 
 @dataclass
 class PretrainTrainer:
-    """A decoder with the data, the optimizer and the rows of its training. `forward` is the model or its
-    compiled twin."""
+    """A decoder with the data, the optimizer and the rows of its training. `forward` is the model, or what
+    torch.compile made of it."""
 
     options: TrainOptions
     model: Any
@@ -108,3 +109,60 @@ class PretrainTrainer:
         message = f"perplexity {figures['perplexity']}, {figures['bits_per_byte']} bits a byte"
         print(f"step {step}: held-out {message}", file=sys.stderr, flush=True)
         return Evaluation({"heldout": {"all": figures, **by_source}}, -total.per_token)
+
+
+@dataclass
+class TokenCost:
+    """Nats spent on `tokens` tokens of `n_bytes` bytes of text."""
+
+    nats: float = 0.0
+    tokens: int = 0
+    n_bytes: int = 0
+
+    def add(self, other: TokenCost) -> None:
+        """Add the cost of other tokens."""
+        self.nats += other.nats
+        self.tokens += other.tokens
+        self.n_bytes += other.n_bytes
+
+    @property
+    def per_token(self) -> float:
+        """Mean nats of a token."""
+        return self.nats / max(1, self.tokens)
+
+    def to_dict(self) -> dict[str, float]:
+        """The figures of logs, manifests and model cards."""
+        return {
+            "loss": round(self.per_token, 4),
+            "perplexity": round(math.exp(min(50.0, self.per_token)), 3),
+            "bits_per_byte": round(self.nats / math.log(2) / max(1, self.n_bytes), 4),
+            "tokens": self.tokens,
+        }
+
+
+def evaluate_perplexity(model: Any, pieces: Sequence[Piece], options: TrainOptions) -> dict[str, TokenCost]:
+    """Each source's cost on `pieces`; the model is in training mode afterwards."""
+    costs: dict[str, TokenCost] = {}
+    rows = plan_rows([len(piece.ids) for piece in pieces], 0, 1, options.row_tokens)
+    model.eval()
+    with torch.no_grad():
+        for start in range(0, len(rows), options.rows):
+            batch_rows = rows[start : start + options.rows]
+            batch = build_batch(pieces, batch_rows, options.rows, options.row_tokens)
+            losses = options.losses(model, batch)
+            for row, indices in enumerate(batch_rows):
+                for segment, index in enumerate(indices, 1):
+                    piece = pieces[index]
+                    nats = float(losses[row][batch.segments[row] == segment].double().sum())
+                    cost = costs.setdefault(piece.source, TokenCost())
+                    cost.add(TokenCost(nats, len(piece.ids) - 1, piece.n_bytes))
+    model.train()
+    return costs
+
+
+def sum_costs(costs: dict[str, TokenCost]) -> TokenCost:
+    """The cost of all sources together."""
+    total = TokenCost()
+    for cost in costs.values():
+        total.add(cost)
+    return total

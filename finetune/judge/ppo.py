@@ -38,7 +38,7 @@ from dialint.finetune.train.estimate import (
     estimate_cost,
     estimate_limit,
     estimate_memory,
-    measure_partial_pace,
+    measure_partial_step_time,
     model_sizes,
     print_memory,
     print_time,
@@ -171,7 +171,7 @@ def _print_estimate(
     sizes = model_sizes(model)
     print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
     step_tokens = window * config.sampled_answers
-    print_time(options.steps, measure_partial_pace(run_step, options.questions, step_tokens), cost)
+    print_time(options.steps, measure_partial_step_time(run_step, options.questions, step_tokens), cost)
 
 
 def align(

@@ -37,7 +37,7 @@ from dialint.finetune.train.estimate import (
     Workload,
     estimate_cost,
     estimate_memory,
-    measure_pace,
+    measure_step_time,
     model_sizes,
     print_memory,
     print_time,
@@ -202,4 +202,4 @@ def _print_estimate(trainer: ScanTrainer, cost: Cost) -> None:
     print_memory(sizes, estimate_memory(sizes, config.running.optimizer, work))
     trainer.model.train()
     n_steps = len(trainer.steps)
-    print_time(n_steps, measure_pace(lambda step: trainer.train_step(step % n_steps).tokens), cost)
+    print_time(n_steps, measure_step_time(lambda step: trainer.train_step(step % n_steps).tokens), cost)

@@ -1,7 +1,7 @@
-"""Training steps of a scanner: rows of windows, the loss, evaluation, early stopping.
+"""Trains and evaluates a scanner: rows of windows, the loss of a step, average precision, early stopping.
 
-Everything random follows from the seed and the step's number. Knows targets and a model; how they are made is
-in `dialint.finetune.scanner.data` and `dialint.finetune.scanner.backbone`.
+Everything random follows from the seed and the step's number. Targets come from
+`dialint.finetune.scanner.data`, the model from `dialint.finetune.scanner.backbone`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,25 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
-from dialint.detector.engines.local import Precision
+from dialint.detector.engines.local import LocalEngine, Precision
 from dialint.detector.engines.scan_model import ScanModel
 from dialint.detector.errors import ConfigError
+from dialint.eval.metrics import average_precision, pair_auc
 from dialint.finetune.scanner.backbone import trainable_parameters
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.evaluate import evaluate
 from dialint.finetune.scanner.losses import count_targets, scan_loss
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.estimate import Cost
 from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
 from dialint.finetune.train.optimizer import build_optimizer, warmup_cosine
+
+if TYPE_CHECKING:
+    from dialint.detector.scanner import WindowScores
 
 LOG_STEPS = 50
 EVAL_WINDOWS = 500
@@ -92,7 +96,7 @@ class ScanTrainer:
         """
         config, model = self.config, self.model
         torch.manual_seed(config.running.seed * 1_000_003 + step)  # dropout of adapters, noise
-        rows = [[self.data.train[place] for place in row] for row in self.steps[step]]
+        rows = [[self.data.train[index] for index in row] for row in self.steps[step]]
         counts = count_targets([target for row in rows for target in row])
         total = 0.0
         for row in rows:
@@ -108,7 +112,7 @@ class ScanTrainer:
         """Figures of each evaluation set, of its first `at_most` windows where that is given."""
         model, codes, row_tokens = self.model, self.data.codes, self.config.row_tokens
         figures = {
-            name: evaluate(model, targets[:at_most], codes, row_tokens, self.precision)
+            name: evaluate_scanner(model, targets[:at_most], codes, row_tokens, self.precision)
             for name, targets in self.data.evaluation.items()
         }
         model.train()
@@ -151,3 +155,50 @@ def plan_rows(config: ScanConfig, targets: Sequence[Target]) -> Iterator[list[in
             room -= size
     if row:
         yield row
+
+
+def evaluate_scanner(
+    model: ScanModel,
+    targets: Sequence[Target],
+    codes: Sequence[str],
+    row_tokens: int,
+    precision: Precision = "auto",
+) -> dict[str, dict[str, float]]:
+    """Average precision of each code on the windows, and the share of pairs in which the error scores above
+    its twin."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    device = str(model.turn_head.weight.device)
+    results = LocalEngine(model, precision, row_tokens, device).scan([target.window for target in targets])
+    for weight in trained:  # the engine freezes them
+        weight.requires_grad_(True)
+    ended = [(r, t) for r, t in zip(results, targets, strict=True) if t.dialogue is not None]
+    ranked, pairs = {}, {}
+    for column, code in enumerate(codes):
+        truth = np.concatenate([target.turns[:, column] for target in targets]) > 0.5
+        scores = np.concatenate([result.slots[:, column] for result in results])
+        if not truth.any():
+            truth = np.array([t.dialogue[column] > 0.5 for _, t in ended if t.dialogue is not None], bool)
+            scores = np.array([r.dialogue[column] for r, _ in ended if r.dialogue is not None])
+        if truth.any():
+            ranked[code] = round(average_precision(truth, scores), 3)
+        errors, twins = _pair_scores(targets, results, column)
+        if len(errors):
+            pairs[code] = round(pair_auc(errors, twins), 3)
+    return {name: {"macro": round(float(np.mean(list(rows.values()))), 3), **rows}
+            for name, rows in (("ap", ranked), ("pairs", pairs)) if rows}  # fmt: skip
+
+
+def _pair_scores(
+    targets: Sequence[Target], results: Sequence[WindowScores], column: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of errors and of their twins, each of shape (pairs,)."""
+    sides: dict[str, dict[bool, float]] = {}
+    for target, result in zip(targets, results, strict=True):
+        if target.rival is None or target.rival[1] != column:
+            continue
+        slot = target.rival[0]
+        scores = result.dialogue if slot < 0 else result.slots[slot]
+        if scores is not None:
+            sides.setdefault(target.pair, {})[target.error] = float(scores[column])
+    both = [side for side in sides.values() if len(side) == 2]
+    return np.array([side[True] for side in both]), np.array([side[False] for side in both])

@@ -137,7 +137,7 @@ def estimate_limit(running: RunOptions) -> int | None:
 
 
 @dataclass(frozen=True)
-class Pace:
+class StepTime:
     """Seconds of a step, its tokens a second, and what was timed to know."""
 
     seconds: float
@@ -145,26 +145,26 @@ class Pace:
     timed: str
 
 
-def measure_pace(step: Callable[[int], int], clock: Callable[[], float] = perf_counter) -> Pace:
+def measure_step_time(step: Callable[[int], int], clock: Callable[[], float] = perf_counter) -> StepTime:
     """The pace of `step`, which takes a number and gives its tokens. The first warms up, and counts only
     where it leaves no time for another."""
     started = clock()
     tokens = step(0)
     first = clock() - started
     if 2 * first > BUDGET_S:
-        return Pace(first, tokens / first, "the first step")
+        return StepTime(first, tokens / first, "the first step")
     tokens = n_steps = 0
     begun = clock()
     while n_steps < MEASURED and (not n_steps or clock() - started < BUDGET_S):
         n_steps += 1
         tokens += step(n_steps)
     seconds = clock() - begun
-    return Pace(seconds / n_steps, tokens / seconds, f"{n_steps} step{'s' * (n_steps > 1)}")
+    return StepTime(seconds / n_steps, tokens / seconds, f"{n_steps} step{'s' * (n_steps > 1)}")
 
 
-def measure_partial_pace(
+def measure_partial_step_time(
     part: Callable[[int], None], n_parts: int, tokens: int, clock: Callable[[], float] = perf_counter
-) -> Pace:
+) -> StepTime:
     """The pace of a step that is too long to be timed: of `n_parts` equal parts, of which `part` runs as many
     as it is told, and `tokens`. One part first, then more while there is time: many take less each."""
     begun, n, n_timed = clock(), 1, 0
@@ -175,7 +175,7 @@ def measure_partial_pace(
         seconds = (ended - started) / n * n_parts
         n_timed += 1
         if n == n_parts or n_timed == MOST_PARTLY or (ended - begun) + 4 * (ended - started) > BUDGET_S:
-            return Pace(seconds, tokens / seconds, f"{n} of {n_parts} questions of a step")
+            return StepTime(seconds, tokens / seconds, f"{n} of {n_parts} questions of a step")
         n = min(n_parts, 4 * n)
 
 
@@ -185,7 +185,7 @@ def print_memory(sizes: ModelSizes, taken: Memory) -> None:
     print(taken.summary(), flush=True)
 
 
-def print_time(n_steps: int, pace: Pace, cost: Cost) -> None:
+def print_time(n_steps: int, pace: StepTime, cost: Cost) -> None:
     """Print what `n_steps` steps take."""
     all_s = n_steps * pace.seconds
     print(

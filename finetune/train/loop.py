@@ -29,10 +29,11 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dialint.finetune.base_models.finite import validate_loss
@@ -42,7 +43,6 @@ from dialint.finetune.train.estimate import Cost
 from dialint.finetune.train.metrics_log import MetricsLog
 from dialint.finetune.train.optimizer import set_learning_rates
 from dialint.finetune.train.progress import Progress
-from dialint.finetune.train.shutdown import stop_on_signal
 
 if TYPE_CHECKING:
     import torch
@@ -206,8 +206,8 @@ class TrainingLoop:
             entry: dict[str, Any] = {"step": state.step, "of": self.n_steps}
             if output.loss is not None:
                 entry["loss"] = state.loss
-            pace = {"tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)}
-            log.write({**entry, "tokens": state.tokens, **output.figures, **pace})
+            speed = {"tokens_s": round(progress.tokens_s), "left_s": round(progress.left_s)}
+            log.write({**entry, "tokens": state.tokens, **output.figures, **speed})
         due = self.eval_steps is not None and state.step % self.eval_steps == 0
         if self.evaluate is None or not (due or (self.eval_last_step and state.step == self.n_steps)):
             return
@@ -238,10 +238,10 @@ class TrainingLoop:
         """Restore the newest checkpoint; the length of the metrics log at its step, 0 without a
         checkpoint."""
         latest = [checkpoint.find_latest(self.out, self.job)] if self.group.is_main else []
-        (found,) = self.group.all_gather(latest)
-        if found is None:
+        (newest,) = self.group.all_gather(latest)
+        if newest is None:
             return 0
-        folder, log_bytes = found
+        folder, log_bytes = newest
         content = checkpoint.read_state(folder)
         self._load_weights(content["weights"])
         self.best_weights = content["best_weights"]
@@ -284,3 +284,29 @@ def optimizer_step(
 
 def _copy(parameters: Mapping[str, torch.nn.Parameter]) -> dict[str, torch.Tensor]:
     return {name: parameter.detach().to("cpu", copy=True) for name, parameter in parameters.items()}
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[Callable[[], int | None]]:
+    """Yield a function that returns the signal that asked to stop, or None.
+
+    Within the context the first SIGTERM or SIGINT interrupts nothing; a second one has the effect it had
+    before.
+    """
+    received: list[int] = []
+    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        restore()
+
+    for number in previous:
+        signal.signal(number, handle)
+    try:
+        yield lambda: received[0] if received else None
+    finally:
+        restore()

@@ -23,8 +23,8 @@ from dialint.finetune.train.estimate import (
     Workload,
     estimate_cost,
     estimate_memory,
-    measure_pace,
-    measure_partial_pace,
+    measure_partial_step_time,
+    measure_step_time,
     model_sizes,
     print_memory,
     print_time,
@@ -145,9 +145,9 @@ def print_trainer_estimate(trainer: Any, running: RunOptions) -> None:
 
     rows = next(batches)
     if isinstance(rows, list):  # questions that are still to be answered, each by a group
-        pace = measure_partial_pace(groups, len(rows) // trainer.num_generations, lengths[0])
+        pace = measure_partial_step_time(groups, len(rows) // trainer.num_generations, lengths[0])
     else:
-        pace = measure_pace(step)
+        pace = measure_step_time(step)
     device = "cuda" if next(model.parameters()).is_cuda else "cpu"
     print_time(_trainer_steps(trainer, per_step), pace, estimate_cost(running, device))
 

@@ -33,7 +33,7 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Renderer, Slot
 from dialint.detector.scanner import TurnScores
-from dialint.finetune.compression import distillation
+from dialint.finetune.compression import trainer
 from dialint.finetune.compression.data import load_distill_data
 from dialint.finetune.compression.distill import distill
 from dialint.finetune.compression.options import DistillConfig
@@ -417,7 +417,7 @@ def test_a_dry_run_tells_memory_before_it_runs_a_step(
     def fails(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(distillation, "soft_loss", fails)
+    monkeypatch.setattr(trainer, "soft_loss", fails)
     with pytest.raises(MemoryError):
         distill(replace(config, running=replace(config.running, dry_run=True)))
     assert capsys.readouterr().out.splitlines()[-1].startswith("memory: about")
@@ -509,7 +509,7 @@ def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, example
 
 def dying(at: int, how: Callable[[], None]) -> Callable[..., torch.Tensor]:
     calls = iter(range(10**6))
-    loss = distillation.soft_loss
+    loss = trainer.soft_loss
 
     def dies(*args: Any) -> torch.Tensor:
         if next(calls) == at:
@@ -530,7 +530,7 @@ def losses(out: Path) -> list[tuple[int, float]]:
 
 @pytest.fixture
 def quick(config: DistillConfig, monkeypatch: pytest.MonkeyPatch) -> DistillConfig:
-    monkeypatch.setattr(distillation, "LOG_STEPS", 1)
+    monkeypatch.setattr(trainer, "LOG_STEPS", 1)
     running = replace(config.running, checkpoint_steps=2)
     return replace(config, epochs=1.3, running=running)
 
@@ -540,7 +540,7 @@ def test_a_killed_run_goes_on_bit_for_bit(quick: DistillConfig, monkeypatch: pyt
     again = replace(quick, out=quick.out.with_name("again"))
     for at in (5, 0, 3):  # counted from each start
         with monkeypatch.context() as patch:
-            patch.setattr(distillation, "soft_loss", dying(at, interrupted))
+            patch.setattr(trainer, "soft_loss", dying(at, interrupted))
             with pytest.raises(KeyboardInterrupt):
                 distill(again)
         assert not (again.out / "training.json").exists()
@@ -580,7 +580,7 @@ def test_half_a_checkpoint_does_not_count(quick: DistillConfig, monkeypatch: pyt
 def test_a_loss_that_is_no_number_ends_the_run(
     config: DistillConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(distillation, "soft_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
+    monkeypatch.setattr(trainer, "soft_loss", lambda *_: torch.tensor(float("nan"), requires_grad=True))
     with pytest.raises(ConfigError, match="no number"):
         distill(config)
     assert not (config.out / "training.json").exists()
@@ -590,7 +590,7 @@ def test_sigterm_saves_and_says_how_to_go_on(
     quick: DistillConfig, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(distillation, "soft_loss", dying(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+        patch.setattr(trainer, "soft_loss", dying(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
         distill(quick)
     assert "the same command resumes" in capsys.readouterr().err
     assert [path.name for path in quick.out.glob("checkpoint-*")] == ["checkpoint-3"]
@@ -620,7 +620,7 @@ def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:
     )
     short = replace(quick, epochs=200.0)
     steps: list[int] = []
-    loss = distillation.soft_loss
+    loss = trainer.soft_loss
 
     def counts(*args: Any) -> torch.Tensor:
         steps.append(1)
@@ -629,7 +629,7 @@ def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:
         return loss(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distillation, "soft_loss", counts)
+        patch.setattr(trainer, "soft_loss", counts)
         distill(short)
     (resumed,) = quick.out.glob("checkpoint-*")
     assert int(resumed.name.rpartition("-")[2]) == stopped + 3

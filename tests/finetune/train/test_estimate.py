@@ -16,12 +16,12 @@ from dialint.finetune.train.estimate import (
     Cost,
     Memory,
     ModelSizes,
-    Pace,
+    StepTime,
     Workload,
     estimate_limit,
     estimate_memory,
-    measure_pace,
-    measure_partial_pace,
+    measure_partial_step_time,
+    measure_step_time,
     model_sizes,
     print_memory,
     print_time,
@@ -69,26 +69,26 @@ class Clock:
     ("first", "later", "steps", "pace"),
     [
         (9.0, 2.0, [0, 1, 2, 3], None),
-        (3.0, 2.0, [0, 1, 2, 3], Pace(2.0, (200 + 300 + 400) / 6, "3 steps")),
-        (3.0, 6.0, [0, 1], Pace(6.0, 200 / 6, "1 step")),
-        (5.0, 1.0, [0], Pace(5.0, 100 / 5, "the first step")),
+        (3.0, 2.0, [0, 1, 2, 3], StepTime(2.0, (200 + 300 + 400) / 6, "3 steps")),
+        (3.0, 6.0, [0, 1], StepTime(6.0, 200 / 6, "1 step")),
+        (5.0, 1.0, [0], StepTime(5.0, 100 / 5, "the first step")),
     ],
     ids=["all", "warmed up", "no time for a second", "no time for another"],
 )
 def test_steps_are_timed_while_there_is_time(
-    first: float, later: float, steps: list[int], pace: Pace | None, monkeypatch: pytest.MonkeyPatch
+    first: float, later: float, steps: list[int], pace: StepTime | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, ran = Clock(), []
     if pace is None:
         monkeypatch.setattr(estimate, "BUDGET_S", 1000.0)
-        pace = Pace(2.0, (200 + 300 + 400) / 6, "3 steps")
+        pace = StepTime(2.0, (200 + 300 + 400) / 6, "3 steps")
 
     def step(number: int) -> int:
         ran.append(number)
         clock.now += later if number else first
         return 100 * (number + 1)
 
-    assert measure_pace(step, clock) == pace
+    assert measure_step_time(step, clock) == pace
     assert ran == steps
 
 
@@ -104,7 +104,7 @@ def test_long_steps_are_timed_in_part(fixed: float, each: float, parts: list[int
         ran.append(n)
         clock.now += fixed + each * n
 
-    pace = measure_partial_pace(part, 16, 1000, clock)
+    pace = measure_partial_step_time(part, 16, 1000, clock)
     assert ran == parts
     assert pace.seconds == pytest.approx(seconds)
     assert pace.tokens_s == pytest.approx(1000 / seconds)
@@ -115,10 +115,10 @@ def test_long_steps_are_timed_in_part(fixed: float, each: float, parts: list[int
 def test_a_plan_runs_a_fixed_number_of_steps_at_most(parts: int) -> None:
     """On a machine so quick that the budget never ends it."""
     clock, ran = Clock(), []
-    measure_partial_pace(ran.append, parts, 1000, lambda: clock.now + 1e-9 * len(ran))
+    measure_partial_step_time(ran.append, parts, 1000, lambda: clock.now + 1e-9 * len(ran))
     assert len(ran) <= MOST_PARTLY
     steps: list[int] = []
-    measure_pace(lambda number: steps.append(number) or 1, lambda: clock.now + 1e-9 * len(steps))  # type: ignore[func-returns-value]
+    measure_step_time(lambda number: steps.append(number) or 1, lambda: clock.now + 1e-9 * len(steps))  # type: ignore[func-returns-value]
     assert len(steps) == 1 + MEASURED
 
 
@@ -133,7 +133,7 @@ def test_a_plan_is_made_of_few_questions(n: int) -> None:
 def test_the_whole_is_told_in_four_lines(capsys: pytest.CaptureFixture[str]) -> None:
     print_memory(ModelSizes(1_000, 2_000, 4), Memory(10**9, 0, 0, 5 * 10**8))
     before = capsys.readouterr().out.splitlines()
-    print_time(90, Pace(2.0, 500.0, "3 steps"), Cost(4.0, 60.0, "given"))
+    print_time(90, StepTime(2.0, 500.0, "3 steps"), Cost(4.0, 60.0, "given"))
     assert before == [
         "parameters: 1,000 trained, 2,000 frozen",
         "memory: about 1.50 GB (weights 1.00, gradients 0.00, optimizer 0.00, activations 0.50) "

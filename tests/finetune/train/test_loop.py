@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ import torch
 
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
+from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step, stop_on_signal
 from dialint.finetune.train.optimizer import build_optimizer, warmup_cosine
 
 N_STEPS = 12
@@ -147,3 +148,26 @@ def test_a_loss_that_is_nan_moves_no_weight(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="E_DIVERGED"):
         optimizer_step(optimizer, model.parameters(), float("nan"), [0.1], 1.0, 0)
     assert torch.equal(model.weight, before)
+
+
+def test_the_first_signal_is_recorded_and_the_second_reaches_the_earlier_handler() -> None:
+    others: list[int] = []
+
+    def other(signum: int, frame: FrameType | None) -> None:
+        others.append(signum)
+
+    before = signal.signal(signal.SIGTERM, other)
+    try:
+        with stop_on_signal() as signal_received:
+            assert not signal_received()
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert signal_received()
+            assert others == []
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert others == [signal.SIGTERM]
+        with stop_on_signal() as signal_received:
+            assert not signal_received()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert len(others) == 2
+    finally:
+        signal.signal(signal.SIGTERM, before)
