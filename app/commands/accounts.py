@@ -1,4 +1,4 @@
-"""``dialint label account create|list|status|skills|ban|standing|password``: who may do what in the store."""
+"""``dialint label account create|list|status|skills|ban|evaluate|password``: who may do what in the store."""
 
 from __future__ import annotations
 
@@ -130,14 +130,14 @@ def ban_account(name: str, *, reason: str, session: Session = DEFAULT_SESSION) -
     return 0
 
 
-@account.command(name="standing")
-def show_status_changes(*, apply: bool = False, session: Session = DEFAULT_SESSION) -> int:
-    """Show how labelers do on control tasks, and what the rules want done: admit, retrain, suspend.
+@account.command(name="evaluate")
+def evaluate_accounts(*, apply: bool = False, session: Session = DEFAULT_SESSION) -> int:
+    """Evaluate labelers by the rules: accuracy on control tasks, and the action (admit, retrain, suspend).
 
     Parameters
     ----------
     apply
-        Do it; without, it is only shown.
+        Apply the actions; otherwise they are only printed.
     """
     from dialint.labeling.store import rater_status
 

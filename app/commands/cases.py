@@ -22,10 +22,10 @@ def list_cases(project: str, *, session: Session = DEFAULT_SESSION) -> int:
     project
         Adjudication project.
     """
-    from dialint.labeling.store.expert_cases import open_cases
+    from dialint.labeling.store.expert_cases import list_open_cases
 
     with session.open() as (store, actor):
-        cases = open_cases(store, actor, project, MAX_LISTED)
+        cases = list_open_cases(store, actor, project, MAX_LISTED)
     print_table(
         ("task", "dialogue", "turn", "priority", "state"),
         (

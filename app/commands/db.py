@@ -65,12 +65,12 @@ def backup(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
         Where the backup goes: a folder that is empty or not there yet.
     """
     from dialint.labeling.store.database.backup import backup as back_up
-    from dialint.labeling.store.database.backup import head_of
+    from dialint.labeling.store.database.backup import read_head
     from dialint.labeling.store.database.transactions import Store
 
     with Store.open(config.store, way="command line") as store:
         print_line(f"backup: {back_up(store, folder)}")
-    print_line(f"head: {head_of(folder)}")
+    print_line(f"head: {read_head(folder)}")
     return 0
 
 

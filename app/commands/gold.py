@@ -121,7 +121,7 @@ def retire(*dialogues: str, session: Session = DEFAULT_SESSION) -> int:
 @gold.command(name="review")
 def review(*, session: Session = DEFAULT_SESSION) -> int:
     """List gold in doubt: good labelers contradict it, so it grades nobody until an expert decides."""
-    from dialint.labeling.store.gold_review import list_doubted
+    from dialint.labeling.store.gold import list_doubted
 
     with session.open() as (store, actor):
         doubtful = list_doubted(store, actor)
@@ -169,7 +169,7 @@ def decide(
     reason
         Why; kept with the gold.
     """
-    from dialint.labeling.store.gold_review import decide_gold
+    from dialint.labeling.store.gold import decide_gold
 
     with session.open() as (store, actor):
         known = decide_gold(store, actor, dialogue, turn, code, present=answer == "yes", reason=reason)
@@ -195,7 +195,7 @@ def make_tasks(
     pool
         control: mixed into the work of everybody. exam: for accounts in training, who are admitted by it.
     """
-    from dialint.labeling.store.gold import add_control_tasks
+    from dialint.labeling.store.control_tasks import add_control_tasks
 
     with session.open() as (store, actor):
         n = add_control_tasks(store, actor, project, pool=pool)

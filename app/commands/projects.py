@@ -152,7 +152,7 @@ def plan(
 ) -> int:
     """Sample tasks for a project by a stated design, each with its inclusion probability."""
     from dialint.labeling.queue.sampling import sample_tasks
-    from dialint.labeling.store.gold import mix_in_gold
+    from dialint.labeling.store.control_tasks import mix_in_gold
 
     with session.open() as (store, actor):
         n_control = 0 if config.pool != "main" else mix_in_gold(store, actor, config.project)
@@ -169,7 +169,7 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
     (`accept_at`), and of S1 and S2 by code and severity (`accept_unseen`).
     """
     from dialint.labeling.queue.dispatch import dispatch
-    from dialint.labeling.store.gold import mix_in_gold
+    from dialint.labeling.store.control_tasks import mix_in_gold
 
     with session.open() as (store, actor):
         if not config.dry_run:
@@ -223,11 +223,11 @@ def status(name: str | None = None, *, session: Session = DEFAULT_SESSION) -> in
 def _progress(store: Store, actor: str, one: Project, state: str) -> Iterator[tuple[str, ...]]:
     """A row for each pool that has tasks; all answers, with those from elsewhere, stand at the main one."""
     from dialint.labeling.store.projects import count_annotations
-    from dialint.labeling.store.tasks import queue_counts
+    from dialint.labeling.store.tasks import count_tasks
 
     n_answers = count_annotations(store, actor, one.id)
     deadline = one.deadline.strftime("%Y-%m-%d %H:%M") if one.deadline else "-"
-    for pool, counts in queue_counts(store, actor, one.id).items():
+    for pool, counts in count_tasks(store, actor, one.id).items():
         total = sum(n for key, n in counts.items() if key != "withdrawn")
         if total or pool == "main":
             progress = f"{counts['done'] / total:.0%}" if total else "-"

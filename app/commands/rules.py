@@ -12,7 +12,7 @@ rules = App(name="rules", help="Show and set the rules for the status of labeler
 
 @rules.command(name="show")
 def show_rules(*, session: Session = DEFAULT_SESSION) -> int:
-    """Show the rules in force, with what each means. `dialint label account standing` applies them."""
+    """Show the rules in force, with what each means. `dialint label account evaluate` applies them."""
     from dialint.labeling.store.rater_status import get_rules
 
     with session.open() as (store, actor):

@@ -24,7 +24,7 @@ from dialint.labeling.store import dialogues, drafts, leases, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease
 from dialint.labeling.store.masked_view import load_view, prepare_view
-from dialint.labeling.store.tasks import dialogue_of
+from dialint.labeling.store.tasks import get_dialogue_id
 
 AWAY_S = 120.0
 """A pause between two clicks counts as work up to here: the rest was spent elsewhere."""
@@ -103,7 +103,7 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
         return None
     if blind:
         prepare_view(store, lease.dialogue)
-    view = tasks.view(store, actor, lease.task)
+    view = tasks.view_task(store, actor, lease.task)
     item = Item(
         view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
         task=lease.task, token=lease.token, blind=blind, stored=lease.dialogue,
@@ -123,7 +123,7 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
             return None
         item = Item(
             view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
-            supersedes=int(last.id), blind=True, stored=dialogue_of(store, view.task),
+            supersedes=int(last.id), blind=True, stored=get_dialogue_id(store, view.task),
         )  # fmt: skip
     else:
         own = answers.list_own(store, actor, MAX_LOOKBACK)
@@ -204,7 +204,7 @@ def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation |
         theirs: tuple[Annotation, ...] = ()
         if not item.blind:
             with suppress(NotAllowed):
-                theirs = tasks.view(store, actor, item.task).answers
+                theirs = tasks.view_task(store, actor, item.task).answers
         if not theirs:
             raise
         return EditConflict(item, theirs, findings, seconds, answer.key)

@@ -60,7 +60,7 @@ def _show_item(session: PageSession, item: Item, answer: Answer) -> None:
         if item.supersedes is not None:
             where = f"Dialogue {item.dialogue.id}: you are changing your answer {item.supersedes}"
         else:
-            queue = tasks.queue_counts(session.store, session.account.id, session.project or "")["main"]
+            queue = tasks.count_tasks(session.store, session.account.id, session.project or "")["main"]
             where = f"Dialogue {item.dialogue.id}; {queue['open']} more in the queue"
         st.caption(safe_markdown(where))
         focus = None if current is None else answer.choices[current].finding.turn

@@ -30,7 +30,7 @@ from dialint.labeling.store import accounts, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.tasks import Design, queue_counts
+from dialint.labeling.store.tasks import Design, count_tasks
 
 LEAST_DIALOGUES = 8
 """Fewer say too little for an interval to mean anything."""
@@ -176,7 +176,7 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
         instructions=config.instructions,
     )
     projects.create(store, actor, made)
-    there = sum(queue_counts(store, actor, made.id)["main"].values())
+    there = sum(count_tasks(store, actor, made.id)["main"].values())
     if not there:
         there = sample_tasks(store, actor, SamplingConfig(made.id, config.design, config.n, seed=config.seed))
     return StartedSession(people, there)

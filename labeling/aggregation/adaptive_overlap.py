@@ -6,7 +6,7 @@ experts (`adjudication`).
 
 `ask` runs once over a project and may be repeated: between two runs tasks collect the answers that they
 requested before. `follow` does not end: it starts like `ask` and then reads the audit log
-(`store.change_feed`). A ban or a verdict of a new release makes it read everything anew, since answers or the
+(`store.counted_annotations`). A ban or a verdict of a new release makes it read everything anew, since answers or the
 model's probabilities have to be taken back; a correction and new gold do not. Every answer is followed by a
 decision made after it was counted, so that two followers, or one beside `ask`, end in the same state; none
 of them overwrites a decision made from newer answers (`decide`). State is kept in memory.
@@ -28,14 +28,14 @@ from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, dial
 from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, RunningPosteriors
 from dialint.labeling.aggregation.store_reader import context_loader, load_gold, load_posteriors
-from dialint.labeling.store import change_feed
+from dialint.labeling.store import counted_annotations
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Project
-from dialint.labeling.store.tasks import TaskProgress, set_wanted_if_unchanged, tasks_with_answers
+from dialint.labeling.store.tasks import TaskProgress, list_answered_tasks, set_wanted_if_unchanged
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Coun
     """
     rule = load_rule(store, actor, config)
     statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
-    tasks = store.read(partial(tasks_with_answers, project=config.project))
+    tasks = store.read(partial(list_answered_tasks, project=config.project))
     return decide(store, actor, rule, tasks, statuses)
 
 
@@ -215,7 +215,7 @@ class Follower:
 
     def begin(self) -> FollowStep:
         """Read and fit all answers; decide on all tasks."""
-        self._upto = change_feed.last_entry(self._store, self._actor)
+        self._upto = counted_annotations.get_last_entry(self._store, self._actor)
         self._gold = load_gold(self._store, self._actor, self._taxonomy)
         answers, codes = CollectedAnswers(), dialogue_codes(self._taxonomy)
         load_context = context_loader(self._store)
@@ -227,7 +227,7 @@ class Follower:
 
     def step(self) -> FollowStep:
         """Read what changed; decide on the tasks of the dialogues that it concerns."""
-        changes = change_feed.changes_since(self._store, self._actor, self._project, self._upto)
+        changes = counted_annotations.load_changes(self._store, self._actor, self._project, self._upto)
         self.behind = changes.more
         if changes.people or (changes.verdicts and self._has_new_verdict()):
             return self.begin()
@@ -239,7 +239,7 @@ class Follower:
 
     def _has_new_verdict(self) -> bool:
         """Whether there is a newer verdict on a dialogue that somebody answered."""
-        newest = change_feed.newest_releases(self._store, self._actor, self._project)
+        newest = counted_annotations.list_newest_releases(self._store, self._actor, self._project)
         contexts = self._running.answers.contexts
         return any(newest.get(name) != context.release for name, context in contexts.items())
 
@@ -260,5 +260,5 @@ class Follower:
         if dialogues is None:
             self._calibrated = calibrated_codes(posteriors)
         statuses = task_statuses(posteriors, self._rule, self._calibrated)
-        tasks = self._store.read(partial(tasks_with_answers, project=self._project, dialogues=dialogues))
+        tasks = self._store.read(partial(list_answered_tasks, project=self._project, dialogues=dialogues))
         return decide(self._store, self._actor, self._rule, tasks, statuses, self._on_step)

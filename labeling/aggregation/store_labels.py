@@ -20,7 +20,7 @@ from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.labels import labelled_codes
+from dialint.labeling.store.labels import list_labelled_codes
 from dialint.labeling.store.labels import write_labels as put
 
 METHODS_BY_TRUST = ("expert", "agreed", "joint")
@@ -110,7 +110,7 @@ def write_labels(store: Store, actor: str, labels: Sequence[Label], *, only_exis
     for start in range(0, len(labels), BATCH_SIZE):
         batch = list(labels[start : start + BATCH_SIZE])
         if only_existing:
-            existing = store.read(partial(labelled_codes, dialogues={one.dialogue_id for one in batch}))
+            existing = store.read(partial(list_labelled_codes, dialogues={one.dialogue_id for one in batch}))
             batch = [one for one in batch if (one.dialogue_id, one.turn, one.code) in existing]
         if batch:
             put(store, actor, batch)

@@ -22,7 +22,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.records import NewTask, Pool
-from dialint.labeling.store.tasks import Design, SamplingUnit, add, sampling_frame
+from dialint.labeling.store.tasks import Design, SamplingUnit, add, load_sampling_frame
 
 Reals = NDArray[np.float64]
 LEAST_WEIGHT = 1e-3
@@ -182,7 +182,9 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
         StoreRefused: an unknown project.
         ConfigError: more are wanted than the frame holds.
     """
-    frame = store.read(lambda transaction: sampling_frame(transaction, actor, config.project, config.design))
+    frame = store.read(
+        lambda transaction: load_sampling_frame(transaction, actor, config.project, config.design)
+    )
     if not frame:
         raise StoreRefused("E_SAMPLE", f"no dialogue is left for {config.design} in {config.project}")
     sample = _drawn(frame, config)

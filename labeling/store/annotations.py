@@ -24,7 +24,7 @@ from dialint.labeling.store.database.transactions import (
     write_operation,
 )
 from dialint.labeling.store.errors import Conflict, NotAllowed
-from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, refuse_own_dialogues
+from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
 from dialint.labeling.store.leases import lock_held_task
 from dialint.labeling.store.masked_view import mask_annotation, unmask_findings, view_for_account
 from dialint.labeling.store.permissions import has_permission, require_permission
@@ -32,7 +32,7 @@ from dialint.labeling.store.projects import get_open_project, get_project, requi
 from dialint.labeling.store.records import Account, Project, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
 from dialint.labeling.store.task_queue import lock_task, update_task
-from dialint.labeling.store.tasks import view as task_view
+from dialint.labeling.store.tasks import view_task as task_view
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
@@ -74,7 +74,7 @@ def submit(
         return mask_annotation(account, view, task, same)
     lock_held_task(transaction, actor, task, token)
     require_open(transaction, row.project)
-    refuse_own_dialogues(transaction, account, row.dialogue)
+    require_not_own(transaction, account, row.dialogue)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
@@ -119,7 +119,7 @@ def correct(
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", f"{actor} corrects own answers only")
     lock_dialogue(transaction, old.dialogue)
-    refuse_own_dialogues(transaction, account, old.dialogue)
+    require_not_own(transaction, account, old.dialogue)
     view = view_for_account(transaction, account, old.project, old.dialogue)
     identity = {
         name: getattr(old, name) for name in ("project", "task", "dialogue", "turn", "labeler", "kind")
@@ -168,7 +168,7 @@ def review(
     """
     account = require_permission(transaction, actor, "review")
     lock_dialogue(transaction, dialogue)
-    refuse_own_dialogues(transaction, account, dialogue)
+    require_not_own(transaction, account, dialogue)
     values = {
         "key": key, "project": None, "task": None, "dialogue": dialogue, "turn": turn, "labeler": actor,
         "kind": _kind(account), "codes": tuple(codes), "findings": findings, "seconds": seconds,
@@ -205,7 +205,7 @@ def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: i
 
 
 @read_operation
-def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
+def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tuple[Annotation, ...]:
     """All annotations of a dialogue, oldest first; for reviewers and up.
 
     Raises:

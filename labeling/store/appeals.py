@@ -15,7 +15,7 @@ from sqlalchemy import Row, and_, bindparam, insert, select, update
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store.annotations import REVIEW_KINDS, of_dialogue, review
+from dialint.labeling.store.annotations import REVIEW_KINDS, list_annotations, review
 from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.schema import annotation_rows, appeals, tasks
 from dialint.labeling.store.database.schema import appeals as appeal_rows
@@ -29,13 +29,7 @@ from dialint.labeling.store.database.transactions import (
 )
 from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, read
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.exposure import (
-    APPEAL,
-    has_part,
-    is_independent,
-    record_read,
-    refuse_own_dialogues,
-)
+from dialint.labeling.store.exposure import APPEAL, has_part, is_independent, record_read, require_not_own
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.permissions import find_account, has_permission, require_permission
 from dialint.labeling.store.projects import get_project
@@ -92,7 +86,7 @@ def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome,
         if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
             return _record(row)
         raise StoreRefused("E_APPEAL", f"appeal {number} is {row.state} already")
-    refuse_own_dialogues(transaction, account, row.dialogue)
+    require_not_own(transaction, account, row.dialogue)
     if row.account == actor or _reviewed(transaction, actor, row.dialogue):
         raise NotAllowed("E_RIGHT", f"{actor} has a part in this dialogue; somebody else decides")
     values = {"state": outcome, "decided_by": actor, "reason": reason}
@@ -201,7 +195,7 @@ def _unreviewed(transaction: Transaction, project: str) -> list[tuple[Any, Any]]
         .where(appeal_rows.c.state == "open", tasks.c.project == project, tasks.c.why == APPEAL)
         .order_by(appeal_rows.c.id)
     )
-    rows = [row for row in transaction.run(query).all() if not second_reviews(transaction, row)]
+    rows = [row for row in transaction.run(query).all() if not list_second_reviews(transaction, row)]
     its_task = select(tasks).where(tasks.c.id == bindparam("task"))
     return [(row, transaction.run(its_task, {"task": row.task}).one()) for row in rows]
 
@@ -265,8 +259,8 @@ def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
         appeal=_appeal_of(row),
         dialogue=dialogue,
         verdict=verdict,
-        answers=in_transaction(of_dialogue)(transaction, actor, row.dialogue),
-        second=second_reviews(transaction, row),
+        answers=in_transaction(list_annotations)(transaction, actor, row.dialogue),
+        second=list_second_reviews(transaction, row),
     )
 
 
@@ -281,7 +275,7 @@ def _appeal_of(row: Any) -> Appeal:
     return Appeal(**{name: getattr(row, name) for name in Appeal.model_fields})
 
 
-def second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
+def list_second_reviews(transaction: Transaction, appeal: Any) -> tuple[Annotation, ...]:
     """Blind answers to the disputed turn and code by reviewers who had no part until then, oldest first;
     permissions are checked by the caller."""
     rows = transaction.run(
@@ -321,7 +315,7 @@ def decide_appeal(
         raise StoreRefused("E_APPEAL", "amended, and nothing else, needs the finding that is right")
     if corrected is not None and corrected.turn != row.turn:
         raise StoreRefused("E_APPEAL", f"the corrected finding must lie in turn {row.turn}")
-    if not second_reviews(transaction, row):
+    if not list_second_reviews(transaction, row):
         raise StoreRefused("E_APPEAL", "the blind second review comes first")
     decided = _decide(transaction, actor, number, outcome, reason)
     for code, present in _known(row.code, outcome, corrected).items():

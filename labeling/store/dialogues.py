@@ -119,7 +119,7 @@ def _new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> list[dict
 def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
     content = canonical_json(dialogue.model_dump(mode="json"))
     columns = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
-    return {**columns, "created_ms": now_ms, "sha256": sha256_of(content), "content": content}
+    return {**columns, "created_ms": now_ms, "sha256": compute_sha256(content), "content": content}
 
 
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
@@ -138,18 +138,18 @@ def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
         "risk": max(every, default=0.0),
         "flagged": bool(verdict.findings) or verdict.status == "not_judged",
         "created_ms": now_ms,
-        "sha256": sha256_of(content),
+        "sha256": compute_sha256(content),
         "content": content,
     }
 
 
-def sha256_of(content: str) -> str:
+def compute_sha256(content: str) -> str:
     """Hex SHA-256 of a row's content."""
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _digest(rows: list[dict[str, Any]]) -> str:
-    return sha256_of("".join(row["sha256"] for row in rows))
+    return compute_sha256("".join(row["sha256"] for row in rows))
 
 
 @read_operation

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from dialint.detector.records import Finding, Label, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import dialogues, labels
-from dialint.labeling.store.annotations import of_dialogue, submit
+from dialint.labeling.store.annotations import list_annotations, submit
 from dialint.labeling.store.database.schema import tasks
 from dialint.labeling.store.database.transactions import (
     Transaction,
@@ -28,7 +28,7 @@ from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold, TaskState, TaskView
 from dialint.labeling.store.task_queue import lock_task
-from dialint.labeling.store.tasks import view
+from dialint.labeling.store.tasks import view_task
 
 MOST_CHARACTERS = 4000
 
@@ -90,7 +90,7 @@ def load_case(transaction: Transaction, actor: str, task: int) -> Case:
         NotAllowed: the actor does not decide, or there is no such task for experts.
     """
     require_permission(transaction, actor, "decide")
-    seen = in_transaction(view)(transaction, actor, task)
+    seen = in_transaction(view_task)(transaction, actor, task)
     if get_project(transaction, seen.project).purpose != "adjudication":
         raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
     name = seen.dialogue.id
@@ -98,8 +98,8 @@ def load_case(transaction: Transaction, actor: str, task: int) -> Case:
     return Case(
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,
-        answers=in_transaction(of_dialogue)(transaction, actor, name),
-        labels=in_transaction(labels.of_dialogue)(transaction, actor, name),
+        answers=in_transaction(list_annotations)(transaction, actor, name),
+        labels=in_transaction(labels.list_labels)(transaction, actor, name),
     )
 
 
@@ -114,7 +114,7 @@ class OpenCase(NamedTuple):
 
 
 @read_operation
-def open_cases(transaction: Transaction, actor: str, project: str, n: int = 100) -> tuple[OpenCase, ...]:
+def list_open_cases(transaction: Transaction, actor: str, project: str, n: int = 100) -> tuple[OpenCase, ...]:
     """The `n` cases of an adjudication project that are not decided, the highest priority first; nothing of
     what was said about them.
 

@@ -68,7 +68,7 @@ def is_own(transaction: Transaction, account: Account, dialogues: Collection[str
     return transaction.run(_OWN, place).first() is not None
 
 
-def refuse_own_dialogues(transaction: Transaction, account: Account, *dialogues: str) -> None:
+def require_not_own(transaction: Transaction, account: Account, *dialogues: str) -> None:
     """Raise if the account spoke in one of the dialogues.
 
     Raises:

@@ -1,7 +1,7 @@
 """Gold labels of a turn and code, from experts, appeals or injected errors.
 
-A control task is a dialogue with gold in the pool `control` of a project; `control_mix` decides when one is
-shown.
+A dialogue with gold can be a control task; `control_tasks` decides when one is displayed, and puts gold in
+doubt that good labelers contradict. Such gold is reported and never dropped: an expert decides.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, exists, insert, or_, select, update
+from sqlalchemy import Row, delete, insert, select, update
 
 from dialint.detector.records import Dialogue, Example
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.store import dialogues, tasks
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.schema import gold, pairs, verdicts
+from dialint.labeling.store.database.schema import gold, pairs
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import (
     Store,
@@ -26,25 +26,24 @@ from dialint.labeling.store.database.transactions import (
     upsert,
     write_operation,
 )
-from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, sha256_of
+from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256, load_dialogue
 from dialint.labeling.store.errors import StoreRefused
-from dialint.labeling.store.exposure import record_bulk_read, refuse_own_dialogues
+from dialint.labeling.store.exposure import record_bulk_read, record_read, require_not_own
 from dialint.labeling.store.permissions import find_account, require_permission
-from dialint.labeling.store.projects import get_project
-from dialint.labeling.store.records import Gold, NewTask, Pool
-from dialint.labeling.store.task_queue import withdraw
+from dialint.labeling.store.records import Gold, NewTask
+from dialint.labeling.store.task_queue import ENDLESS, lock_task, update_task, withdraw
 
 
 def import_synthetic(
     store: Store, actor: str, examples: Iterable[Example], project: str | None = None
 ) -> tuple[str, ...]:
-    """Put examples with made errors, and their clean twins, in as dialogues with gold of source `injected`;
-    with `project`, as its control tasks, too. The ids of the dialogues, in the order given.
+    """Add examples with injected errors, and their clean twins, as dialogues with gold of source `injected`.
 
-    Of each pair the codes that its labels name are known in every judged turn: there where it is labelled,
-    absent elsewhere, and absent throughout in the twin. An example without a partner is known by its own
-    labels. The dialogues get ids of ours, as the given ones may say which is the twin. The same examples
-    again change nothing. It is done in pieces of up to 1,000; pairs are never cut.
+    With `project` they become its control tasks, too. Returns the ids of the dialogues, in the order of the
+    examples. The gold of a pair covers the codes that its labels name, in every judged turn: present where
+    labelled, absent elsewhere and throughout the twin. An example without a twin is covered by its own
+    labels. The dialogues get pseudonymous ids, since the original ones may reveal the twin. Adding the same
+    examples again changes nothing. Batches have up to 1,000 examples; pairs are not split.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -52,13 +51,14 @@ def import_synthetic(
             or an unknown project.
     """
     names: list[str] = []
-    for piece in _pieces(list(examples)):
+    for batch in _split_batches(list(examples)):
         gold_by_dialogue = {
-            pseudonymous_dialogue(example).id: _gold(example, codes) for example, codes in piece
+            pseudonymous_dialogue(example).id: _make_gold(example, codes) for example, codes in batch
         }
-        dialogues.add(store, actor, [pseudonymous_dialogue(example) for example, _ in piece])
-        joint = {pseudonymous_dialogue(example).id: _pair(example) for example, _ in piece}
-        _keep(store, actor, [one for rows in gold_by_dialogue.values() for one in rows], joint)
+        dialogues.add(store, actor, [pseudonymous_dialogue(example) for example, _ in batch])
+        pair_by_dialogue = {pseudonymous_dialogue(example).id: _pair_id(example) for example, _ in batch}
+        rows = [row for rows in gold_by_dialogue.values() for row in rows]
+        _insert_gold(store, actor, rows, pair_by_dialogue)
         if project is not None:
             tasks.add(
                 store, actor, project, [NewTask(dialogue=name, pool="control") for name in gold_by_dialogue]
@@ -67,70 +67,76 @@ def import_synthetic(
     return tuple(names)
 
 
-def _pair(example: Example) -> str:
-    return sha256_of(example.pair or example.dialogue.id)[:16]
+def _pair_id(example: Example) -> str:
+    return compute_sha256(example.pair or example.dialogue.id)[:16]
 
 
-def _pieces(examples: list[Example]) -> list[list[tuple[Example, frozenset[str]]]]:
-    """Examples with the codes that are known of them, in pieces that hold every pair whole."""
-    together: dict[str, list[Example]] = {}
+def _split_batches(examples: list[Example]) -> list[list[tuple[Example, frozenset[str]]]]:
+    """Split examples, each with the codes that its gold covers, into batches without splitting a pair."""
+    pairs_by_id: dict[str, list[Example]] = {}
     for example in examples:
-        together.setdefault(_pair(example), []).append(example)
-    pieces: list[list[tuple[Example, frozenset[str]]]] = [[]]
-    for family in together.values():
-        codes = frozenset(label.code for example in family for label in example.labels)
+        pairs_by_id.setdefault(_pair_id(example), []).append(example)
+    batches: list[list[tuple[Example, frozenset[str]]]] = [[]]
+    for pair in pairs_by_id.values():
+        codes = frozenset(label.code for example in pair for label in example.labels)
         if not codes:
             raise StoreRefused("E_CONTROL", "an example without labels, and without a twin that has some")
-        if len(pieces[-1]) + len(family) > MAX_PER_CALL:
-            pieces.append([])
-        pieces[-1] += [(example, codes) for example in family]
-    return pieces if pieces[0] else []
+        if len(batches[-1]) + len(pair) > MAX_PER_CALL:
+            batches.append([])
+        batches[-1] += [(example, codes) for example in pair]
+    return batches if batches[0] else []
 
 
 def pseudonymous_dialogue(example: Example) -> Dialogue:
-    """The dialogue under a pseudonymous id, the same for the same id."""
+    """The dialogue under a pseudonymous id, which is a function of its id."""
     number = hashlib.sha256(f"control {example.dialogue.id}".encode()).hexdigest()[:12]
     return example.dialogue.model_copy(update={"id": f"d-{number}"})
 
 
-def _gold(example: Example, codes: frozenset[str]) -> list[Gold]:
+def _make_gold(example: Example, codes: frozenset[str]) -> list[Gold]:
     if any(label.probability not in (0.0, 1.0) for label in example.labels):
         raise StoreRefused("E_CONTROL", "a label that is not certain is no gold")
-    there = {(label.turn, label.code): label.probability == 1.0 for label in example.labels}
+    presence = {(label.turn, label.code): label.probability == 1.0 for label in example.labels}
     reasons = {(label.turn, label.code): label.method for label in example.labels}
-    places = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(there)
+    questions = {(turn, code) for turn in judged_turns(example.dialogue) for code in codes} | set(presence)
     return [
         Gold(
             dialogue=pseudonymous_dialogue(example).id,
             turn=turn,
             code=code,
-            present=there.get((turn, code), False),
+            present=presence.get((turn, code), False),
             source="injected",
             reason=reasons.get((turn, code)),
         )
-        for turn, code in sorted(places)
+        for turn, code in sorted(questions)
     ]
 
 
 @write_operation(repeatable=True)
-def _keep(transaction: Transaction, actor: str, new_gold: Sequence[Gold], joint: dict[str, str]) -> None:
-    """Gold that is there already stays: an expert may have changed it since."""
+def _insert_gold(
+    transaction: Transaction, actor: str, new_gold: Sequence[Gold], pair_by_dialogue: dict[str, str]
+) -> None:
+    """Insert gold and pairs. Existing gold is not overwritten: an expert may have changed it."""
     account = require_permission(transaction, actor, "plan")
-    refuse_own_dialogues(transaction, account, *joint)
-    query = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(gold.c.dialogue.in_(list(joint)))
+    require_not_own(transaction, account, *pair_by_dialogue)
+    query = select(gold.c.dialogue, gold.c.turn, gold.c.code).where(
+        gold.c.dialogue.in_(list(pair_by_dialogue))
+    )
     stored = {tuple(row) for row in transaction.run(query)}
     new = [one.model_dump() for one in new_gold if (one.dialogue, one.turn, one.code) not in stored]
-    transaction.run(delete(pairs).where(pairs.c.dialogue.in_(list(joint))))
-    transaction.run(insert(pairs), [{"dialogue": name, "pair": pair} for name, pair in joint.items()])
+    transaction.run(delete(pairs).where(pairs.c.dialogue.in_(list(pair_by_dialogue))))
+    transaction.run(
+        insert(pairs), [{"dialogue": name, "pair": pair} for name, pair in pair_by_dialogue.items()]
+    )
     if new:
         transaction.run(insert(gold), [{**row, "at_ms": transaction.now_ms} for row in new])
         transaction.log(
-            actor, "gold.bring_in", f"{len(new)} questions", sha256=sha256_of(canonical_json(new))
+            actor, "gold.bring_in", f"{len(new)} questions", sha256=compute_sha256(canonical_json(new))
         )
 
 
 @write_operation(repeatable=True)
-def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
+def set_gold(transaction: Transaction, actor: str, label: Gold) -> None:
     """Set the gold label of a turn and code, replacing an earlier one.
 
     Raises:
@@ -138,10 +144,10 @@ def set_gold(transaction: Transaction, actor: str, known: Gold) -> None:
         StoreRefused: no such dialogue or turn.
     """
     require_permission(transaction, actor, "decide")
-    put_gold(transaction, actor, known)
+    put_gold(transaction, actor, label)
 
 
-def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
+def put_gold(transaction: Transaction, actor: str, label: Gold) -> None:
     """As `set_gold`, inside another operation; other permissions are checked by the caller.
 
     Raises:
@@ -149,30 +155,30 @@ def put_gold(transaction: Transaction, actor: str, known: Gold) -> None:
         StoreRefused: no such dialogue or turn.
     """
     if (account := find_account(transaction, actor)) is not None:
-        refuse_own_dialogues(transaction, account, known.dialogue)
-    dialogue = load_dialogue(transaction, known.dialogue)
-    if dialogue is None or known.turn not in [turn.index for turn in dialogue.turns]:
+        require_not_own(transaction, account, label.dialogue)
+    dialogue = load_dialogue(transaction, label.dialogue)
+    if dialogue is None or label.turn not in [turn.index for turn in dialogue.turns]:
         raise StoreRefused("E_GOLD", "there is no such dialogue or turn")
-    upsert(transaction, gold, {**known.model_dump(), "at_ms": transaction.now_ms})
-    content = known.model_dump(include={"present", "source", "retired"})
-    transaction.log(actor, "gold.put", f"{known.dialogue} {known.turn} {known.code}", **content)
+    upsert(transaction, gold, {**label.model_dump(), "at_ms": transaction.now_ms})
+    content = label.model_dump(include={"present", "source", "retired"})
+    transaction.log(actor, "gold.put", f"{label.dialogue} {label.turn} {label.code}", **content)
 
 
 @write_operation(repeatable=True)
 def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
-    """Stop showing a dialogue as a control task; how many of its turns and codes that concerns.
+    """Stop using a dialogue as a control task; return how many of its gold labels are retired.
 
     Raises:
         NotAllowed: the actor does not plan, or spoke in the dialogue.
         StoreRefused: there is no gold on the dialogue.
     """
-    refuse_own_dialogues(transaction, require_permission(transaction, actor, "plan"), dialogue)
-    done = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
-    if not done.rowcount:
+    require_not_own(transaction, require_permission(transaction, actor, "plan"), dialogue)
+    updated = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
+    if not updated.rowcount:
         raise StoreRefused("E_GOLD", f"{dialogue[:80]!r}: there is no gold on this dialogue")
     withdraw(transaction, dialogue, "control")
-    transaction.log(actor, "gold.retire", dialogue, n=done.rowcount)
-    return done.rowcount
+    transaction.log(actor, "gold.retire", dialogue, n=updated.rowcount)
+    return updated.rowcount
 
 
 def has_gold(transaction: Transaction) -> bool:
@@ -188,34 +194,76 @@ def list_gold(transaction: Transaction, actor: str, *, retired: bool = False) ->
     rows = select(gold).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
     if not retired:
         rows = rows.where(~gold.c.retired)
-    return tuple(
-        Gold(**{name: getattr(row, name) for name in Gold.model_fields}) for row in transaction.run(rows)
-    )
+    return tuple(map(_to_gold, transaction.run(rows)))
+
+
+@read_operation
+def list_doubted(transaction: Transaction, actor: str) -> tuple[Gold, ...]:
+    """List gold labels in doubt by dialogue, turn and code; for experts and up."""
+    account = require_permission(transaction, actor, "decide")
+    rows = select(gold).where(gold.c.doubt.is_not(None)).order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+    doubted = tuple(map(_to_gold, transaction.run(rows)))
+    for dialogue in dict.fromkeys(one.dialogue for one in doubted):
+        record_read(transaction, account, dialogue, "gold")
+    return doubted
+
+
+@write_operation(repeatable=True)
+def decide_gold(
+    transaction: Transaction, actor: str, dialogue: str, turn: int, code: str, *, present: bool, reason: str
+) -> Gold:
+    """Decide gold that is in doubt: it grades again, and the dialogue becomes a control task again unless
+    other gold of it is in doubt.
+
+    Raises:
+        NotAllowed: the actor does not decide, or spoke in the dialogue.
+        StoreRefused: there is no such gold, or no reason.
+    """
+    require_permission(transaction, actor, "decide")
+    key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
+    row = transaction.run(select(gold).where(*key).with_for_update()).one_or_none()
+    if row is None or not reason.strip():
+        raise StoreRefused("E_GOLD", "no such gold" if row is None else "a decision needs a reason")
+    changes = {"present": present, "source": "expert", "reason": reason, "doubt": None}
+    decided = _to_gold(row).model_copy(update=changes)
+    put_gold(transaction, actor, decided)
+    doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
+    if not row.retired and transaction.run(doubted).one_or_none() is None:
+        withdrawn = select(task_rows.c.id).where(
+            task_rows.c.dialogue == dialogue, task_rows.c.pool == "control", task_rows.c.wanted == 0
+        )
+        for task in transaction.run(withdrawn.order_by(task_rows.c.id)).scalars().all():
+            update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
+    return decided
+
+
+def _to_gold(row: Row[Any]) -> Gold:
+    return Gold(**{name: getattr(row, name) for name in Gold.model_fields})
 
 
 class ImportCounts(NamedTuple):
-    """How many rows of an import were new, replaced other gold, or were in the store already."""
+    """How many rows of an import were new, replaced different gold, or were in the store already."""
 
     new: int
     replaced: int
     unchanged: int
 
 
-def import_gold(store: Store, actor: str, known: Sequence[Gold], *, replace: bool = False) -> ImportCounts:
-    """Add gold, in transactions of up to 1,000 rows; the same rows again change nothing. Gold that says
-    otherwise is only replaced with `replace`.
+def import_gold(store: Store, actor: str, rows: Sequence[Gold], *, replace: bool = False) -> ImportCounts:
+    """Add gold in transactions of up to 1,000 rows. Importing the same rows again changes nothing; different
+    gold is only overwritten with `replace`.
 
     Raises:
         NotAllowed: the actor does not decide, or spoke in one of the dialogues.
-        StoreRefused: no such dialogue or agent's turn, a row twice, or gold that says otherwise; nothing was
-            changed.
+        StoreRefused: no such dialogue or agent's turn, a duplicate row, or different gold in the store;
+            nothing was changed.
     """
-    if len({(one.dialogue, one.turn, one.code) for one in known}) != len(known):
+    if len({(one.dialogue, one.turn, one.code) for one in rows}) != len(rows):
         raise StoreRefused("E_GOLD", "a dialogue, turn and code stand twice")
-    pieces = [known[start : start + MAX_PER_CALL] for start in range(0, len(known), MAX_PER_CALL)]
-    for piece in pieces:
-        store.read(partial(_compare_gold, actor=actor, gold_rows=piece, replace=replace))
-    counts = [_import_gold(store, actor, piece, replace) for piece in pieces]
+    batches = [rows[start : start + MAX_PER_CALL] for start in range(0, len(rows), MAX_PER_CALL)]
+    for batch in batches:
+        store.read(partial(_compare_gold, actor=actor, gold_rows=batch, replace=replace))
+    counts = [_import_gold(store, actor, batch, replace) for batch in batches]
     return (
         ImportCounts(*(sum(column) for column in zip(*counts, strict=True)))
         if counts
@@ -233,17 +281,17 @@ def _import_gold(
     if new or changed:
         rows = [one.model_dump() for one in (*new, *changed)]
         subject = f"{len(new)} new, {len(changed)} replaced"
-        transaction.log(actor, "gold.import", subject, sha256=sha256_of(canonical_json(rows)))
+        transaction.log(actor, "gold.import", subject, sha256=compute_sha256(canonical_json(rows)))
     return ImportCounts(len(new), len(changed), len(gold_rows) - len(new) - len(changed))
 
 
 def _compare_gold(
     transaction: Transaction, actor: str, gold_rows: Sequence[Gold], replace: bool
 ) -> tuple[list[Gold], list[Gold]]:
-    """The rows that are new, and those that replace other gold."""
+    """Return the rows that are new, and those that replace different gold."""
     account = require_permission(transaction, actor, "decide")
     names = list(dict.fromkeys(one.dialogue for one in gold_rows))
-    refuse_own_dialogues(transaction, account, *names)
+    require_not_own(transaction, account, *names)
     turns: dict[str, tuple[int, ...]] = {}
     for name in names:
         dialogue = load_dialogue(transaction, name)
@@ -265,38 +313,3 @@ def _compare_gold(
                 raise StoreRefused("E_GOLD", f"{where}: the store says otherwise; --replace overwrites it")
             changed.append(one)
     return new, changed
-
-
-def add_control_tasks(store: Store, actor: str, project: str, *, pool: Pool = "control") -> int:
-    """Make tasks of the gold that fits a project: of each dialogue with gold for one of its codes, none of it
-    retired or in doubt, that has no task in the project yet; how many. With a verdict, where the project is
-    pre-labelled. In the pool `exam` they decide whether accounts in training are admitted.
-
-    Raises:
-        NotAllowed: the actor does not plan.
-        StoreRefused: no such project.
-    """
-    names = store.read(partial(_control_dialogues, actor=actor, project=project))
-    new = [NewTask(dialogue=name, pool=pool, why="gold") for name in names]
-    pieces = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
-    return sum(tasks.add(store, actor, project, piece) for piece in pieces)
-
-
-def mix_in_gold(store: Store, actor: str, project: str) -> int:
-    """`add_control_tasks`, if the project has a share of control tasks; how many."""
-    wants_control = store.read(partial(get_project, name=project)).control_share > 0
-    return add_control_tasks(store, actor, project) if wants_control else 0
-
-
-def _control_dialogues(transaction: Transaction, actor: str, project: str) -> list[str]:
-    require_permission(transaction, actor, "plan")
-    into = get_project(transaction, project)
-    unusable = gold.alias()
-    has_task = exists().where(task_rows.c.project == project, task_rows.c.dialogue == gold.c.dialogue)
-    is_unusable = exists().where(
-        unusable.c.dialogue == gold.c.dialogue, or_(unusable.c.retired, unusable.c.doubt.is_not(None))
-    )
-    query = select(gold.c.dialogue).where(gold.c.code.in_(into.codes), ~has_task, ~is_unusable)
-    if into.prelabelled:
-        query = query.where(exists().where(verdicts.c.dialogue == gold.c.dialogue))
-    return list(transaction.run(query.distinct().order_by(gold.c.dialogue)).scalars())

@@ -10,7 +10,7 @@ from dialint.detector.records import Label
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import labels
 from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
-from dialint.labeling.store.dialogues import MAX_PER_CALL, sha256_of
+from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.permissions import require_permission
@@ -31,11 +31,11 @@ def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Labe
     for row in rows:
         row |= {"dialogue": row.pop("dialogue_id"), "at_ms": transaction.now_ms}
         upsert(transaction, labels, row)
-    transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=sha256_of(canonical_json(rows)))
+    transaction.log(actor, "labels.put", f"{len(rows)} labels", sha256=compute_sha256(canonical_json(rows)))
 
 
 @read_operation
-def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
+def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[Label, ...]:
     """The labels of a dialogue, by turn, code and method; for reviewers and up."""
     account = require_permission(transaction, actor, "review")
     stored = load_labels(transaction, dialogue)
@@ -45,7 +45,7 @@ def of_dialogue(transaction: Transaction, actor: str, dialogue: str) -> tuple[La
 
 
 def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
-    """As `of_dialogue`, where it is kept otherwise who reads; permissions are checked by the caller."""
+    """As `list_labels`, where it is kept otherwise who reads; permissions are checked by the caller."""
     rows = select(labels).where(labels.c.dialogue == dialogue)
     names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
     return tuple(
@@ -54,7 +54,7 @@ def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
     )
 
 
-def labelled_codes(transaction: Transaction, dialogues: Collection[str]) -> set[tuple[str, int, str]]:
+def list_labelled_codes(transaction: Transaction, dialogues: Collection[str]) -> set[tuple[str, int, str]]:
     """Dialogue, turn and code of every label of these dialogues, by any method; permissions are checked by
     the caller."""
     columns = (labels.c.dialogue, labels.c.turn, labels.c.code)

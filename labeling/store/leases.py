@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, func, or_, select, update
 
-from dialint.labeling.store import control_mix
+from dialint.labeling.store import control_tasks
 from dialint.labeling.store.database.schema import counts, leases, tasks
 from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
 from dialint.labeling.store.dialogues import load_verdict
@@ -92,7 +92,7 @@ def _claim(
         _pass_over(transaction, account, project, row)
         row = find_next_open(transaction, account, project, pool, share)
     if row is not None and pool == "main":
-        row = control_mix.draw_control_task(transaction, account, project) or row
+        row = control_tasks.sample_control_task(transaction, account, project) or row
     return None if row is None else _take(transaction, account, project, row)
 
 

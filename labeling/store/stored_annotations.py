@@ -19,7 +19,7 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, dialogues
 from dialint.labeling.store.database.transactions import Transaction
-from dialint.labeling.store.database.verify import annotation_hash
+from dialint.labeling.store.database.verify import hash_annotation
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.errors import StoreRefused
 
@@ -97,7 +97,7 @@ def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annota
     """
     _check(transaction, values)
     row = {"at_ms": transaction.now_ms, **_packed(values)}
-    row["sha256"] = annotation_hash(row)
+    row["sha256"] = hash_annotation(row)
     saved = transaction.run(_SAVED, row).one()
     transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
     return to_annotation(saved)

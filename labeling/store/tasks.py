@@ -33,7 +33,7 @@ from dialint.labeling.store.database.transactions import (
     read_pages,
     write_operation,
 )
-from dialint.labeling.store.dialogues import MAX_PER_CALL, load_dialogue, load_verdict, sha256_of
+from dialint.labeling.store.dialogues import MAX_PER_CALL, compute_sha256, load_dialogue, load_verdict
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.masked_view import task_alias, view_for_account
@@ -91,7 +91,7 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
             add_to_count(transaction, project, pool, "open", n)
             first = min((row.rank, row.id) for row in put if row.pool == pool)
             restart_cursors(transaction, project, pool, *first)
-        digest = sha256_of(canonical_json([task.model_dump() for task in items.values()]))
+        digest = compute_sha256(canonical_json([task.model_dump() for task in items.values()]))
         transaction.log(actor, "tasks.add", project, n=len(items), sha256=digest)
     return len(items)
 
@@ -138,7 +138,7 @@ def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskS
 
 
 @read_operation
-def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Pool, dict[TaskState, int]]:
+def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool, dict[TaskState, int]]:
     """How many tasks of a project are in each pool and state.
 
     Raises:
@@ -154,7 +154,7 @@ def queue_counts(transaction: Transaction, actor: str, project: str) -> dict[Poo
 
 
 @read_operation
-def view(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
+def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
     """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
     it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
     see turns, of the rest what the codes need, and personal data as placeholders, unless the project says
@@ -255,7 +255,7 @@ class TaskProgress(NamedTuple):
     leased: int
 
 
-def tasks_with_answers(
+def list_answered_tasks(
     transaction: Transaction, project: str, dialogues: Collection[str] | None = None
 ) -> list[TaskProgress]:
     """The tasks of a project, on all or some dialogues, that have answers and were not withdrawn; permissions
@@ -291,7 +291,9 @@ def iterate_reasons(store: Store, project: str) -> Iterator[tuple[str, str]]:
         yield row.dialogue, row.why
 
 
-def sampling_frame(transaction: Transaction, actor: str, project: str, design: Design) -> list[SamplingUnit]:
+def load_sampling_frame(
+    transaction: Transaction, actor: str, project: str, design: Design
+) -> list[SamplingUnit]:
     """Every dialogue that a design covers and that has no task in the project yet, in order of id.
 
     Raises:
@@ -314,7 +316,7 @@ def sampling_frame(transaction: Transaction, actor: str, project: str, design: D
     return [SamplingUnit(*tuple(row)) for row in transaction.run(query.order_by(dialogues.c.id))]
 
 
-def dialogue_of(store: Store, task: int) -> str:
+def get_dialogue_id(store: Store, task: int) -> str:
     """The id of a task's dialogue; permissions, and whom it is shown, are the caller's business."""
     query = select(tasks.c.dialogue).where(tasks.c.id == task)
     return str(store.read(lambda transaction: transaction.run(query).scalar_one()))

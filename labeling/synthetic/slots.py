@@ -1,7 +1,7 @@
 """Things that a customer may state about the matter, all made up, and which of them a dialogue leaves
 open.
 
-`is_silent` is careful the other way round than `statements.given_in`: it would rather believe that a thing
+`is_silent` is careful the other way round than `statements.mentions`: it would rather believe that a thing
 was stated than miss it.
 """
 

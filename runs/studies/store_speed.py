@@ -205,11 +205,11 @@ def _timed(store: Store, repeats: int) -> dict[str, list[float]]:
             _import_s(store)
         lease = timed("next task", leases.claim, actor, "p")
         assert lease is not None
-        timed("look", tasks.view, actor, lease.task)
+        timed("look", tasks.view_task, actor, lease.task)
         timed("read a dialogue", dialogues.read, "rob", lease.dialogue)
         timed("read it again", dialogues.read, "rob", lease.dialogue)
         timed("submit", annotations.submit, actor, lease.task, lease.token, secrets.token_hex(8), [], 5.0)
-        timed("queue counts", tasks.queue_counts, "ada", "p")
+        timed("queue counts", tasks.count_tasks, "ada", "p")
         timed("project page", _project_page)
         timed("page of annotations", _page)
     return times
@@ -224,7 +224,7 @@ def _projects(store: Store) -> list[str]:
 
 def _project_page(store: Store) -> None:
     projects.list_projects(store, "ada")
-    tasks.queue_counts(store, "ada", "p")
+    tasks.count_tasks(store, "ada", "p")
 
 
 def _page(store: Store) -> None:

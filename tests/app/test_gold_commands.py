@@ -130,7 +130,7 @@ def answer_all(place: str, project: str, who: str, is_present: Callable[[str], b
         while lease := leases.claim(store, who, project):
             found = [sample_finding()] if is_present(lease.dialogue) else []
             if who in ("ann", "ben"):
-                assert tasks.view(store, who, lease.task).dialogue.id == f"task-{lease.task}", (
+                assert tasks.view_task(store, who, lease.task).dialogue.id == f"task-{lease.task}", (
                     "the id stays hidden"
                 )
             annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found, 30.0)
@@ -160,11 +160,11 @@ def test_gold_controls_the_work_of_labelers(
     )
     assert answer_all(place, "p", "ann", lambda name: True) == 16, "8 tasks and 8 control tasks"
     assert answer_all(place, "p", "ben", is_even) == 16
-    assert run("label", "account", "standing").splitlines() == [
+    assert run("label", "account", "evaluate").splitlines() == [
         "ann (active): retrain; accuracy 0.50 in 8 graded answers: below 0.9",
         "ben (active): keep; accuracy 1.00 in 8 graded answers",
     ]
-    assert "ann (active): retrain" in run("label", "account", "standing", "--apply")
+    assert "ann (active): retrain" in run("label", "account", "evaluate", "--apply")
     assert "ann: labeler, training" in run("label", "account", "list")
     quality = run("label", "quality", "--as", "eve")
     assert re.search(r"^ann .*", quality, re.MULTILINE)
@@ -183,7 +183,7 @@ def test_gold_admits_who_passes_in_training(
     assert run("label", "gold", "tasks", "p") == "p: 0 new tasks of the pool control\n"
     run("label", "account", "status", "ann", "training")
     assert answer_all(place, "p", "ann", is_even) == 12
-    assert run("label", "account", "standing", "--apply").startswith(
+    assert run("label", "account", "evaluate", "--apply").startswith(
         "ann (training): admit; accuracy at least 0.6"
     )
     assert "ann: labeler, active" in run("label", "account", "list")
@@ -474,7 +474,7 @@ def test_an_amended_appeal_names_the_right_finding(place: str, tmp_path: Path) -
     assert re.search(r"^own +1 +C1 +no +appeal", listed, re.MULTILINE)
     assert re.search(r"^own +1 +T1 +yes +appeal", listed, re.MULTILINE)
     with Store.open(place) as store:
-        (word,) = [one for one in annotations.of_dialogue(store, "rob", "own") if one.labeler == "emil"]
+        (word,) = [one for one in annotations.list_annotations(store, "rob", "own") if one.labeler == "emil"]
     assert [(one.code, one.quote, one.start) for one in word.findings] == [("T1", "Let me look", 0)]
 
 

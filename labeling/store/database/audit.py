@@ -87,7 +87,7 @@ def describe_origin(way: Interface) -> str:
     return canonical_json({"user": user, "host": socket.gethostname(), "way": way})
 
 
-def entry_hash(previous: str, number: int, entry: Entry) -> str:
+def hash_entry(previous: str, number: int, entry: Entry) -> str:
     """The hash of entry `number` after the hash `previous`."""
     old = entry.origin is None and entry.changes is None
     values = [number, *(entry[:5] if old else entry)]
@@ -110,7 +110,7 @@ def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
     rows = []
     for entry in entries:
         number += 1
-        last = entry_hash(last, number, entry)
+        last = hash_entry(last, number, entry)
         rows.append({"id": number, **entry._asdict(), "hash": last})
     connection.execute(_ENTRIES, rows)
     sign(connection, Head(number, last), key)
@@ -150,7 +150,7 @@ def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[H
         batch = rows.all()
         for row in batch:
             entry = Entry(*row[1:6], *row[7:])
-            if row.id != number + 1 or row.hash != entry_hash(last, row.id, entry):
+            if row.id != number + 1 or row.hash != hash_entry(last, row.id, entry):
                 raise StoreDamaged("E_AUDIT", f"audit log: entry {number + 1} is missing or was changed")
             number, last = row.id, row.hash
             yield Head(number, last), entry

@@ -80,7 +80,7 @@ def backup(store: Store, folder: Path) -> Path:
     return folder
 
 
-def head_of(folder: Path) -> Head:
+def read_head(folder: Path) -> Head:
     """The head of the audit log in a backup."""
     manifest = read_manifest(folder / MANIFEST, "dialint db backup")
     return Head(manifest["audit_entries"], manifest["audit_head"])

@@ -224,7 +224,7 @@ class Store:
                 waited_s = time.monotonic() - started_s
                 away = is_disconnect(error)
                 if not (away or is_locked(error) or is_aborted(error)) or waited_s > PATIENCE_S:
-                    raise world_error(error, self.engine) from error
+                    raise to_world_error(error, self.engine) from error
             time.sleep(RECONNECT_PAUSE_S if away else pause_s(waited_s))
 
     def _once(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
@@ -246,7 +246,7 @@ class Store:
         return result
 
 
-def world_error(error: DBAPIError, engine: Engine) -> WorldError:
+def to_world_error(error: DBAPIError, engine: Engine) -> WorldError:
     """A database's failure in one line; the statement's values are left out, they may hold text."""
     state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
     return WorldError(

@@ -37,7 +37,7 @@ from dialint.labeling.store.database.schema import (
     tasks,
     verdicts,
 )
-from dialint.labeling.store.database.transactions import Store, Transaction, read_version, world_error
+from dialint.labeling.store.database.transactions import Store, Transaction, read_version, to_world_error
 from dialint.labeling.store.errors import StoreDamaged
 
 SEALED_SINCE = "0007"
@@ -58,7 +58,7 @@ class VerifiedCounts:
     head: Head
 
 
-def annotation_hash(values: dict[str, Any]) -> str:
+def hash_annotation(values: dict[str, Any]) -> str:
     """The sha256 of a row of ``annotations``, given its columns."""
     return fingerprint([values[name] for name in HASHED])
 
@@ -82,7 +82,7 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
         if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
             kind = type(error.orig).__name__
             raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {kind}") from error
-        raise world_error(error, store.engine) from error
+        raise to_world_error(error, store.engine) from error
     except ValueError as error:  # bytes that are no text, also in SQLite's own messages
         raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {type(error).__name__}") from error
 
@@ -178,7 +178,7 @@ def _check_annotations(connection: Connection, hashes: dict[int, str]) -> None:
     rows = {row.id: row for row in connection.execute(query)}
     for number, sha256 in sorted(hashes.items()):
         row = rows.get(number)
-        if row is None or not row.sha256 == sha256 == annotation_hash(dict(row._mapping)):
+        if row is None or not row.sha256 == sha256 == hash_annotation(dict(row._mapping)):
             raise StoreDamaged("E_ANNOTATION", f"annotation {number} is missing or was changed")
 
 

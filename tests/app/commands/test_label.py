@@ -294,8 +294,8 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
     dialint("label", "account", "status", "ann", "suspended")
     assert "ann: labeler, suspended, g" in dialint("label", "account", "list")
     dialint("label", "account", "status", "ann", "active")
-    assert "ann (active): keep; 0 of at least" in dialint("label", "account", "standing")
-    assert dialint("label", "account", "standing", "--apply") == "0 accounts changed\n"
+    assert "ann (active): keep; 0 of at least" in dialint("label", "account", "evaluate")
+    assert dialint("label", "account", "evaluate", "--apply") == "0 accounts changed\n"
     assert dialint("label", "account", "ban", "ann", "--reason", "answers at random").startswith(
         "ann is banned"
     )

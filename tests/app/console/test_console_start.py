@@ -87,12 +87,12 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
         lease = leases.claim(store, "reviewer", REVIEW)
         assert lease is not None
         assert lease.dialogue == found[0].id
-        assert tasks.view(store, "reviewer", lease.task).verdict is not None
+        assert tasks.view_task(store, "reviewer", lease.task).verdict is not None
         blind = leases.claim(store, "labeler", LABEL)
         assert blind is not None
-        assert tasks.view(store, "labeler", blind.task).verdict is None
+        assert tasks.view_task(store, "labeler", blind.task).verdict is None
         with pytest.raises(NotAllowed):
             leases.claim(store, "labeler", REVIEW)
         shares = {project.id: project.control_share for project, _ in projects.list_projects(store, "lead")}
         assert shares == {REVIEW: 0.0, LABEL: CONTROL_SHARE}
-        assert tasks.queue_counts(store, "lead", LABEL)["control"]["open"] == 5
+        assert tasks.count_tasks(store, "lead", LABEL)["control"]["open"] == 5

@@ -39,13 +39,13 @@ def answered(store: Store, made: Any) -> Store:
 def test_answers_become_labels(answered: Store) -> None:
     told = aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     assert (told.questions, told.gold, told.with_model) == (10, 0, 5)
-    found = {name: labels.of_dialogue(answered, "rob", name) for name in VOTES}
+    found = {name: labels.list_labels(answered, "rob", name) for name in VOTES}
     (first,) = [one for one in found["d1"] if one.code == "C1"]
     assert (first.turn, first.method, first.n_labelers, first.start, first.end) == (1, "joint", 3, 0, 8)
     probabilities = {name: found[name][0].probability for name in VOTES}
     assert probabilities["d1"] > probabilities["d5"] > 0.5 > probabilities["d3"] > probabilities["d2"]
     assert aggregate_store(answered, "lea", SETTLE, TAXONOMY) == told
-    assert labels.of_dialogue(answered, "rob", "d1") == found["d1"]
+    assert labels.list_labels(answered, "rob", "d1") == found["d1"]
     with pytest.raises(NotAllowed):
         aggregate_store(answered, "rob", SETTLE, TAXONOMY)
 
@@ -53,12 +53,12 @@ def test_answers_become_labels(answered: Store) -> None:
 def test_a_label_that_nobody_found_is_written_only_over_an_old_one(answered: Store, made: Any) -> None:
     told = aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY)
     assert told.labels == 3
-    assert labels.of_dialogue(answered, "rob", "d2") == ()
-    assert labels.of_dialogue(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
-    for first in annotations.of_dialogue(answered, "rob", "d1"):
+    assert labels.list_labels(answered, "rob", "d2") == ()
+    assert labels.list_labels(answered, "rob", "d3")[0].probability < 0.5, "somebody found it"
+    for first in annotations.list_annotations(answered, "rob", "d1"):
         annotations.correct(answered, first.labeler, int(first.id), f"{first.labeler} no")
     assert aggregate_store(answered, "lea", StoreLabelsConfig("p", least=0.5), TAXONOMY).labels == 3
-    (now,) = labels.of_dialogue(answered, "rob", "d1")
+    (now,) = labels.list_labels(answered, "rob", "d1")
     assert now.probability < 0.5
 
 
@@ -109,7 +109,7 @@ def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: An
     }  # fmt: skip
     assert known["C1"].reason == "the customer had asked twice"
     assert aggregate_store(answered, "lea", SETTLE, TAXONOMY).gold == 2
-    best = {one.code: one for one in select_surest(labels.of_dialogue(answered, "rob", "d5"))}
+    best = {one.code: one for one in select_surest(labels.list_labels(answered, "rob", "d5"))}
     assert (best["C1"].method, best["C1"].probability) == ("expert", 0.0)
     again = adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=1.0), TAXONOMY)
     assert again.questions == 8
@@ -145,12 +145,12 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
     dry = accept_agreed(answered, "lea", config, TAXONOMY)
     assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
     assert dry.no == 7
-    assert labels.of_dialogue(answered, "rob", "d1") == ()
+    assert labels.list_labels(answered, "rob", "d1") == ()
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
     done = accept_agreed(answered, "lea", AcceptConfig("p", minimum=3, sure=0.7, apply=True), TAXONOMY)
     assert (done.yes, done.no) == (dry.yes, dry.no)
     best = {
-        name: next(select_surest(labels.of_dialogue(answered, "rob", name))) for name in ("d1", "d2", "d3")
+        name: next(select_surest(labels.list_labels(answered, "rob", name))) for name in ("d1", "d2", "d3")
     }
     assert {name: (one.method, one.probability) for name, one in best.items() if name != "d3"} == {
         "d1": ("agreed", 1.0), "d2": ("agreed", 0.0),

@@ -47,7 +47,7 @@ def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> N
     assert answer(answered, made, "dot", set()) == []
     told = ask(answered, "lea", AskConfig("p", sure=1.0, gain=0.0), TAXONOMY)
     assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
-    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 11
+    assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 11
 
 
 def belief(name: str, n_labelers: int, model: float | None = 0.01, gold: bool = False) -> QuestionPosterior:
@@ -82,10 +82,10 @@ def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any
     """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
     only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
     assert ask(answered, "lea", AskConfig("p", sure=1.0), TAXONOMY) == only
-    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 1
+    assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 1
     nothing = ask(answered, "lea", AskConfig("p", sure=0.9, gain=0.5), TAXONOMY)
     assert nothing == {Decision.STOP: 11, Decision.GIVE_UP: 1}
-    assert tasks.queue_counts(answered, "lea", "p")["main"]["open"] == 0
+    assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 0
 
 
 def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
@@ -109,7 +109,7 @@ def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:
     for who in ("ann", "ben"):
         answer(store, made, who, {"d1", "d2"})
     assert ask(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
-    assert tasks.queue_counts(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
+    assert tasks.count_tasks(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
 
 
 def test_who_may_and_where(answered: Store) -> None:

@@ -20,7 +20,6 @@ from dialint.labeling.aggregation.adaptive_overlap import (
     ask,
     decide,
     follow,
-    tasks_with_answers,
 )
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.store import (
@@ -36,6 +35,7 @@ from dialint.labeling.store import (
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Gold, NewTask, Project
+from dialint.labeling.store.tasks import list_answered_tasks
 
 TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
@@ -76,7 +76,7 @@ def follower(store: Store, rest: Callable[[float], None] = go_on) -> Follower:
 
 def wants(store: Store) -> dict[str, int]:
     """Answers wanted of each task with answers."""
-    found = store.read(lambda transaction: tasks_with_answers(transaction, "p"))
+    found = store.read(lambda transaction: list_answered_tasks(transaction, "p"))
     return {task.dialogue: task.wanted for task in found}
 
 
@@ -115,12 +115,12 @@ def test_a_correction_reopens_what_was_sure(filled: Store, made: Any) -> None:
     answer(filled, made, "ben", {"d1", "d2", "d3"})
     following = follower(filled)
     assert following.begin().decisions == {Decision.STOP: 12}
-    mine = annotations.of_dialogue(filled, "rob", "d5")[0]
+    mine = annotations.list_annotations(filled, "rob", "d5")[0]
     assert mine.labeler == "ann"
     annotations.correct(filled, "ann", int(mine.id), "changed", [made.finding()])
     assert following.step() == FollowStep(False, Counter({Decision.ASK: 1}))
     assert wants(filled)["d5"] == 3
-    newest = annotations.of_dialogue(filled, "rob", "d5")[-1]
+    newest = annotations.list_annotations(filled, "rob", "d5")[-1]
     annotations.correct(filled, "ann", int(newest.id), "changed back")
     assert following.step().decisions[Decision.STOP] == 12
     assert wants(filled)["d5"] == 2
@@ -239,14 +239,14 @@ def verify_each_answered_once(store: Store) -> None:
 def test_who_decided_from_fewer_answers_does_not_overwrite(filled: Store, made: Any) -> None:
     """Ben's answer came, and the task is to have a third, while somebody still decides from ann's alone."""
     answer(filled, made, "ann")
-    old = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
+    old = filled.read(lambda transaction: list_answered_tasks(transaction, "p", ["d0"]))
     assert answer(filled, made, "ben", {"d0"}, n=1) == ["d0"]
     tasks.set_wanted(filled, "lea", 1, 3)
     assert decide(filled, "lea", OverlapRule(1, 3, 0.9), old, {("d0", None): TaskStatus(1.0, ())}) == {
         Decision.STOP: 1
     }
     assert wants(filled)["d0"] == 3
-    new = filled.read(lambda transaction: tasks_with_answers(transaction, "p", ["d0"]))
+    new = filled.read(lambda transaction: list_answered_tasks(transaction, "p", ["d0"]))
     decide(filled, "lea", OverlapRule(1, 3, 0.9), new, {("d0", None): TaskStatus(1.0, ())})
     assert wants(filled)["d0"] == 2
 
@@ -271,7 +271,7 @@ def test_it_ends_after_the_task_at_hand(filled: Store, made: Any) -> None:
 def test_it_waits_only_where_there_is_nothing_more(
     filled: Store, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialint.labeling.store.change_feed.PAGE", 5)
+    monkeypatch.setattr("dialint.labeling.store.counted_annotations.PAGE", 5)
     waited: list[float] = []
     done: list[FollowStep] = []
 

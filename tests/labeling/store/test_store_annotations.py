@@ -46,7 +46,7 @@ def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
     with pytest.raises(StoreRefused, match="another answer"):
         annotations.submit(store, "ann", lease.task, lease.token, "k", [], 12)
     assert annotations.list_own(store, "ann") == (first,)
-    (kept,) = annotations.of_dialogue(store, "rob", "d1")
+    (kept,) = annotations.list_annotations(store, "rob", "d1")
     assert kept == first.model_copy(update={"dialogue_id": "d1"})
 
 
@@ -66,14 +66,14 @@ def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:
 def test_what_is_written_stays(store: Store, made: Any, statement: str) -> None:
     lease = held(store, made)
     annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding()])
-    saved = annotations.of_dialogue(store, "rob", "d1")
+    saved = annotations.list_annotations(store, "rob", "d1")
     with (
         store.engine.connect() as connection,
         pytest.raises(DBAPIError, match="append-only"),
         connection.begin(),
     ):
         connection.execute(text(statement))
-    assert annotations.of_dialogue(store, "rob", "d1") == saved
+    assert annotations.list_annotations(store, "rob", "d1") == saved
 
 
 def test_one_bad_finding_saves_nothing(store: Store, made: Any) -> None:
@@ -82,7 +82,7 @@ def test_one_bad_finding_saves_nothing(store: Store, made: Any) -> None:
     for bad in (made.finding(code="T1"), made.finding(turn=7), outside):
         with pytest.raises(StoreRefused, match="E_FINDING"):
             annotations.submit(store, "ann", lease.task, lease.token, "k", [made.finding(), bad])
-    assert annotations.of_dialogue(store, "rob", "d1") == ()
+    assert annotations.list_annotations(store, "rob", "d1") == ()
     annotations.submit(store, "ann", lease.task, lease.token, "k")
 
 
@@ -102,7 +102,7 @@ def test_a_correction_is_a_new_row(store: Store, made: Any) -> None:
 def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, made: Any) -> None:
     lease = held(store, made, overlap=2)
     assert annotations.find_last_answer(store, "ann", "p") is None, "held is not answered"
-    before = tasks.view(store, "ann", lease.task)
+    before = tasks.view_task(store, "ann", lease.task)
     other = leases.claim(store, "rob", "p")
     assert other is not None
     for actor, one in (("rob", other), ("ann", lease)):
@@ -118,7 +118,7 @@ def test_the_last_answer_is_seen_again_as_blind_as_it_was_given(store: Store, ma
     for actor in ("ben", "ria"):  # who did not answer it
         assert annotations.find_last_answer(store, actor, "p") is None
         with pytest.raises(NotAllowed):
-            tasks.view(store, actor, lease.task, again=True)
+            tasks.view_task(store, actor, lease.task, again=True)
     accounts.set_status(store, "lea", "ann", "suspended")
     with pytest.raises(NotAllowed):
         annotations.find_last_answer(store, "ann", "p")
@@ -132,7 +132,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
     lease = leases.claim(store, "ann", "p")
     assert lease is not None
     assert lease.dialogue == "known"
-    before = tasks.view(store, "ann", lease.task)
+    before = tasks.view_task(store, "ann", lease.task)
     annotations.submit(store, "ann", lease.task, lease.token, "k")
     found = annotations.find_last_answer(store, "ann", "p")
     assert found is not None
@@ -149,7 +149,7 @@ def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, made: Any
     other = leases.claim(store, "ben", "p")
     assert other is not None
     annotations.submit(store, "ben", other.task, other.token, "ben's", [made.finding(probability=1.0)])
-    seen = tasks.view(store, "ann", lease.task)
+    seen = tasks.view_task(store, "ann", lease.task)
     assert seen.answers == ()
     assert (seen.verdict is not None) == prelabelled
     raw = seen.model_dump_json() + lease.model_dump_json()
@@ -158,10 +158,10 @@ def test_blind_unless_prelabelled_and_the_store_notes_it(store: Store, made: Any
     saved = annotations.submit(store, "ann", lease.task, lease.token, "k")
     assert saved.seen_verdict is prelabelled
     with pytest.raises(NotAllowed):
-        tasks.view(store, "ann", lease.task)
+        tasks.view_task(store, "ann", lease.task)
     with pytest.raises(NotAllowed):
         dialogues.read(store, "ann", "d1")
-    assert [one.labeler for one in tasks.view(store, "rob", lease.task).answers] == ["ben", "ann"]
+    assert [one.labeler for one in tasks.view_task(store, "rob", lease.task).answers] == ["ben", "ann"]
 
 
 def test_f9_the_second_is_shown_both_values(store: Store, made: Any) -> None:
@@ -177,7 +177,7 @@ def test_f9_the_second_is_shown_both_values(store: Store, made: Any) -> None:
     other_item = annotations.review(store, "eve", "d1", "k5", ["C1"], turn=1, expected=None)
     assert other_item.kind == "expert"
     assert annotations.review(store, "rob", "d1", "k1", ["C1"], theirs, expected=None) == first
-    assert annotations.of_dialogue(store, "rob", "d1") == (first, second, other_item)
+    assert annotations.list_annotations(store, "rob", "d1") == (first, second, other_item)
 
 
 def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
@@ -200,7 +200,7 @@ def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
             thread.start()
         for thread in pair:
             thread.join()
-        saved = annotations.of_dialogue(store, "rob", "d1")
+        saved = annotations.list_annotations(store, "rob", "d1")
         assert len(saved) == number + 1
         assert [one.id for one in conflicts[-1].theirs] == [saved[-1].id]
         last = int(saved[-1].id)

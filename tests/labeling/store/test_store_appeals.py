@@ -45,7 +45,7 @@ def second(store: Store, *found: Any) -> None:
     open_second_reviews(store, "lea", "s")
     lease = claim_second(store, "ria", "s")
     assert lease is not None
-    seen = tasks.view(store, "ria", lease.task)
+    seen = tasks.view_task(store, "ria", lease.task)
     assert (seen.verdict, seen.answers, seen.turn) == (None, (), 1)
     annotations.submit(store, "ria", lease.task, lease.token, "ria", found)
 
@@ -128,7 +128,7 @@ def test_an_appeal_never_gets_stuck_unsaid(appealed: Store) -> None:
     assert list_stuck(appealed, "lea", "s") == ()
     tasks.set_wanted(appealed, "lea", 1, 0)
     assert open_second_reviews(appealed, "lea", "s") == 0
-    assert tasks.queue_counts(appealed, "lea", "s")["main"]["open"] == 1
+    assert tasks.count_tasks(appealed, "lea", "s")["main"]["open"] == 1
     for who in ("ria", "eve", "emil", "lea", "ada"):
         assert list_stuck(appealed, "lea", "s") == (), who
         dialogues.read(appealed, who, "d1")
@@ -140,7 +140,7 @@ def test_an_appeal_never_gets_stuck_unsaid(appealed: Store) -> None:
     annotations.submit(appealed, "new", lease.task, lease.token, "n")
     assert list_stuck(appealed, "lea", "s") == ()
     assert open_second_reviews(appealed, "lea", "s") == 0
-    assert tasks.queue_counts(appealed, "lea", "s")["main"]["done"] == 1
+    assert tasks.count_tasks(appealed, "lea", "s")["main"]["done"] == 1
     assert decide_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
 
 
@@ -170,9 +170,9 @@ def test_an_amended_finding_is_kept(appealed: Store, made: Any, code: str, known
     for _ in range(2):
         assert decide_appeal(appealed, "eve", 1, "amended", "why", right).state == "amended"
     assert gold_present(appealed) == known
-    saved = annotations.of_dialogue(appealed, "rob", "d1")[-1]
+    saved = annotations.list_annotations(appealed, "rob", "d1")[-1]
     assert (saved.labeler, saved.kind, saved.findings, saved.turn) == ("eve", "expert", (right,), 1)
-    assert len(annotations.of_dialogue(appealed, "rob", "d1")) == 3
+    assert len(annotations.list_annotations(appealed, "rob", "d1")) == 3
 
 
 def test_nothing_is_settled_in_part(appealed: Store, made: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
-from dialint.labeling.store.database.audit import START, Entry, entry_hash
+from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
 from dialint.labeling.store.errors import StoreDamaged
@@ -66,7 +66,7 @@ def unlocked(connection: Any, sqlite: bool) -> None:
 def test_the_hash_of_an_entry_by_hand() -> None:
     """sha256sum of 64 zeros, a line end, and [1,5,"ada","make","x","{}"]."""
     entry = Entry(5, "ada", "make", "x", "{}")
-    assert entry_hash(START, 1, entry) == "889f6318fc1c03827e7559a5294983d3055ce66e55f1a88be418924b0d6769a9"
+    assert hash_entry(START, 1, entry) == "889f6318fc1c03827e7559a5294983d3055ce66e55f1a88be418924b0d6769a9"
 
 
 def test_f19_each_flipped_bit_is_found(store: Store, made: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from dialint.labeling.store import (
     accounts,
     annotations,
-    change_feed,
+    counted_annotations,
     dialogues,
     gold,
     leases,
@@ -44,24 +44,24 @@ def answer(store: Store, who: str, *found: Any, project: str = "p") -> int:
     return int(annotations.submit(store, who, lease.task, lease.token, key, found).id)
 
 
-def numbers(new: change_feed.ChangeSet) -> list[int]:
+def numbers(new: counted_annotations.ChangeSet) -> list[int]:
     return [int(one.id) for one in new.answers]
 
 
 def test_answers_are_told_once_and_those_of_other_projects_not(filled: Store) -> None:
-    begun = change_feed.last_entry(filled, "lea")
-    assert change_feed.changes_since(filled, "lea", "p", begun) == change_feed.ChangeSet(begun)
+    begun = counted_annotations.get_last_entry(filled, "lea")
+    assert counted_annotations.load_changes(filled, "lea", "p", begun) == counted_annotations.ChangeSet(begun)
     first = answer(filled, "ann")
     answer(filled, "ben", project="q")
-    new = change_feed.changes_since(filled, "lea", "p", begun)
+    new = counted_annotations.load_changes(filled, "lea", "p", begun)
     assert numbers(new) == [first]
-    assert new == change_feed.ChangeSet(new.upto, answers=new.answers)
-    assert numbers(change_feed.changes_since(filled, "lea", "p", new.upto)) == []
+    assert new == counted_annotations.ChangeSet(new.upto, answers=new.answers)
+    assert numbers(counted_annotations.load_changes(filled, "lea", "p", new.upto)) == []
 
 
 def test_only_what_counts_is_told(filled: Store, made: Any) -> None:
     """A correction and not what it corrects; nothing of the banned, of training, of control tasks."""
-    begun = change_feed.last_entry(filled, "lea")
+    begun = counted_annotations.get_last_entry(filled, "lea")
     first = answer(filled, "ann")
     second = int(annotations.correct(filled, "ann", first, "again", [made.finding()]).id)
     answer(filled, "ben")
@@ -71,53 +71,55 @@ def test_only_what_counts_is_told(filled: Store, made: Any) -> None:
     lease = leases.claim(filled, "cem", "p", pool="training")
     assert lease is not None
     annotations.submit(filled, "cem", lease.task, lease.token, "training")
-    new = change_feed.changes_since(filled, "lea", "p", begun)
+    new = counted_annotations.load_changes(filled, "lea", "p", begun)
     assert numbers(new) == [second]
     assert new.people
 
 
 def test_what_else_is_told(filled: Store, made: Any) -> None:
-    begun = change_feed.last_entry(filled, "lea")
+    begun = counted_annotations.get_last_entry(filled, "lea")
     lease = claimed(filled, "ann")
     leases.release(filled, "ann", lease.task, lease.token)
     lease = claimed(filled, "ben", "q")
     leases.skip(filled, "ben", lease.task, lease.token, "is in Finnish")
-    new = change_feed.changes_since(filled, "lea", "p", begun)
-    assert new == change_feed.ChangeSet(new.upto, gave_back=frozenset({"d0"}))
+    new = counted_annotations.load_changes(filled, "lea", "p", begun)
+    assert new == counted_annotations.ChangeSet(new.upto, gave_back=frozenset({"d0"}))
     dialogues.add_verdicts(filled, "lea", [made.verdict("d1", risk=0.5)])
-    assert change_feed.changes_since(filled, "lea", "p", new.upto).verdicts
-    after = change_feed.last_entry(filled, "lea")
+    assert counted_annotations.load_changes(filled, "lea", "p", new.upto).verdicts
+    after = counted_annotations.get_last_entry(filled, "lea")
     gold.set_gold(filled, "eve", Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert"))
-    assert change_feed.changes_since(filled, "lea", "p", after) == change_feed.ChangeSet(after + 1, gold=True)
+    assert counted_annotations.load_changes(filled, "lea", "p", after) == counted_annotations.ChangeSet(
+        after + 1, gold=True
+    )
     accounts.set_status(filled, "lea", "ann", "suspended")
-    assert change_feed.changes_since(filled, "lea", "p", after + 1) == change_feed.ChangeSet(
+    assert counted_annotations.load_changes(filled, "lea", "p", after + 1) == counted_annotations.ChangeSet(
         after + 2, people=True
     )
 
 
 def test_too_much_is_told_in_pieces(filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_feed, "PAGE", 2)
-    begun = change_feed.last_entry(filled, "lea")
+    monkeypatch.setattr(counted_annotations, "PAGE", 2)
+    begun = counted_annotations.get_last_entry(filled, "lea")
     given = [answer(filled, who) for who in ("ann", "ben", "cem")]
-    first = change_feed.changes_since(filled, "lea", "p", begun)
-    second = change_feed.changes_since(filled, "lea", "p", first.upto)
+    first = counted_annotations.load_changes(filled, "lea", "p", begun)
+    second = counted_annotations.load_changes(filled, "lea", "p", first.upto)
     assert (numbers(first), first.more, numbers(second), second.more) == (given[:2], True, given[2:], False)
 
 
 def test_the_newest_release_of_what_was_answered(filled: Store, made: Any) -> None:
-    assert change_feed.newest_releases(filled, "lea", "p") == {}
+    assert counted_annotations.list_newest_releases(filled, "lea", "p") == {}
     answer(filled, "ann")
     for release in ("r1", "r2"):
         found = [made.verdict(name, release=release) for name in NAMES]
         dialogues.add_verdicts(filled, "lea", found)
-    assert change_feed.newest_releases(filled, "lea", "p") == {"d0": "r2"}
+    assert counted_annotations.list_newest_releases(filled, "lea", "p") == {"d0": "r2"}
 
 
 def test_who_may_know(filled: Store) -> None:
     for asked in (
-        lambda: change_feed.last_entry(filled, "ann"),
-        lambda: change_feed.changes_since(filled, "ann", "p", 0),
-        lambda: change_feed.newest_releases(filled, "ann", "p"),
+        lambda: counted_annotations.get_last_entry(filled, "ann"),
+        lambda: counted_annotations.load_changes(filled, "ann", "p", 0),
+        lambda: counted_annotations.list_newest_releases(filled, "ann", "p"),
     ):
         with pytest.raises(NotAllowed):
             asked()
@@ -126,7 +128,7 @@ def test_who_may_know(filled: Store) -> None:
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_an_answer_with_a_smaller_number_that_comes_later_is_told(filled: Store) -> None:
     """Ann's answer gets its number first and is committed last. SQLite lets one write at a time."""
-    begun = change_feed.last_entry(filled, "lea")
+    begun = counted_annotations.get_last_entry(filled, "lea")
     saved, go_on = threading.Event(), threading.Event()
     lease = claimed(filled, "ann")
 
@@ -141,9 +143,9 @@ def test_an_answer_with_a_smaller_number_that_comes_later_is_told(filled: Store)
     thread.start()
     assert saved.wait(20)
     quick = answer(filled, "ben")
-    first = change_feed.changes_since(filled, "lea", "p", begun)
+    first = counted_annotations.load_changes(filled, "lea", "p", begun)
     go_on.set()
     thread.join(20)
     assert numbers(first) == [quick]
     assert told[0] < quick
-    assert numbers(change_feed.changes_since(filled, "lea", "p", first.upto)) == told
+    assert numbers(counted_annotations.load_changes(filled, "lea", "p", first.upto)) == told

@@ -16,12 +16,10 @@ from dialint.labeling.store import (
     accounts,
     annotations,
     appeals,
-    change_feed,
     counted_annotations,
     dialogues,
     expert_cases,
     gold,
-    gold_review,
     labels,
     leases,
     projects,
@@ -100,7 +98,7 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
         leases.claim(working, name, "label", at_once=9)
     ways: list[Callable[[str], object]] = [
         lambda who: annotations.review(working, who, "mine", f"r {who}", ["C1"], expected=None),
-        lambda who: gold_review.decide_gold(working, who, "mine", 1, "C1", present=False, reason="x"),
+        lambda who: gold.decide_gold(working, who, "mine", 1, "C1", present=False, reason="x"),
         lambda who: gold.set_gold(working, who, GOLD),
         lambda who: gold.retire_gold(working, who, "mine"),
         lambda who: gold.import_synthetic(working, who, [example(made, "a7")]),
@@ -114,7 +112,7 @@ def test_nobody_judges_own_dialogues(working: Store, made: Any) -> None:
     assert import_annotations(working, "ada", [answer], "own") == ("an own dialogue",), (
         "by way of an admin, too"
     )
-    said = [one.labeler for one in annotations.of_dialogue(working, "ada", "mine")]
+    said = [one.labeler for one in annotations.list_annotations(working, "ada", "mine")]
     assert said == ["peer"]
 
 
@@ -144,14 +142,14 @@ def held(store: Store, who: str, project: str, dialogue: str = "mine") -> Lease:
 
 READS: dict[str, Callable[[Store, str], object]] = {
     "the verdict": lambda s, who: dialogues.read(s, who, "mine"),
-    "a task of it": lambda s, who: tasks.view(s, who, 3),
-    "answers": lambda s, who: annotations.of_dialogue(s, who, "mine"),
-    "labels": lambda s, who: labels.of_dialogue(s, who, "mine"),
+    "a task of it": lambda s, who: tasks.view_task(s, who, 3),
+    "answers": lambda s, who: annotations.list_annotations(s, who, "mine"),
+    "labels": lambda s, who: labels.list_labels(s, who, "mine"),
     "all gold": lambda s, who: gold.list_gold(s, who),
     "all answers": lambda s, who: list(counted_annotations.iterate_counted(s, who)),
     "answers of a project": lambda s, who: list(counted_annotations.iterate_counted(s, who, "label")),
     "appeals": lambda s, who: appeals.list_open(s, who),
-    "news": lambda s, who: change_feed.changes_since(s, who, "label", 0),
+    "news": lambda s, who: counted_annotations.load_changes(s, who, "label", 0),
 }
 
 
@@ -189,7 +187,7 @@ def test_what_is_not_there_yet_blinds_nobody(working: Store) -> None:
     for who in ("ben", "eve"):
         lease = held(working, who, "label")
         assert not annotations.submit(working, who, lease.task, lease.token, who).seen_verdict
-    annotations.of_dialogue(working, "emil", "other")
+    annotations.list_annotations(working, "emil", "other")
     lease = held(working, "emil", "label")
     assert not annotations.submit(working, "emil", lease.task, lease.token, "emil").seen_verdict
     record_export(working, "lea", "label", masked=True)
@@ -225,7 +223,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     )
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
-        tasks.view(working, "rob", 1)
+        tasks.view_task(working, "rob", 1)
         list(counted_annotations.iterate_counted(working, "rob"))
     assert entries(working, "read", "read.all") == [
         ("rob", "read", "mine", {"kinds": ["verdict"]}),
@@ -234,7 +232,7 @@ def test_reads_are_audited_once_and_cost_no_write_after(working: Store, made: An
     statements.clear()
     for _ in range(3):
         dialogues.read(working, "rob", "mine")
-        tasks.view(working, "rob", 1)
+        tasks.view_task(working, "rob", 1)
         list(counted_annotations.iterate_counted(working, "rob"))
         dialogues.read(working, "boss", "mine")
     first = statements.index("INSERT") if "INSERT" in statements else len(statements)
@@ -332,7 +330,7 @@ def test_in_the_name_of_others_only_an_admin_imports_and_it_is_said(store: Store
     for one in (by("ann"), by("stranger"), by("ann", "model")):
         with pytest.raises(NotAllowed, match="E_RIGHT"):
             import_annotations(store, "lea", [by("lea"), one], "x")
-    assert annotations.of_dialogue(store, "ada", "d") == ()
+    assert annotations.list_annotations(store, "ada", "d") == ()
     assert import_annotations(store, "lea", [by("lea"), by("embedded-1", "model")], "x") == ("new", "new")
     assert import_annotations(store, "ada", [by("ann"), by("stranger")], "y") == ("new", "new")
     assert import_annotations(store, "ada", [by("ann")], "y") == ("known",), "and it is not said twice"

@@ -12,11 +12,10 @@ from dialint.detector.records import Dialogue, Example, Label
 from dialint.labeling.store import (
     accounts,
     annotations,
-    control_mix,
+    control_tasks,
     counted_annotations,
     dialogues,
     gold,
-    gold_review,
     leases,
     projects,
     rater_status,
@@ -57,7 +56,7 @@ def answer(store: Store, actor: str, lease: Lease, *findings: Any, seconds: floa
 
 
 def states(store: Store, pool: Any = "control") -> dict[str, int]:
-    return {state: n for state, n in tasks.queue_counts(store, "rob", "p")[pool].items() if n}
+    return {state: n for state, n in tasks.count_tasks(store, "rob", "p")[pool].items() if n}
 
 
 def example(made: Any, name: str, *codes: str, pair: str | None = None) -> Example:
@@ -68,7 +67,7 @@ def example(made: Any, name: str, *codes: str, pair: str | None = None) -> Examp
 def test_a_share_of_the_claims_is_control(store: Store, made: Any, monkeypatch: Any) -> None:
     """Of draws 0.1, 0.9, 0.29, 0.3, 0.5 the first and third are below a share of 0.3."""
     draws = iter((0.1, 0.9, 0.29, 0.3, 0.5))
-    monkeypatch.setattr(control_mix.RNG, "random", lambda: next(draws))
+    monkeypatch.setattr(control_tasks.RNG, "random", lambda: next(draws))
     setting(store, made, n=5, share=0.3)
     got = [claimed(store, "ann", at_once=9) for _ in range(5)]
     assert [lease.dialogue for lease in got] == ["g0", "d0", "g1", "d1", "d2"]
@@ -86,19 +85,19 @@ def test_the_share_holds_over_many_claims(store: Store, made: Any) -> None:
 def test_the_holder_cannot_tell_a_control_task(store: Store, made: Any, monkeypatch: Any, time_: Any) -> None:
     setting(store, made, n=1, controls=1, share=0.5)
     for actor in ("ben", "cem"):  # the control task has been in many hands
-        monkeypatch.setattr(control_mix.RNG, "random", lambda: 0.0)
+        monkeypatch.setattr(control_tasks.RNG, "random", lambda: 0.0)
         lease = claimed(store, actor)
         assert lease.dialogue == "g0"
         leases.release(store, actor, lease.task, lease.token)
         time_.pass_s(1)
     first = claimed(store, "ann", at_once=2)
-    monkeypatch.setattr(control_mix.RNG, "random", lambda: 1.0)
+    monkeypatch.setattr(control_tasks.RNG, "random", lambda: 1.0)
     second = claimed(store, "ann", at_once=2)
     assert (first.dialogue, second.dialogue) == ("g0", "d0")
     differ = [name for name in Lease.model_fields if getattr(first, name) != getattr(second, name)]
     assert set(differ) <= {"task", "dialogue", "token"}
     assert first.token == second.token, "it tells the time only"
-    views = [tasks.view(store, "ann", lease.task) for lease in (first, second)]
+    views = [tasks.view_task(store, "ann", lease.task) for lease in (first, second)]
     for view in views:
         assert view.dialogue.id == f"task-{view.task}"
     shown = [view.model_dump(exclude={"task"}) for view in views]
@@ -126,10 +125,10 @@ def test_made_controls_look_like_what_the_logs_hold(store: Store, made: Any, mon
     tasks.add(store, "lea", "p", [NewTask(dialogue="log-7"), NewTask(dialogue=name, pool="control")])
     seen = []
     for draw in (0.0, 1.0):
-        monkeypatch.setattr(control_mix.RNG, "random", lambda draw=draw: draw)
+        monkeypatch.setattr(control_tasks.RNG, "random", lambda draw=draw: draw)
         lease = claimed(store, "ann", at_once=2)
         assert (lease.dialogue == name) is (draw == 0.0)
-        view = tasks.view(store, "ann", lease.task)
+        view = tasks.view_task(store, "ann", lease.task)
         saved = annotations.submit(store, "ann", lease.task, lease.token, f"{draw}", [made.finding()])
         corrected = annotations.correct(store, "ann", int(saved.id), f"{draw} again")
         with pytest.raises(Conflict) as conflict:
@@ -150,7 +149,7 @@ def test_asking_again_tells_nothing(store: Store, made: Any, monkeypatch: Any, t
     setting(store, made, lease_s=60)
     first = claimed(store, "ann")
     assert first.dialogue == "g0"
-    monkeypatch.setattr(control_mix.RNG, "random", lambda: 1.0)
+    monkeypatch.setattr(control_tasks.RNG, "random", lambda: 1.0)
     leases.release(store, "ann", first.task, first.token)
     assert claimed(store, "ann").task == first.task
     time_.pass_s(61)
@@ -246,18 +245,18 @@ def test_gold_that_good_labelers_contradict_is_doubted_and_reported(store: Store
         for _ in range(3):
             lease = claimed(store, actor)
             answer(store, actor, lease, *([made.finding()] if lease.dialogue == "g2" else []))
-    assert gold_review.list_doubted(store, "eve") == ()
+    assert gold.list_doubted(store, "eve") == ()
     assert claimed(store, "ria").dialogue == "g1", "g0 was next, and was looked at first"
-    (found,) = gold_review.list_doubted(store, "eve")
+    (found,) = gold.list_doubted(store, "eve")
     assert (found.dialogue, found.doubt, found.retired) == (
         "g0", "4 of 4 good labelers say otherwise", False,
     )  # fmt: skip
     assert states(store) == {"open": 2, "withdrawn": 1}
     with pytest.raises(StoreRefused, match="reason"):
-        gold_review.decide_gold(store, "eve", "g0", 1, "C1", present=False, reason=" ")
-    decided = gold_review.decide_gold(store, "eve", "g0", 1, "C1", present=False, reason="they are right")
+        gold.decide_gold(store, "eve", "g0", 1, "C1", present=False, reason=" ")
+    decided = gold.decide_gold(store, "eve", "g0", 1, "C1", present=False, reason="they are right")
     assert (decided.present, decided.doubt, decided.source) == (False, None, "expert")
-    assert gold_review.list_doubted(store, "eve") == ()
+    assert gold.list_doubted(store, "eve") == ()
     assert states(store) == {"open": 3}
     verify(store)
 
@@ -270,7 +269,7 @@ def test_gold_is_not_doubted_for_the_sake_of_bad_labelers(store: Store, made: An
         for _ in range(3):
             answer(store, actor, claimed(store, actor))
     assert claimed(store, "ria").dialogue == "g0"
-    assert gold_review.list_doubted(store, "eve") == ()
+    assert gold.list_doubted(store, "eve") == ()
 
 
 def test_control_answers_count_in_nothing(store: Store, made: Any) -> None:

@@ -16,7 +16,7 @@ from dialint.app.store_session import StoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import START, Entry, Head, entry_hash
+from dialint.labeling.store.database.audit import START, Entry, Head, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
@@ -121,7 +121,7 @@ def old_store(place: str) -> None:
         last = START
         for number in (1, 2, 3):
             entry = Entry(number, "ada", "account.create", "ann", "{}")
-            last = entry_hash(last, number, entry)
+            last = hash_entry(last, number, entry)
             row = {"id": number, **entry._asdict(), "hash": last}
             connection.execute(text(
                 "INSERT INTO audit (id, at_ms, account, action, subject, content, hash) "

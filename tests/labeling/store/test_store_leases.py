@@ -32,7 +32,7 @@ def answer(store: Store, actor: str, lease: Lease) -> None:
 
 
 def counts(store: Store) -> dict[str, int]:
-    return {state: n for state, n in tasks.queue_counts(store, "rob", "p")["main"].items() if n}
+    return {state: n for state, n in tasks.count_tasks(store, "rob", "p")["main"].items() if n}
 
 
 def test_priority_then_age(store: Store, made: Any) -> None:
@@ -56,7 +56,7 @@ def test_nobody_twice_on_an_item_and_overlap_is_kept(store: Store, made: Any) ->
     for actor in ("ann", "ben", "cem"):
         while lease := leases.claim(store, actor, "p"):
             answer(store, actor, lease)
-    given = [annotations.of_dialogue(store, "rob", f"d{i}") for i in range(2)]
+    given = [annotations.list_annotations(store, "rob", f"d{i}") for i in range(2)]
     assert [[one.labeler for one in each] for each in given] == [["ann", "ben"]] * 2
     assert counts(store) == {"done": 2}
 
@@ -78,9 +78,9 @@ def test_f5_a_late_write_is_refused_50_of_50(store: Store, made: Any, time_: Any
     for lease in again:
         answer(store, "ben", lease)
     assert refused == 50
-    assert {one.labeler for i in range(50) for one in annotations.of_dialogue(store, "rob", f"d{i}")} == {
-        "ben"
-    }
+    assert {
+        one.labeler for i in range(50) for one in annotations.list_annotations(store, "rob", f"d{i}")
+    } == {"ben"}
     assert counts(store) == {"done": 50}
 
 
@@ -273,6 +273,6 @@ def test_any_order_of_moves_keeps_the_books(
             assert (actor, lease.task) not in done
             done.add((actor, lease.task))
             answer(store, actor, lease)
-    found = tasks.queue_counts(store, "rob", name)["main"]
+    found = tasks.count_tasks(store, "rob", name)["main"]
     assert found["full"] == 0
     assert sum(found.values()) == 4

@@ -20,13 +20,11 @@ from dialint.labeling.store import (
     annotation_import,
     annotations,
     appeals,
-    change_feed,
     counted_annotations,
     dialogues,
     drafts,
     expert_cases,
     gold,
-    gold_review,
     labels,
     leases,
     passwords,
@@ -114,7 +112,9 @@ ROWS: dict[str, Row] = {
     "store.expert_cases.load_case": Row(
         "expert", lambda s, a, m: expert_cases.load_case(s, a, THEIRS["a"].task)
     ),
-    "store.expert_cases.open_cases": Row("expert", lambda s, a, m: expert_cases.open_cases(s, a, "a")),
+    "store.expert_cases.list_open_cases": Row(
+        "expert", lambda s, a, m: expert_cases.list_open_cases(s, a, "a")
+    ),
     "store.expert_cases.decide_case": Row(
         "expert",
         lambda s, a, m: expert_cases.decide_case(s, a, m.task, m.token, f"decision {a}", [], "why"),
@@ -160,16 +160,18 @@ ROWS: dict[str, Row] = {
     "store.rater_status.set_rules": Row(
         "lead", lambda s, a, m: rater_status.set_rules(s, a, rater_status.Rules())
     ),
-    "store.gold_review.list_doubted": Row("expert", lambda s, a, m: gold_review.list_doubted(s, a)),
-    "store.gold_review.decide_gold": Row(
-        "expert", lambda s, a, m: gold_review.decide_gold(s, a, "d1", 1, "C1", present=True, reason="why")
+    "store.gold.list_doubted": Row("expert", lambda s, a, m: gold.list_doubted(s, a)),
+    "store.gold.decide_gold": Row(
+        "expert", lambda s, a, m: gold.decide_gold(s, a, "d1", 1, "C1", present=True, reason="why")
     ),
-    "store.change_feed.last_entry": Row("reviewer", lambda s, a, m: change_feed.last_entry(s, a)),
-    "store.change_feed.changes_since": Row(
-        "reviewer", lambda s, a, m: change_feed.changes_since(s, a, "p", 0)
+    "store.counted_annotations.get_last_entry": Row(
+        "reviewer", lambda s, a, m: counted_annotations.get_last_entry(s, a)
     ),
-    "store.change_feed.newest_releases": Row(
-        "reviewer", lambda s, a, m: change_feed.newest_releases(s, a, "p")
+    "store.counted_annotations.load_changes": Row(
+        "reviewer", lambda s, a, m: counted_annotations.load_changes(s, a, "p", 0)
+    ),
+    "store.counted_annotations.list_newest_releases": Row(
+        "reviewer", lambda s, a, m: counted_annotations.list_newest_releases(s, a, "p")
     ),
     "store.rater_status.evaluate_status": Row("lead", lambda s, a, m: rater_status.evaluate_status(s, a)),
     "store.rater_status._apply": Row("lead", lambda s, a, m: rater_status._apply(s, a, "ben")),
@@ -179,7 +181,7 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: accounts._ban(s, a, "ada", "copies"),
     ),
     "store.accounts._reopen": Row("lead", ban_and_reopen),
-    "store.gold._keep": Row("lead", lambda s, a, m: gold._keep(s, a, [], {"d1": "pair"})),
+    "store.gold._insert_gold": Row("lead", lambda s, a, m: gold._insert_gold(s, a, [], {"d1": "pair"})),
     "store.leases.claim": Row(
         "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
     ),
@@ -240,7 +242,9 @@ ROWS: dict[str, Row] = {
     "store.annotations.review": Row(
         "reviewer", lambda s, a, m: annotations.review(s, a, "d2", f"review {a}", ["C1"], expected=None)
     ),
-    "store.annotations.of_dialogue": Row("reviewer", lambda s, a, m: annotations.of_dialogue(s, a, "d1")),
+    "store.annotations.list_annotations": Row(
+        "reviewer", lambda s, a, m: annotations.list_annotations(s, a, "d1")
+    ),
     "store.annotations.list_own": Row(
         "labeler",
         lambda s, a, m: annotations.list_own(s, a),
@@ -274,7 +278,7 @@ ROWS: dict[str, Row] = {
     ),
     "store.drafts.delete_draft": Row("labeler", lambda s, a, m: drafts.delete_draft(s, a, "theirs")),
     "store.labels.write_labels": Row("lead", lambda s, a, m: labels.write_labels(s, a, [])),
-    "store.labels.of_dialogue": Row("reviewer", lambda s, a, m: labels.of_dialogue(s, a, "d1")),
+    "store.labels.list_labels": Row("reviewer", lambda s, a, m: labels.list_labels(s, a, "d1")),
     "store.gold.set_gold": Row("expert", lambda s, a, m: gold.set_gold(s, a, GOLD)),
     "store.gold._import_gold": Row("expert", lambda s, a, m: gold._import_gold(s, a, [GOLD], False)),
     "store.gold.retire_gold": Row("lead", lambda s, a, m: gold.retire_gold(s, a, "d1")),
@@ -286,8 +290,8 @@ ROWS: dict[str, Row] = {
     "store.dialogues.read": Row("reviewer", lambda s, a, m: dialogues.read(s, a, "d1")),
     "store.tasks.add": Row("lead", lambda s, a, m: tasks.add(s, a, "p", [NewTask(dialogue="d2", turn=1)])),
     "store.tasks.set_wanted": Row("lead", lambda s, a, m: tasks.set_wanted(s, a, 1, 99)),
-    "store.tasks.queue_counts": Row("reviewer", lambda s, a, m: tasks.queue_counts(s, a, "p")),
-    "store.tasks.view": Row("reviewer", lambda s, a, m: tasks.view(s, a, 1)),
+    "store.tasks.count_tasks": Row("reviewer", lambda s, a, m: tasks.count_tasks(s, a, "p")),
+    "store.tasks.view_task": Row("reviewer", lambda s, a, m: tasks.view_task(s, a, 1)),
     "store.annotation_import.import_annotations": Row(
         "lead",
         lambda s, a, m: imported(s, a, a),
@@ -307,9 +311,9 @@ OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
     "set gold": lambda s, a, m: gold.set_gold(s, a, GOLD.model_copy(update={"dialogue": m})),
     "retire gold": lambda s, a, m: gold.retire_gold(s, a, m),
-    "decide gold": lambda s, a, m: gold_review.decide_gold(s, a, m, 1, "C1", present=True, reason="why"),
+    "decide gold": lambda s, a, m: gold.decide_gold(s, a, m, 1, "C1", present=True, reason="why"),
     "import gold": lambda s, a, m: gold.import_gold(s, a, [GOLD.model_copy(update={"dialogue": m})]),
-    "bring gold in": lambda s, a, m: gold._keep(s, a, [], {m: "pair"}),
+    "bring gold in": lambda s, a, m: gold._insert_gold(s, a, [], {m: "pair"}),
 }
 """What nobody may of a dialogue that they spoke in."""
 SEES_OWN: dict[str, Act] = {
@@ -542,7 +546,7 @@ def test_labels_and_gold_have_one_row_each(store: Store, made: Any) -> None:
     one = Label(dialogue_id="d1", turn=1, code="C1", probability=0.5, method="majority", n_labelers=2)
     labels.write_labels(store, "lea", [one])
     labels.write_labels(store, "lea", [one.model_copy(update={"probability": 0.75, "n_labelers": 4})])
-    assert [found.probability for found in labels.of_dialogue(store, "rob", "d1")] == [0.75]
+    assert [found.probability for found in labels.list_labels(store, "rob", "d1")] == [0.75]
     gold.set_gold(store, "eve", GOLD)
     gold.set_gold(store, "eve", GOLD.model_copy(update={"present": False}))
     assert [known.present for known in gold.list_gold(store, "eve")] == [False]

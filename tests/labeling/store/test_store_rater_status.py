@@ -228,18 +228,18 @@ def test_a_ban_opens_tasks_again_and_keeps_the_annotations(store: Store, made: A
     banned(store, made, 5)
     held = leases.claim(store, "cem", "p")
     assert held is None, "all are answered twice"
-    assert tasks.queue_counts(store, "rob", "p")["main"]["done"] == 5
+    assert tasks.count_tasks(store, "rob", "p")["main"]["done"] == 5
     with pytest.raises(StoreRefused, match="reason"):
         accounts.ban(store, "lea", "ann", " ")
     assert accounts.ban(store, "lea", "ann", "copies from ben") == 5
-    assert tasks.queue_counts(store, "rob", "p")["main"]["open"] == 5
-    assert [one.labeler for one in annotations.of_dialogue(store, "rob", "d0")] == ["ann", "ben"]
+    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 5
+    assert [one.labeler for one in annotations.list_annotations(store, "rob", "d0")] == ["ann", "ben"]
     assert {one.labeler for one in counted_annotations.iterate_counted(store, "lea", "p")} == {"ben"}
     assert accounts.ban(store, "lea", "ann", "again") == 0
     verify(store)
     work(store, made, "cem", [True] * 5)
     assert leases.claim(store, "ben", "p") is None
-    assert tasks.queue_counts(store, "rob", "p")["main"]["done"] == 5
+    assert tasks.count_tasks(store, "rob", "p")["main"]["done"] == 5
     accounts.set_status(store, "lea", "ann", "active")
     assert leases.claim(store, "ann", "p") is None
     verify(store)
@@ -255,9 +255,9 @@ def test_a_ban_cut_off_halfway_goes_on(store: Store, made: Any) -> None:
     annotations.submit(store, "ann", lease.task, lease.token, "closed")
     projects.set_state(store, "lea", "closed", "closed")
     accounts._ban(store, "lea", "ann", "copies")  # killed here, before any task was opened
-    assert tasks.queue_counts(store, "rob", "p")["main"]["open"] == 0
+    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 0
     assert accounts.ban(store, "lea", "ann", "copies") == 5
-    assert tasks.queue_counts(store, "rob", "closed")["main"]["done"] == 1, "no more work there"
+    assert tasks.count_tasks(store, "rob", "closed")["main"]["done"] == 1, "no more work there"
     verify(store)
 
 
@@ -265,7 +265,7 @@ def test_many_tasks_are_opened_in_pieces(store: Store, made: Any, monkeypatch: A
     monkeypatch.setattr(accounts, "PIECE", 2)
     banned(store, made, 5)
     assert accounts.ban(store, "lea", "ann", "copies") == 5
-    assert tasks.queue_counts(store, "rob", "p")["main"]["open"] == 5
+    assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 5
 
 
 def test_what_is_counted(store: Store, made: Any, monkeypatch: Any) -> None:

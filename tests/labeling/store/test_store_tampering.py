@@ -34,7 +34,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.database import catalog
-from dialint.labeling.store.database.audit import START, Entry, entry_hash
+from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
@@ -283,7 +283,7 @@ def computed_anew(connection: Connection, upto: int) -> None:
     connection.execute(text("DELETE FROM audit WHERE id > :upto"), {"upto": upto})
     for row in connection.execute(text("SELECT * FROM audit ORDER BY id")).all():
         entry = Entry(*(row._mapping[name] for name in Entry._fields))
-        last = entry_hash(last, row.id, entry)
+        last = hash_entry(last, row.id, entry)
         connection.execute(text("UPDATE audit SET hash = :hash WHERE id = :id"), {"hash": last, "id": row.id})
     connection.execute(text("UPDATE audit_head SET id = :id, hash = :hash"), {"id": upto, "hash": last})
 

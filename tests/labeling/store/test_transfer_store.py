@@ -138,7 +138,7 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
     told = import_labels(filled, "ada", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
-    found = annotations.of_dialogue(filled, "rob", "d0")
+    found = annotations.list_annotations(filled, "rob", "d0")
     assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
         ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
     ]  # fmt: skip
@@ -272,7 +272,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     other.write_text(json.dumps({**marked, "meta": {"dialogue_id": "d2", "turn": 1}}) + "\n")
     asked = import_labels(filled, "ada", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
     assert asked.new == 1
-    assert annotations.of_dialogue(filled, "rob", "d2")[0].codes == ("C1", "L1")
+    assert annotations.list_annotations(filled, "rob", "d2")[0].codes == ("C1", "L1")
 
 
 def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ def answered(filled: Store, made: Any) -> Store:
 
 def test_annotations_go_out_and_come_into_another_store(answered: Store, made: Any, tmp_path: Path) -> None:
     out = tmp_path / "folder" / "a.jsonl"
-    first = next(one for one in annotations.of_dialogue(answered, "rob", "d1") if one.labeler == "ann")
+    first = next(one for one in annotations.list_annotations(answered, "rob", "d1") if one.labeler == "ann")
     annotations.correct(answered, "ann", int(first.id), "correction", [made.finding()])
     manifest = export_annotations(answered, "rob", out, "p")
     assert manifest["files"][0]["rows"] == 6
