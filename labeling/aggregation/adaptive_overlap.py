@@ -6,10 +6,10 @@ experts (`adjudication`).
 
 `ask` runs once over a project and may be repeated: between two runs tasks collect the answers that they
 requested before. `follow` does not end: it starts like `ask` and then reads the audit log
-(`store.counted_annotations`). A ban or a verdict of a new release makes it read everything anew, since answers or the
-model's probabilities have to be taken back; a correction and new gold do not. Every answer is followed by a
-decision made after it was counted, so that two followers, or one beside `ask`, end in the same state; none
-of them overwrites a decision made from newer answers (`decide`). State is kept in memory.
+(`store.counted_annotations`). A ban or a verdict of a new release makes it read everything anew, since
+answers or the model's probabilities have to be taken back; a correction and new gold do not. Every answer is
+followed by a decision made after it was counted, so that two followers, or one beside `ask`, end in the same
+state; none of them overwrites a decision made from newer answers (`decide`). State is kept in memory.
 """
 
 from __future__ import annotations
