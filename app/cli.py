@@ -95,7 +95,7 @@ TRAIN: Commands = {
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
     "baseline": ("dialint.eval.baselines.train:baseline", "Train and calibrate a simple baseline."),
-    "judge": ("dialint.finetune.judge.evaluate:judge", "Evaluate a judge on held-out questions."),
+    "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
     "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
     "sample": ("dialint.eval.spot_check:sample", "Sample findings at random for a person to check."),
     "tally": ("dialint.eval.spot_check:tally", "Count the judgements on sampled findings."),

@@ -20,8 +20,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dialint.detector.errors import OutputRefused, WorldError
+from dialint.detector.errors import ConfigError, OutputRefused, WorldError
 
+MANIFEST = "MANIFEST.json"
+"""Manifest of a model folder or a release; that of a data set is ``manifest.json``."""
 TEMPORARY_SUFFIX = ".tmp"
 TEMPORARY = "a temporary file (TMPDIR says where)"
 """What `disk_errors` calls a file that has no name of ours."""
@@ -271,6 +273,22 @@ def read_manifest(path: Path, made_by: str = "") -> dict[str, Any]:
     if not whole or seal != fingerprint(content):
         raise OutputRefused("E_MANIFEST", f"{path}: changed since it was written")
     return cast(dict[str, Any], content)
+
+
+def data_fingerprint(path: Path) -> str:
+    """The hash of a data set: of its manifest's files for a folder, of its bytes for a file.
+
+    Raises:
+        ConfigError: E_OPTION, there is no such file or folder.
+        OutputRefused: the folder has no manifest.
+    """
+    if not path.exists():
+        raise ConfigError("E_OPTION", f"{path}: there is no such file or folder")
+    if path.is_dir():
+        manifest = path / "manifest.json"
+        files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
+        return fingerprint([(file["name"], file["sha256"]) for file in files])
+    return sha256_file(path)
 
 
 def verify_files(folder: Path, entries: list[dict[str, Any]]) -> None:

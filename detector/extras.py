@@ -1,10 +1,12 @@
-"""Optional dependencies: which extra of the package brings a library, and what to type when it is missing.
+"""What a command requires of its environment: optional dependencies, and a single process.
 
-The table comes from the package's own metadata, or from ``pyproject.toml`` where it is not installed.
+The table of extras comes from the package's own metadata, or from ``pyproject.toml`` where the package is
+not installed.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -90,6 +92,25 @@ def missing_extra_error(extra: str, what: str, lacking: list[str]) -> ConfigErro
 def install_command(extra: str) -> str:
     """The command that installs an extra."""
     return f"pip install 'dialint[{extra}]'"
+
+
+def world_size() -> int:
+    """Number of processes that ``torchrun`` or ``accelerate launch`` started; 1 without a launcher."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def require_single_process(command: str) -> None:
+    """Refuse to run `command` in several processes: each would do the whole work in the same folder.
+
+    Raises:
+        ConfigError: E_OPTION, a launcher started several.
+    """
+    if world_size() > 1:
+        raise ConfigError(
+            "E_OPTION",
+            f"dialint {command} runs in one process, and a launcher started {world_size()}: start it without "
+            "torchrun or accelerate launch",
+        )
 
 
 def _requirements() -> Iterator[tuple[str, Requirement]]:

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import JsonValue, ValidationError, model_validator
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     file_entry,
     fingerprint,
     read_manifest,
@@ -29,7 +30,6 @@ from dialint.detector.records import Record
 from dialint.detector.render import RenderConfig
 
 EMBEDDED = Path(__file__).with_name("embedded")
-MANIFEST = "MANIFEST.json"
 WEIGHTS = "model.safetensors"
 SCALE = ".scale"
 _KINDS = {".json", ".safetensors", ".md"}

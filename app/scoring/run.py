@@ -13,6 +13,7 @@ from typing import Any
 from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
+from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.artifacts import fingerprint, package_versions, read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
@@ -22,7 +23,6 @@ from dialint.detector.interface import Detector
 from dialint.detector.progress import Progress
 from dialint.detector.records import NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED
-from dialint.detector.release import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
 

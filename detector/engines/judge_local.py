@@ -16,10 +16,18 @@ import numpy as np
 import torch
 from transformers import LogitsProcessorList
 
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.engines import packed
+from dialint.detector.engines.base_models import (
+    ModelSource,
+    load_adapter,
+    load_base_model,
+    resolve_source,
+)
 from dialint.detector.engines.equivalence_check import equivalence_error
-from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
 from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
+from dialint.detector.errors import ConfigError
 from dialint.detector.judge import OPENING, VERDICTS
 
 ROW_TOKENS = 8192
@@ -192,3 +200,30 @@ def _rows(lengths: Sequence[int]) -> Iterator[list[int]]:
         tokens += lengths[position]
     if row:
         yield row
+
+
+def resolve_judge(model: str) -> ModelSource:
+    """The base and adapter of a judge; `model` as in `resolve_source`.
+
+    Raises:
+        ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
+    """
+    source = resolve_source(model)
+    manifest = source.folder / MANIFEST
+    if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
+        raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
+    return source
+
+
+def load_judge(model: str, *, device: str = "cpu", bf16: bool = False) -> LocalJudge:
+    """The judge in a model folder, or a base by its name.
+
+    Raises:
+        ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
+    """
+    source = resolve_judge(model)
+    prompt = load_prompt(source)
+    network: Any = load_base_model(source, device=device, bf16=bf16)
+    if source.adapter is not None:
+        network = load_adapter(network, source.adapter)
+    return LocalJudge(network.eval(), prompt, bf16=bf16)

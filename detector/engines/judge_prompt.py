@@ -5,20 +5,26 @@ The same ids are trained on, scored with and served. A base without a chat templ
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateError
 
+from dialint.detector.engines.base_models import ModelSource, tokenizer_folder
 from dialint.detector.engines.spelling import JsonSpelling
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import OPENING, SYSTEM, VERDICTS, Detail, Question
+from dialint.detector.judge import OPENING, PROMPT_VERSION, SYSTEM, VERDICTS, Detail, Question
 from dialint.detector.judge import build_chat as chat
 from dialint.detector.taxonomy import Code
+
+if TYPE_CHECKING:
+    pass
+
 
 PLAIN_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
@@ -168,3 +174,27 @@ class JudgePrompt:
 def _fold_system(chat: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """System and user in one message."""
     return [{"role": "user", "content": "\n\n".join(message["content"] for message in chat)}]
+
+
+PROMPT_FILE = "judge.json"
+"""The prompt's version and settings."""
+
+
+def load_prompt(source: ModelSource) -> JudgePrompt:
+    """The prompt that a judge was trained with, with its own tokenizer; the default one for a base.
+
+    Raises:
+        ConfigError: E_JUDGE, it was trained with another prompt version.
+    """
+
+    folder = source.folder
+    path = folder / PROMPT_FILE
+    settings: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    version = settings.get("prompt", PROMPT_VERSION)
+    if version != PROMPT_VERSION:
+        raise ConfigError("E_JUDGE", f"{folder}: trained with {version}, and this is {PROMPT_VERSION}")
+    return JudgePrompt.of(
+        tokenizer_folder(source),
+        settings.get("detail", "short"),
+        int(settings.get("prompt_tokens", 1024)),
+    )

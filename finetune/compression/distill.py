@@ -22,11 +22,11 @@ from dialint.detector.artifacts import (
     require_new,
     sha256_file,
 )
+from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.resolve import describe_base, resolve_base
+from dialint.detector.extras import require_single_process
 from dialint.finetune.compression.options import DistillConfig
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.estimate import (
     Cost,
     Workload,

@@ -30,13 +30,13 @@ from dialint.detector.artifacts import (
     sha256_file,
 )
 from dialint.detector.errors import ConfigError
+from dialint.detector.extras import require_single_process
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.release import WEIGHTS
 from dialint.finetune.compression.soft_targets import mean_loss
 from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.trained import TrainedScanner, replace_backbone
-from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.lineage import LIBRARIES, TRAINING, git_commit
 
 

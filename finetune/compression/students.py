@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialint.detector.engines.base_models import weights_sha256
+from dialint.detector.engines.quantization import drop_quantization_config, iter_weights
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.loading import weights_sha256
-from dialint.finetune.base_models.quantization import drop_quantization_config, iter_weights
 from dialint.finetune.compression.surgery import evenly_spaced, keep_layers
 from dialint.finetune.scanner.backbone import prepare_tokenizer
 from dialint.finetune.scanner.trained import (

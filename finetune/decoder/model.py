@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dialint.detector.engines.quantization import load_dequantized, storage_format
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.quantization import load_dequantized, storage_format
 from dialint.finetune.decoder.packing import IGNORE_INDEX, Batch, build_batch
 from dialint.finetune.decoder.writing import Piece
 

@@ -27,15 +27,15 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_manifest,
 )
+from dialint.detector.engines.base_models import resolve_base
 from dialint.detector.errors import ConfigError
+from dialint.detector.extras import require_single_process
 from dialint.detector.progress import track
-from dialint.finetune.base_models.finite import validate_finite
-from dialint.finetune.base_models.resolve import resolve_base
 from dialint.finetune.decoder.corpus import Corpus, Sourced, sample
 from dialint.finetune.decoder.model_card import model_card
 from dialint.finetune.decoder.options import NOT_IN_JOB, PretrainConfig
 from dialint.finetune.train import checkpoint
-from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.finite import validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
-from dialint.finetune.base_models.finite import validate_loss
 from dialint.finetune.decoder.model import TrainOptions
 from dialint.finetune.decoder.packing import build_batch, plan_rows
 from dialint.finetune.decoder.writing import Piece
+from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import Evaluation, StepOutput, TrainingLoop, optimizer_step
 from dialint.finetune.train.optimizer import warmup_cosine
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dialint.detector.artifacts import read_manifest
+from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
+from dialint.detector.engines import base_models
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import find_set, list_sets
-from dialint.finetune.base_models import loading
+from dialint.eval.judge import REWARD_MODEL
 from dialint.finetune.train import lineage
+from dialint.finetune.train.adapters import load_model
 from dialint.finetune.train.memory import (
     ForwardPass,
     count_weights,
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 
 TaskType = Literal["CAUSAL_LM", "SEQ_CLS"]
 """peft's task types: a judge, or a reward model."""
-REWARD_MODEL = "reward_model"
-"""Key of the figures of the reward model that a judge was aligned with."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class StageContext:
     each input, and the job that its checkpoints belong to."""
 
     config: Any
-    source: loading.ModelSource
+    source: base_models.ModelSource
     prompt: JudgePrompt
     inputs: dict[str, str]
     job: str
@@ -84,7 +84,7 @@ class StageContext:
 
         running = self.config.running
         torch.manual_seed(running.seed)
-        return loading.load_model(
+        return load_model(
             self.source,
             self.config.adapters,
             kind=self.task_type,
@@ -95,15 +95,15 @@ class StageContext:
     def save(
         self, kind: str, model: Any, figures: dict[str, Any], weights: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Save and seal the result; its manifest. `weights` as in `loading.save_model`. With a reward model
-        its held-out figures are saved too."""
-        from dialint.finetune.judge.model_folder import save_model
+        """Save and seal the result; its manifest. `weights` as in `adapters.save_model`. With a reward
+        model its held-out figures are saved too."""
+        from dialint.finetune.judge.model_folder import save_judge
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
-            reward_figures = read_manifest(reward / loading.MANIFEST)["figures"]
+            reward_figures = read_manifest(reward / MANIFEST)["figures"]
             figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
-        return save_model(self.config, kind, model, self.prompt, self.source, self.inputs, figures, weights)
+        return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures, weights)
 
 
 def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | None) -> StageContext:
@@ -117,21 +117,20 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | Non
     """
     import torch
 
-    from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.base_models.prompt_settings import load_prompt
-    from dialint.finetune.judge.model_folder import resolve_judge
+    from dialint.detector.engines.judge_local import resolve_judge
+    from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
 
     torch.set_num_threads(config.running.threads)
     paths = {"dataset": config.dataset, **inputs}
-    fingerprints = {name: lineage.data_fingerprint(path) for name, path in paths.items() if path is not None}
+    fingerprints = {name: data_fingerprint(path) for name, path in paths.items() if path is not None}
     if task_type == "SEQ_CLS":
-        source = loading.resolve_source(config.model).alone()
+        source = base_models.resolve_source(config.model).alone()
     else:
         source = resolve_judge(config.model)
     if source.adapter is not None:
-        fingerprints["judge"] = lineage.data_fingerprint(source.adapter)
+        fingerprints["judge"] = data_fingerprint(source.adapter)
     if hasattr(config, "detail"):
-        prompt = JudgePrompt.of(loading.tokenizer_folder(source), config.detail, config.prompt_tokens)
+        prompt = JudgePrompt.of(base_models.tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = load_prompt(source)
     gpu_bytes = parse_gpu_memory(config.running.device)
@@ -143,7 +142,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | Non
 
 
 def _plan_memory(
-    config: Any, source: loading.ModelSource, prompt: JudgePrompt, task_type: TaskType, gpu_bytes: int
+    config: Any, source: base_models.ModelSource, prompt: JudgePrompt, task_type: TaskType, gpu_bytes: int
 ) -> str:
     """The table of what the stage would need of a GPU with `gpu_bytes` of memory."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
@@ -156,7 +155,7 @@ def _plan_memory(
     work = ForwardPass(n_forward, prompt.max_tokens + answer_tokens, n_scored, n_sampled)
     reward_bytes = 0
     if getattr(config, "reward", None) is not None:
-        reward = loading.resolve_source(str(config.reward))
+        reward = base_models.resolve_source(str(config.reward))
         setup = setup_from_options(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
         weights = count_weights(setup)
         reward_bytes = 4 * weights.n_trained
@@ -188,7 +187,7 @@ def validate_config(config: Any, *splits: str) -> None:
                 f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
                 "dataset` makes one of people's labels, `dialint data inject` one of made errors",
             )
-    if (config.out / loading.MANIFEST).exists():
+    if (config.out / MANIFEST).exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
     config.adapters.validate()
     config.running.validate()

@@ -23,9 +23,9 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import LabelledQuestion, QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.rewards.verifiable import RewardWeights
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.estimate import estimate_limit, subsample_for_estimate
 from dialint.finetune.train.options import RunOptions
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import make_output_folder, read_manifest, sha256_file
+from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, sha256_file
 from dialint.detector.errors import OutputRefused
-from dialint.finetune.base_models.adapter_files import MANIFEST
-from dialint.finetune.train.distributed import require_single_process
+from dialint.detector.extras import require_single_process
 
 if TYPE_CHECKING:
-    from dialint.finetune.base_models.loading import ModelSource
+    from dialint.detector.engines.base_models import ModelSource
 
 StoredWeights = Literal["fp32", "bf16", "int8", "nf4"]
 
@@ -52,8 +51,9 @@ def run(config: MergeConfig) -> dict[str, Any]:
         OutputRefused: E_EXISTS, `out` has a model already.
         ConfigError: E_BASE or E_ADAPTER, the judge does not load.
     """
-    from dialint.finetune.base_models.prompt_settings import load_prompt
-    from dialint.finetune.judge.model_folder import resolve_judge, save_model
+    from dialint.detector.engines.judge_local import resolve_judge
+    from dialint.detector.engines.judge_prompt import load_prompt
+    from dialint.finetune.judge.model_folder import save_judge
 
     require_single_process("train merge")
     if (config.out / MANIFEST).exists():
@@ -67,7 +67,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
         inputs, figures = {**manifest["data"], "judge": sha256_file(path)}, manifest["figures"]
     make_output_folder(config.out)
     model = _merge_weights(source, config.weights)
-    return save_model(config, "judge", model, prompt, source, inputs, figures)
+    return save_judge(config, "judge", model, prompt, source, inputs, figures)
 
 
 def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
@@ -75,17 +75,16 @@ def _merge_weights(source: ModelSource, weights: StoredWeights) -> Any:
     before a quantized one is loaded."""
     import torch
 
-    from dialint.finetune.base_models import loading
-    from dialint.finetune.base_models.adapter_options import AdapterOptions
+    from dialint.finetune.train.adapters import AdapterOptions, load_model
 
-    model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False, exact=True)
+    model = load_model(source, AdapterOptions(adapter="none"), trainable=False, dequantize=True)
     if source.adapter is not None:
         model = model.merge_and_unload()
     if weights in ("fp32", "bf16"):
         return model.to(torch.float32 if weights == "fp32" else torch.bfloat16)
     from transformers import AutoModelForCausalLM
 
-    from dialint.finetune.base_models.quantization import int8_config, nf4_config
+    from dialint.detector.engines.quantization import int8_config, nf4_config
 
     quantization = nf4_config("CAUSAL_LM") if weights == "nf4" else int8_config()
     loader: Any = AutoModelForCausalLM

@@ -1,4 +1,4 @@
-"""The model folder of a judge: what every stage saves, and the next stage, scoring and serving load."""
+"""Saves the model folder of a judge, with its model card; `detector.engines.judge_local` loads it."""
 
 from __future__ import annotations
 
@@ -6,39 +6,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import disk_errors, read_manifest, write_json
-from dialint.detector.errors import ConfigError
+from dialint.detector.artifacts import disk_errors, write_json
+from dialint.detector.engines.base_models import ModelSource
+from dialint.detector.engines.judge_prompt import PROMPT_FILE
 from dialint.detector.judge import PROMPT_VERSION
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.prompt_settings import PROMPT_FILE, load_prompt
-from dialint.finetune.train import checkpoint, lineage
-from dialint.finetune.train.options import RunOptions
+from dialint.finetune.train import adapters, checkpoint, lineage
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
 
 
-def save_model(
+def save_judge(
     config: Any,
     kind: str,
     model: Any,
     prompt: JudgePrompt,
-    source: loading.ModelSource,
+    source: ModelSource,
     inputs: dict[str, str],
     figures: dict[str, Any],
     weights: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write model, tokenizer, prompt settings, card and last the manifest, and remove the checkpoints; the
     manifest. Of several processes the first one writes, and the others get an empty manifest. `weights` as in
-    `loading.save_model`."""
+    `adapters.save_model`."""
     from accelerate import PartialState
 
     if not PartialState().is_main_process:
         return {}
     out: Path = config.out
     with disk_errors(out):
-        loading.save_model(model, out, source, weights)
+        adapters.save_model(model, out, source, weights)
         prompt.tokenizer.save_pretrained(out)
         settings = {"prompt": PROMPT_VERSION, "detail": prompt.detail, "prompt_tokens": prompt.max_tokens}
         write_json(out / PROMPT_FILE, settings)
@@ -47,35 +44,6 @@ def save_model(
     manifest = lineage.seal_folder(out, content)
     checkpoint.remove_all(out)
     return manifest
-
-
-def resolve_judge(model: str) -> loading.ModelSource:
-    """The base and adapter of a judge; `model` as in `loading.resolve_source`.
-
-    Raises:
-        ConfigError: E_JUDGE, a reward model; E_BASE or E_ADAPTER.
-    """
-    source = loading.resolve_source(model)
-    manifest = source.folder / loading.MANIFEST
-    if manifest.exists() and read_manifest(manifest).get("kind") == "reward":
-        raise ConfigError("E_JUDGE", f"{model}: no judge, but a reward model")
-    return source
-
-
-def load_judge(folder: str, running: RunOptions) -> Any:
-    """The judge of a folder, a `LocalJudge` that answers questions.
-
-    Raises:
-        ConfigError: E_BASE, E_ADAPTER or E_JUDGE.
-    """
-    from dialint.detector.engines.judge_local import LocalJudge
-    from dialint.finetune.train.arguments import resolve_device, uses_bf16
-
-    source = resolve_judge(folder)
-    prompt, bf16 = load_prompt(source), uses_bf16(running)
-    no_adapter = AdapterOptions(adapter="none")
-    model = loading.load_model(source, no_adapter, trainable=False, device=resolve_device(running), bf16=bf16)
-    return LocalJudge(model.eval(), prompt, bf16=bf16)
 
 
 TRAINED_BY = {

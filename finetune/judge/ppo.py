@@ -28,10 +28,10 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.rewards.verifiable import RewardWeights
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.estimate import (
     Cost,
     Workload,

@@ -20,8 +20,8 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from dialint.detector.artifacts import make_output_folder
 from dialint.detector.judge import Detail
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.context import prepare, validate_config
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 

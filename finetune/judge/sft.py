@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.detector.extras import require_library
+from dialint.detector.extras import require_library, require_single_process
 from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.judge.context import prepare, validate_config
 from dialint.finetune.judge.sft_options import SftJudgeConfig
-from dialint.finetune.train.distributed import require_single_process
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from dialint.finetune.base_models.finite import validate_loss
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Policy, Prompt
 from dialint.finetune.policy.ppo_math import (
@@ -31,6 +30,7 @@ from dialint.finetune.policy.ppo_math import (
 from dialint.finetune.policy.rollouts import Batch, RewardFn, make_batch, roll_out
 from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.estimate import estimate_cost
+from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.loop import MAX_NORM, StepOutput, TrainingLoop
 from dialint.finetune.train.optimizer import build_optimizer, set_learning_rates
 from dialint.finetune.train.options import RunOptions

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dialint.detector.engines import base_models
 from dialint.detector.judge import parse_answer
 from dialint.eval.questions import LabelledQuestion
-from dialint.finetune.base_models import loading
 from dialint.finetune.rewards.reward_model import RewardModel, has_same_base
 from dialint.finetune.rewards.verifiable import (
     GroundTruth,
@@ -128,7 +128,7 @@ class RewardFunction:
 
 
 def build_reward_function(
-    config: Any, questions: Sequence[LabelledQuestion], model: Any, source: loading.ModelSource
+    config: Any, questions: Sequence[LabelledQuestion], model: Any, source: base_models.ModelSource
 ) -> RewardFunction:
     """The reward function of answers to `questions`, by the `weights`, `reward` and `scanner` of `config`.
     `model` is the policy, loaded from `source`; a reward model on its base becomes one of its adapters."""
@@ -140,7 +140,7 @@ def build_reward_function(
     reward_model: PreferenceModel | None = None
     if config.reward is not None:
         takes_adapters = hasattr(model, "peft_config") and not is_sharded()
-        shared = takes_adapters and has_same_base(source, loading.resolve_source(str(config.reward)))
+        shared = takes_adapters and has_same_base(source, base_models.resolve_source(str(config.reward)))
         reward_model = RewardModel.load(
             config.reward,
             device,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dialint.detector.artifacts import read_manifest
+from dialint.detector.artifacts import MANIFEST, read_manifest
+from dialint.detector.engines import base_models
+from dialint.detector.engines.adapter_files import ADAPTER
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import parse_answer
 from dialint.eval.questions import LabelledQuestion
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_files import ADAPTER
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.rewards.verifiable import standardize
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 
 if TYPE_CHECKING:
     from dialint.detector.engines.judge_prompt import JudgePrompt
@@ -62,10 +62,10 @@ class RewardModel:
         Raises:
             ConfigError: E_ADAPTER, no reward model or not complete.
         """
-        from dialint.finetune.base_models.prompt_settings import load_prompt
+        from dialint.detector.engines.judge_prompt import load_prompt
 
-        source = loading.resolve_source(str(folder))
-        manifest = read_manifest(folder / loading.MANIFEST)
+        source = base_models.resolve_source(str(folder))
+        manifest = read_manifest(folder / MANIFEST)
         if manifest["kind"] != "reward":
             raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest['kind']}")
         prompt = load_prompt(source)
@@ -90,15 +90,15 @@ class RewardModel:
         return [standardize(float(score), self.mean, self.deviation) for score in scores]
 
 
-def has_same_base(policy: loading.ModelSource, reward: loading.ModelSource) -> bool:
+def has_same_base(policy: base_models.ModelSource, reward: base_models.ModelSource) -> bool:
     """Whether both are adapters on the same weights."""
     return reward.adapter is not None and reward.sha256 == policy.sha256
 
 
-def _standalone_scorer(source: loading.ModelSource, device: str, pad: int, bf16: bool) -> Scorer:
+def _standalone_scorer(source: base_models.ModelSource, device: str, pad: int, bf16: bool) -> Scorer:
     """The scorer of a model of its own."""
     no_adapter = AdapterOptions(adapter="none")
-    model = loading.load_model(source, no_adapter, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
+    model = load_model(source, no_adapter, trainable=False, kind="SEQ_CLS", device=device, bf16=bf16)
     model.config.pad_token_id = pad
     model.eval()
     return lambda rows: score_rows(model, rows, pad)

@@ -27,9 +27,9 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError
+from dialint.detector.extras import require_single_process
 from dialint.detector.release import WEIGHTS
-from dialint.finetune.base_models.finite import save_weights, validate_finite
-from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
 SAME = ("codes", "render", "base_sha256")

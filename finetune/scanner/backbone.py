@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.errors import ConfigError
-from dialint.detector.render import RenderConfig, load_tokenizer
-from dialint.finetune.base_models.loading import add_adapters, weights_sha256
-from dialint.finetune.base_models.quantization import (
+from dialint.detector.engines.base_models import weights_sha256
+from dialint.detector.engines.quantization import (
     drop_quantization_config,
     iter_weights,
     quantize_linear_layers,
 )
+from dialint.detector.errors import ConfigError
+from dialint.detector.render import RenderConfig, load_tokenizer
 from dialint.finetune.decoder.tokenizer import add_control_tokens, decoder_render
+from dialint.finetune.train.adapters import add_adapters
 from dialint.finetune.train.estimate import recomputes_activations
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
-from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 ALL_WEIGHTS = AdapterOptions(adapter="none")

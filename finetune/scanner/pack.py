@@ -24,6 +24,7 @@ from dialint.detector.calibration import Check, CodeRelease
 from dialint.detector.checks import CHECKS
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
+from dialint.detector.extras import require_single_process
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
 from dialint.detector.masking import mask_dialogue
@@ -37,10 +38,9 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.contract import distinct_units, fit_contract
 from dialint.eval.results import score_examples, source_of
 from dialint.eval.run import evaluate
-from dialint.finetune.base_models.finite import save_weights, validate_finite
 from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.scanner.model_card import model_card
-from dialint.finetune.train.distributed import require_single_process
+from dialint.finetune.train.finite import save_weights, validate_finite
 
 CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
 PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}

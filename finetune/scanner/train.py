@@ -21,17 +21,16 @@ from dialint.detector.artifacts import (
     write_json,
     write_manifest,
 )
+from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
+from dialint.detector.extras import require_single_process
 from dialint.detector.release import WEIGHTS
 from dialint.detector.render import Renderer
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.base_models.finite import save_weights
-from dialint.finetune.base_models.resolve import describe_base, resolve_base
 from dialint.finetune.scanner.data import build_targets, build_targets_with_prefixes, examples_fingerprint
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train.checkpoint import remove_all
-from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.estimate import (
     Cost,
     Workload,
@@ -43,6 +42,7 @@ from dialint.finetune.train.estimate import (
     print_time,
     recomputes_activations,
 )
+from dialint.finetune.train.finite import save_weights
 from dialint.finetune.train.lineage import LIBRARIES, TRAINING, config_to_dict, git_commit, job_of_config
 from dialint.finetune.train.memory import ForwardPass, memory_table, parse_gpu_memory, setup_from_options
 from dialint.finetune.train.metrics_log import MetricsLog

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialint.detector.artifacts import read_manifest, sha256_file, write_json, write_manifest
+from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, write_json, write_manifest
 from dialint.detector.errors import ConfigError
-from dialint.detector.release import MANIFEST, WEIGHTS, Release
+from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
 from dialint.detector.scanner import Scanner
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.base_models.finite import save_weights
+from dialint.finetune.train.finite import save_weights
 from dialint.finetune.train.lineage import TRAINING, config_to_dict
 
 if TYPE_CHECKING:

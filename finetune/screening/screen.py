@@ -23,6 +23,7 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.extras import require_single_process
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.screening.confident_learning import labeler_biases, list_suspects, predict_labels
@@ -32,7 +33,6 @@ from dialint.finetune.screening.near_duplicates import (
     find_held_out_copies,
     shingle_examples,
 )
-from dialint.finetune.train.distributed import require_single_process
 
 REPORTED_DEVIATION = 5.0
 """Standard deviations from which a labeler's bias is reported on the screen and in the manifest."""

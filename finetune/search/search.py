@@ -25,6 +25,7 @@ from pydantic import Field
 
 from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.extras import require_single_process
 from dialint.detector.option_ranges import check_ranges
 from dialint.finetune.search.optuna_study import (
     FinishedTrial,
@@ -36,7 +37,6 @@ from dialint.finetune.search.optuna_study import (
     to_options,
 )
 from dialint.finetune.search.stages import STAGES, Direction, Stage
-from dialint.finetune.train.distributed import require_single_process
 from dialint.finetune.train.lineage import git_commit
 
 SEARCH = "search.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.train.distributed import world_size
+from dialint.detector.extras import world_size
 from dialint.finetune.train.estimate import recomputes_activations
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 

@@ -18,9 +18,9 @@ from accelerate import PartialState
 from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from dialint.finetune.base_models.finite import validate_loss
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.estimate import estimate_cost
+from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
 from dialint.finetune.train.options import RunOptions
 from dialint.finetune.train.progress import Progress

@@ -28,7 +28,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.base_models.finite import validate_finite, validate_finite_files
+from dialint.finetune.train.finite import validate_finite, validate_finite_files
 
 SEAL = "checkpoint.json"
 STATE = "state.pt"

@@ -6,12 +6,11 @@ is free. Every process holds the whole model; models that do not fit need FSDP o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.extras import world_size
 
 if TYPE_CHECKING:
     import torch
@@ -84,25 +83,6 @@ def init_process_group(device: str) -> ProcessGroup:
 def backend_for(device: str) -> str:
     """How processes talk whose tensors lie on `device`; what lies on the CPU is sent by gloo in any case."""
     return "cpu:gloo,cuda:nccl" if device.partition(":")[0] == "cuda" else "gloo"
-
-
-def world_size() -> int:
-    """How many processes the launcher started; 1 without one."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def require_single_process(command: str) -> None:
-    """Of a stage that runs in one process alone: several would all do the whole work in one folder.
-
-    Raises:
-        ConfigError: E_OPTION, a launcher started several.
-    """
-    if world_size() > 1:
-        raise ConfigError(
-            "E_OPTION",
-            f"dialint {command} runs in one process, and a launcher started {world_size()}: start it without "
-            "torchrun or accelerate launch",
-        )
 
 
 def unwrap(model: Any) -> Any:

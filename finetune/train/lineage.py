@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     file_entry,
-    fingerprint,
     package_versions,
-    read_manifest,
-    sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.adapter_files import BESIDE, MANIFEST
-from dialint.finetune.base_models.loading import ModelSource
+from dialint.detector.engines.adapter_files import BESIDE
+from dialint.detector.engines.base_models import ModelSource
 from dialint.finetune.train.checkpoint import describe_job
 from dialint.finetune.train.options import NOT_IN_JOB
 
@@ -57,22 +54,6 @@ def job_of_config(config: Any, *inputs: Any) -> str:
         name: str(value) for name, value in config_to_dict(config).items() if name not in NOT_IN_JOB
     }
     return describe_job(manifest_content, *map(str, inputs))
-
-
-def data_fingerprint(path: Path) -> str:
-    """The hash of a data set: of its manifest's files for a folder, of its bytes for a file.
-
-    Raises:
-        ConfigError: E_OPTION, there is no such file or folder.
-        OutputRefused: a folder without its manifest.
-    """
-    if not path.exists():
-        raise ConfigError("E_OPTION", f"{path}: there is no such file or folder")
-    if path.is_dir():
-        manifest = path / "manifest.json"
-        files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
-        return fingerprint([(file["name"], file["sha256"]) for file in files])
-    return sha256_file(path)
 
 
 def git_commit() -> str | None:

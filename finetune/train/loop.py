@@ -36,10 +36,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dialint.finetune.base_models.finite import validate_loss
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.distributed import ProcessGroup
 from dialint.finetune.train.estimate import Cost
+from dialint.finetune.train.finite import validate_loss
 from dialint.finetune.train.metrics_log import MetricsLog
 from dialint.finetune.train.optimizer import set_learning_rates
 from dialint.finetune.train.progress import Progress

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.estimate import LARGE, STATE_BYTES, Memory
 from dialint.finetune.train.options import Optimizer, RunOptions
 
@@ -246,7 +246,7 @@ def _on_meta(
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
     from dialint.detector.engines import packed
-    from dialint.finetune.base_models.loading import add_adapters
+    from dialint.finetune.train.adapters import add_adapters
 
     config = _config(folder)
     if n_layers is not None:

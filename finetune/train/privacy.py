@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.finite import validate_loss
+from dialint.finetune.train.finite import validate_loss
 
 if TYPE_CHECKING:
     import torch

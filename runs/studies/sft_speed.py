@@ -65,12 +65,12 @@ def measure(config: SpeedConfig) -> None:
     """
     import torch
 
+    from dialint.detector.engines import base_models
     from dialint.detector.engines.judge_prompt import JudgePrompt
-    from dialint.finetune.base_models import loading
     from dialint.finetune.judge.sft_trainer import tokenize_questions
 
     torch.set_num_threads(config.threads)
-    folder = loading.tokenizer_folder(loading.resolve_source(config.model))
+    folder = base_models.tokenizer_folder(base_models.resolve_source(config.model))
     prompt = JudgePrompt.of(folder, max_tokens=config.prompt_tokens)
     questions = read_questions(
         config.dataset, "train", QuestionConfig(limit=400, rewrites=False), config.seed
@@ -113,14 +113,14 @@ def _round(
     from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
 
-    from dialint.finetune.base_models import loading
-    from dialint.finetune.base_models.adapter_options import AdapterOptions
+    from dialint.detector.engines import base_models
     from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, tokenize_questions
+    from dialint.finetune.train.adapters import AdapterOptions, load_model
     from dialint.finetune.train.arguments import build_trainer_config
     from dialint.finetune.train.options import RunOptions
 
     running = RunOptions(seed=config.seed, device="cpu", precision="fp32", threads=config.threads)
-    model = loading.load_model(loading.resolve_source(config.model), AdapterOptions(adapter="none"))
+    model = load_model(base_models.resolve_source(config.model), AdapterOptions(adapter="none"))
     with tempfile.TemporaryDirectory() as folder:
         arguments = build_trainer_config(
             SFTConfig,

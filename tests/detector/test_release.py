@@ -12,11 +12,12 @@ import tiny
 import torch
 from safetensors.torch import load_file, save_file
 
+from dialint.detector.artifacts import MANIFEST
 from dialint.detector.calibration import Check, CodeRelease
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
-from dialint.detector.release import MANIFEST, WEIGHTS, Release, finalize_release
+from dialint.detector.release import WEIGHTS, Release, finalize_release
 
 
 def test_a_sound_release_opens(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 

@@ -31,10 +31,10 @@ import torch
 from fault_driver import Faults, die, forked, install, no_fsync
 
 from dialint.detector.errors import DialintError
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.scanner import train, trainer
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.train import checkpoint
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 

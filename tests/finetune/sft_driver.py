@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.callbacks import TrainingCallback
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 

@@ -9,9 +9,9 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, ppo, preference, reward, sft, sft_options
 from dialint.finetune.policy import options
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RATE = 1e30

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from rude_dialogues import example
 
+from dialint.detector.engines import base_models
 from dialint.detector.engines.judge_local import LocalJudge
+from dialint.detector.engines.judge_prompt import load_prompt
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.judge import reward_model_figures
 from dialint.eval.judge_metrics import run_judge, summarize_judge
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.prompt_settings import load_prompt
 from dialint.finetune.judge import grpo, reward, sft, sft_options
-from dialint.finetune.judge.evaluate import reward_model_figures
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.dataset.examples import DatasetConfig
@@ -84,9 +84,9 @@ def test_from_answers_to_an_aligned_judge(
     assert reward_model_figures(aligned)["reward_model"] == told["figures"]["held_out"]
     assert made["figures"]["reward_model"]["label"]["answer_only"]["accuracy"] >= 0
     assert reward_model_figures(judge) == reward_model_figures(tiny) == {}
-    source = loading.resolve_source(str(aligned))  # every byte vouched for
+    source = base_models.resolve_source(str(aligned))  # every byte vouched for
     assert source.base.folder == tiny
-    model = loading.load_model(source, AdapterOptions(adapter="none"), trainable=False).eval()
+    model = load_model(source, AdapterOptions(adapter="none"), trainable=False).eval()
     asked = read_questions(said, "test", ASKING, 1)
     rulings = run_judge(LocalJudge(model, load_prompt(source)), asked)
     figures = summarize_judge(rulings, {item.question.dialogue.id: 2 for item in asked}, 20)

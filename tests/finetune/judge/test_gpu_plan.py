@@ -11,13 +11,13 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import BertConfig, Qwen3Config, Qwen3ForCausalLM
 
+from dialint.detector.engines import base_models
+from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge import grpo, sft, sft_options
 from dialint.finetune.policy.logprobs import enable_packed_attention
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.memory import (
     ForwardPass,
     TrainingSetup,
@@ -60,7 +60,7 @@ def way(
     "adapters", [LORA, replace(LORA, dora=True), replace(LORA, targets=("q_proj",)), ALL]
 )
 def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: AdapterOptions, bf16: bool) -> None:
-    model = loading.load_model(loading.resolve_source(str(decoder)), adapters, bf16=bf16)
+    model = load_model(base_models.resolve_source(str(decoder)), adapters, bf16=bf16)
     learns = [weight for weight in model.parameters() if weight.requires_grad]
     frozen = [weight for weight in model.parameters() if not weight.requires_grad]
     sizes = count_weights(way(decoder, adapters, bf16=bf16))
@@ -72,7 +72,7 @@ def test_weights_are_counted_as_they_are_loaded(decoder: Path, adapters: Adapter
 def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
     frozen = [
         w
-        for w in loading.load_model(loading.resolve_source(str(decoder)), LORA, bf16=True).parameters()
+        for w in load_model(base_models.resolve_source(str(decoder)), LORA, bf16=True).parameters()
         if not w.requires_grad
     ]
     n_weights = sum(weight.numel() for weight in frozen)
@@ -81,7 +81,7 @@ def test_a_frozen_base_takes_two_bytes_a_weight_in_bf16(decoder: Path) -> None:
 
 def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None:
     nf4 = replace(LORA, quantise="nf4")
-    model = loading.load_model(loading.resolve_source(str(decoder)), nf4)
+    model = load_model(base_models.resolve_source(str(decoder)), nf4)
     stored = 0
     for weight in model.parameters():
         if not weight.requires_grad:
@@ -94,7 +94,7 @@ def test_four_bits_are_counted_as_bitsandbytes_packs_them(decoder: Path) -> None
 
 
 def test_the_optimizer_holds_what_was_planned(decoder: Path) -> None:
-    model = loading.load_model(loading.resolve_source(str(decoder)), LORA, bf16=True)
+    model = load_model(base_models.resolve_source(str(decoder)), LORA, bf16=True)
     learns = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(learns)
     for weight in learns:
@@ -113,7 +113,7 @@ def test_activations_on_meta_are_those_of_a_real_pass(
 ) -> None:
     """Within a fifth. A pass with all weights learning keeps their copies in bf16 too, which the plan counts as
     weights."""
-    model = loading.load_model(loading.resolve_source(str(decoder)), adapters, bf16=bf16).train()
+    model = load_model(base_models.resolve_source(str(decoder)), adapters, bf16=bf16).train()
     enable_packed_attention(model, WORK.window)
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
     kept: dict[int, torch.Tensor] = {}

@@ -9,14 +9,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from dialint.detector.engines import adapter_files, base_models
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models import adapter_files, loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo
 from dialint.finetune.judge.grpo import GrpoConfig, run
 from dialint.finetune.judge.trl_trainers import JudgeGRPOTrainer, SamplingMixin
 from dialint.finetune.rewards.reward_function import RewardFunction
 from dialint.finetune.rewards.verifiable import RewardWeights
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 
@@ -175,7 +175,7 @@ def test_rewards_name_their_terms_and_the_reference_stays(tiny: Path, dataset: P
     assert entry["readable"] == 0.0
     assert entry["idle_groups"] == 1.0  # such groups teach nothing, and are counted
     assert manifest["config"]["ratio"] == 20.0
-    assert manifest["base"]["sha256"] == loading.weights_sha256(tiny)
+    assert manifest["base"]["sha256"] == base_models.weights_sha256(tiny)
     stored = load_file(tmp_path / adapter_files.ADAPTER)
     assert not [name for name in stored if "ref" in name.split(".")]
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from hub import COMMIT, hub
 
-from dialint.finetune.base_models import loading, resolve
-from dialint.finetune.base_models.resolve import SMALL_DECODER
+from dialint.detector.artifacts import MANIFEST
+from dialint.detector.engines import base_models
+from dialint.detector.engines.base_models import SMALL_DECODER
 
 NAME = "acme/tiny-judge"
 NOWHERE = "http://127.0.0.1:9"
@@ -51,8 +52,8 @@ def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
         "--steps", 2, "--questions", 2, "--rank", 2, "--threads", 1, "--prompt-tokens", 512,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    base = json.loads((out / loading.MANIFEST).read_text())["base"]
-    assert base == {"name": NAME, "revision": COMMIT, "sha256": loading.weights_sha256(_copy(cache))}
+    base = json.loads((out / MANIFEST).read_text())["base"]
+    assert base == {"name": NAME, "revision": COMMIT, "sha256": base_models.weights_sha256(_copy(cache))}
     assert json.loads((out / "adapter_config.json").read_text())["base_model_name_or_path"] == NAME
     fetched = {path.relative_to(_copy(cache)).as_posix() for path in _copy(cache).rglob("*")}
     assert "model.safetensors" in fetched
@@ -107,7 +108,7 @@ def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dat
 
 def test_the_decoder_that_ships_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    source = loading.resolve_source("small_decoder")
-    assert source.base == resolve.BaseFolder(SMALL_DECODER, "small_decoder")
-    assert source.sha256 == loading.weights_sha256(SMALL_DECODER)
-    assert loading.resolve_source(str(SMALL_DECODER)).base.name == "small_decoder"
+    source = base_models.resolve_source("small_decoder")
+    assert source.base == base_models.BaseFolder(SMALL_DECODER, "small_decoder")
+    assert source.sha256 == base_models.weights_sha256(SMALL_DECODER)
+    assert base_models.resolve_source(str(SMALL_DECODER)).base.name == "small_decoder"

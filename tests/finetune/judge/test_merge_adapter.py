@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dialint.detector.engines.judge_local import load_judge
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import merge_adapter, sft, sft_options
-from dialint.finetune.judge.model_folder import load_judge
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -41,6 +41,6 @@ def test_a_merged_judge_says_the_same(
     assert manifest["figures"]["steps"] == 3
     assert "What it is not for" in (tmp_path / "merged" / "README.md").read_text()
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    one, other = (load_judge(str(folder), RUNNING) for folder in (judge, tmp_path / "merged"))
+    one, other = (load_judge(str(folder)) for folder in (judge, tmp_path / "merged"))
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     assert np.abs(one.beliefs(prompts) - other.beliefs(prompts)).max() <= most

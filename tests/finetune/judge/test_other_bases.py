@@ -11,19 +11,19 @@ import pytest
 import torch
 from other_bases import CONTROL
 
-from dialint.detector.engines import judge_local
+from dialint.detector.engines import base_models, judge_local
 from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import SYSTEM, Question
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval import judge as evaluate
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.judge import evaluate, merge_adapter, model_folder, sft, sft_options
+from dialint.finetune.judge import merge_adapter, sft, sft_options
 from dialint.finetune.policy import logprobs
 from dialint.finetune.policy.logprobs import enable_packed_attention
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -85,8 +85,8 @@ def test_it_is_taught_merged_and_examined_unchanged(
 
 def test_beliefs_are_those_of_one_question_at_a_time(base: Path, dataset: Path) -> None:
     prompt = JudgePrompt.of(base)
-    model = loading.load_model(
-        loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
+    model = load_model(
+        base_models.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
     ).eval()
     prompts = [
         prompt.ids(item.question, item.code) for item in read_questions(dataset, "test", QuestionConfig(), 1)
@@ -137,7 +137,7 @@ def test_weights_that_round_are_packed_too(
     base: Path, tmp_path: Path, weights: merge_adapter.Weights
 ) -> None:
     merge_adapter.run(merge_adapter.MergeConfig(model=str(base), out=tmp_path / "merged", weights=weights))
-    assert model_folder.load_judge(str(tmp_path / "merged"), RUNNING)._packed
+    assert judge_local.load_judge(str(tmp_path / "merged"))._packed
 
 
 def test_what_cannot_be_packed_is_padded(
@@ -145,14 +145,14 @@ def test_what_cannot_be_packed_is_padded(
 ) -> None:
     """No shape that is known here: so one that says so."""
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=0.5), 1)
-    whole = model_folder.load_judge(str(base), RUNNING)
+    whole = judge_local.load_judge(str(base))
     prompts = [whole.prompt.ids(item.question, item.code) for item in asked]
     for room in (logprobs, judge_local):
         monkeypatch.setattr(room, "equivalence_error", lambda *_: "it is strange")
-    alone = model_folder.load_judge(str(base), RUNNING)
+    alone = judge_local.load_judge(str(base))
     assert (whole._packed, alone._packed) == (True, False)
     assert alone.beliefs(prompts) == pytest.approx(whole.beliefs(prompts), abs=1e-5)
-    model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=4)).train()
+    model = load_model(base_models.resolve_source(str(base)), AdapterOptions(rank=4)).train()
     assert not enable_packed_attention(model, 40)
     assert model.get_base_model().config._attn_implementation == "sdpa"
     assert model.training
@@ -162,9 +162,7 @@ def test_what_cannot_be_packed_is_padded(
 def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
     """A base that chats may end an answer with another token than its tokenizer ends a text with."""
     prompt = JudgePrompt.of(base)
-    model = loading.load_model(
-        loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
-    )
+    model = load_model(base_models.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False)
     judge = LocalJudge(model, prompt)
     ids = prompt.ids(asking(HARMLESS), T1)
     [told] = judge._generate([ids], [], 12, [judge._verbatim.of("")])
@@ -177,9 +175,7 @@ def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
 def test_random_weights_invent_no_quote(base: Path) -> None:
     """Whatever the base's tokenizer: what it writes between the quotation marks is the turn's."""
     prompt = JudgePrompt.of(base)
-    model = loading.load_model(
-        loading.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False
-    )
+    model = load_model(base_models.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False)
     judge = LocalJudge(model, prompt)
     begun = prompt.answer_ids('{"verdict":"error","probability":0.9,"quote":"', ended=False)
     turns = [HARMLESS, 'He said "no" \\ to\nme.', "Größe: 日本"]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, ppo, sft, sft_options
 from dialint.finetune.policy import options
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 DRY = RunOptions(threads=1, precision="fp32", device="cpu", dry_run=True, price_per_hour=2.0, watts=30.0)

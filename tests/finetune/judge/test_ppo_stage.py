@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from dialint.detector.engines import base_models
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import ppo, reward
 from dialint.finetune.judge.ppo import PpoConfig
 from dialint.finetune.judge.reward import RewardConfig
 from dialint.finetune.policy.options import PpoOptions
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
 RUNNING = RunOptions(threads=1, precision="fp32", device="cpu")
@@ -50,4 +50,4 @@ def test_a_judge_is_aligned_by_a_reward_model(
     assert -1 <= rows[0]["reward"]["preference"] <= 1
     assert rows[0]["kl"]["answer"] == pytest.approx(0.0, abs=1e-5)  # nothing learnt, nothing moved
     assert manifest["data"].keys() == {"dataset", "reward"}
-    assert loading.resolve_source(str(tmp_path)).adapter == tmp_path
+    assert base_models.resolve_source(str(tmp_path)).adapter == tmp_path

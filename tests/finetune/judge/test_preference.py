@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from dialint.detector.engines import base_models
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, preference
 from dialint.finetune.judge.preference import PreferConfig, run
 from dialint.finetune.rewards.pairs import read_pairs
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions
 
 
@@ -75,7 +75,7 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = template
     pairs = read_pairs(dataset, "train", asking, 1)[:3]
-    model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
+    model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = preference._build_trainer(config, model, prompt, pairs)
     asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]
     answers = [prompt.answer_ids(text) for pair in pairs for text in (pair.chosen, pair.rejected)]
@@ -103,7 +103,7 @@ def test_questions_of_rewarded_groups_are_those_of_the_judge(
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = HYBRID
     asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:3]
-    model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
+    model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = grpo._build_trainer(config, model, prompt, asked, reward_function=None)  # type: ignore[arg-type]
     found = trainer._tokenize_prompts([row["prompt"] for row in trainer.train_dataset])[0]
     assert found == [prompt.ids(item.question, item.code) for item in asked]

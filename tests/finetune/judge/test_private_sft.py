@@ -11,15 +11,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from dialint.detector.engines import adapter_files, base_models
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models import adapter_files, loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import private_sft
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import tokenize_questions
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 from dialint.finetune.train.privacy import CLIP, set_noisy_gradient
 
@@ -53,8 +53,8 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     entries = [json.loads(line) for line in (config.out / "metrics.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries] == [3, 6]
     assert all(entry.keys() == {"step", "of", "eval"} for entry in entries)
-    assert loading.load_model(
-        loading.resolve_source(str(config.out)), AdapterOptions(), trainable=False
+    assert load_model(
+        base_models.resolve_source(str(config.out)), AdapterOptions(), trainable=False
     ).peft_config
     again = replace(config, out=config.out.with_name("again"))
     run(again)
@@ -101,8 +101,8 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
     with torch.no_grad():
         return float(
             private_sft.compute_loss(
-                loading.load_model(
-                    loading.resolve_source(model), AdapterOptions(adapter="none"), trainable=False
+                load_model(
+                    base_models.resolve_source(model), AdapterOptions(adapter="none"), trainable=False
                 ),
                 rows,
                 False,
@@ -113,7 +113,7 @@ def losses_of(config: SftJudgeConfig, model: str) -> float:
 def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeConfig) -> None:
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
-    model = loading.load_model(loading.resolve_source(config.model), config.adapters)
+    model = load_model(base_models.resolve_source(config.model), config.adapters)
     asked = read_questions(config.dataset, "train", config.asking, 1)
     owned = private_sft._rows_by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1

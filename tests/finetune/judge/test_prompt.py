@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.engines import base_models
+from dialint.detector.engines.base_models import SMALL_DECODER
+from dialint.detector.engines.judge_local import load_judge
+from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
 from dialint.detector.engines.quote_constraint import MARK, TokenSpellings
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import (
@@ -35,11 +38,6 @@ from dialint.detector.records import Dialogue, Role, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge_metrics import run_judge
 from dialint.eval.questions import QuestionConfig, read_questions
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.prompt_settings import load_prompt
-from dialint.finetune.base_models.resolve import SMALL_DECODER
-from dialint.finetune.judge.model_folder import load_judge
-from dialint.finetune.train.options import RunOptions
 
 CODES = load_taxonomy(None).codes
 PARTS = (
@@ -257,7 +255,7 @@ def test_the_answer_says_that_the_dialogue_was_cut(tiny: Path, dataset: Path) ->
         parse_answer('{"verdict":"no_error","probability":0.02,"cut":false}') is None
     )  # no word of the model's
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:2]
-    judge = load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
+    judge = load_judge(str(tiny))
     assert [ruling.cut for ruling in run_judge(judge, asked)] == [False, False]
     object.__setattr__(judge.prompt, "max_tokens", 190)
     assert [ruling.cut for ruling in run_judge(judge, asked)] == [True, True]
@@ -268,7 +266,7 @@ def test_a_judge_taught_in_other_words_is_refused(tiny: Path, tmp_path: Path) ->
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "judge.json").write_text('{"prompt": "judge-1", "detail": "short", "prompt_tokens": 320}')
     with pytest.raises(ConfigError, match=r"E_JUDGE.*judge-1"):
-        load_prompt(loading.resolve_source(str(tmp_path)))
+        load_prompt(base_models.resolve_source(str(tmp_path)))
 
 
 def test_what_is_taught_fits_the_schema() -> None:

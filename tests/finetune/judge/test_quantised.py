@@ -15,14 +15,14 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector import extras
+from dialint.detector.engines import adapter_files, base_models
+from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models import adapter_files, loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.resolve import SMALL_DECODER
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.train import callbacks
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import Optimizer, RunOptions, ScheduleOptions
 
 
@@ -86,8 +86,8 @@ def test_it_learns_is_taken_up_again_and_loads(
     ours, theirs = (load_file(folder / adapter_files.ADAPTER) for folder in (stopped, whole))
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    loaded = loading.load_model(
-        loading.resolve_source(str(whole)), AdapterOptions(quantise="nf4"), trainable=False
+    loaded = load_model(
+        base_models.resolve_source(str(whole)), AdapterOptions(quantise="nf4"), trainable=False
     )
     kinds = {type(module).__name__ for module in loaded.modules()}
     assert "Linear4bit" in kinds
@@ -112,9 +112,9 @@ def test_only_the_guard_keeps_gradients_beyond_a_look(
     wide: Path, monkeypatch: pytest.MonkeyPatch, guard: bool
 ) -> None:
     if not guard:
-        monkeypatch.setattr(loading, "keep_gradients", lambda model, **_: None)
+        monkeypatch.setattr(base_models, "keep_gradients", lambda model, **_: None)
     torch.manual_seed(0)
-    model = loading.load_model(loading.resolve_source(str(wide)), AdapterOptions(rank=4, quantise="nf4"))
+    model = load_model(base_models.resolve_source(str(wide)), AdapterOptions(rank=4, quantise="nf4"))
     before = gradients(model)
     with torch.no_grad():
         model.eval()(input_ids=torch.arange(5)[None])

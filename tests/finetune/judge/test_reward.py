@@ -16,13 +16,12 @@ from rude_dialogues import example, written
 from safetensors.torch import load_file
 
 from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.engines import base_models
 from dialint.detector.judge import Question, locate_quote, parse_answer
 from dialint.detector.judge import answer_json as written_answer
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.questions import LabelledQuestion, QuestionConfig, read_questions, target_answer
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge import grpo, ppo
 from dialint.finetune.judge.reward import RewardConfig, run
 from dialint.finetune.policy import options
@@ -30,6 +29,7 @@ from dialint.finetune.rewards import reward_function
 from dialint.finetune.rewards.pairs import pairs_from_labels, read_pairs
 from dialint.finetune.rewards.reward_model import RewardModel, score_rows
 from dialint.finetune.rewards.trainer import accuracy_with_interval, answer_only_margins, evaluate_pairs
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.distributed import unwrap
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -205,10 +205,8 @@ def test_it_learns_to_prefer_and_is_loaded_again(
     for figures in (label, label["answer_only"], label["other_question"]):
         assert figures["accuracy_95"][0] <= figures["accuracy"] <= figures["accuracy_95"][1]
     assert "answers alone" in capsys.readouterr().err
-    source = loading.resolve_source(str(out))
-    first, second = (
-        loading.load_model(source, AdapterOptions(), trainable=False, kind="SEQ_CLS") for _ in range(2)
-    )
+    source = base_models.resolve_source(str(out))
+    first, second = (load_model(source, AdapterOptions(), trainable=False, kind="SEQ_CLS") for _ in range(2))
     first.config.pad_token_id = second.config.pad_token_id = 0
     rows = [[5, 6, 7, 8], [9, 10, 11]]
     once, again = score_rows(first, rows, 0), score_rows(second, rows, 0)
@@ -238,8 +236,8 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
 def test_on_the_policys_base_it_scores_as_by_itself(
     tiny: Path, dataset: Path, rewarding: Path, attention: str
 ) -> None:
-    source = loading.resolve_source(str(tiny))
-    policy = loading.load_model(source, AdapterOptions(rank=4))
+    source = base_models.resolve_source(str(tiny))
+    policy = load_model(source, AdapterOptions(rank=4))
     asked = read_questions(dataset, "train", QuestionConfig(random_questions=1), 1)[:6]
     texts = [written_answer(target_answer(item)) for item in asked[:5]] + ["no answer"]
     alone = RewardModel.load(rewarding)

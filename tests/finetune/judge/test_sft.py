@@ -13,16 +13,15 @@ from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
 from trl import SFTConfig
 
-from dialint.detector.engines import packed
+from dialint.detector.engines import adapter_files, base_models, packed
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import answer_json, parse_answer
 from dialint.eval.questions import QuestionConfig, read_questions, target_answer
-from dialint.finetune.base_models import adapter_files, loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.judge.sft import run
 from dialint.finetune.judge.sft_options import SftJudgeConfig
 from dialint.finetune.judge.sft_trainer import JudgeSFTTrainer, WeightedCollator, tokenize_questions
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.arguments import build_trainer_config
 from dialint.finetune.train.options import RunOptions, ScheduleOptions
 
@@ -74,9 +73,9 @@ def test_weights_count(tiny: Path, dataset: Path) -> None:
         read_questions(dataset, "train", QuestionConfig(random_questions=0), 1)[:4], prompt
     )
     batch = WeightedCollator(pad_token_id=0, padding_free=True)(rows)
-    model = loading.load_model(
-        loading.resolve_source(str(tiny)), AdapterOptions(adapter="none")
-    ).requires_grad_(False)
+    model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(adapter="none")).requires_grad_(
+        False
+    )
     by_hand, count = 0.0, 0
     for row in rows:
         ids, labels = torch.tensor([row["input_ids"]]), torch.tensor(row["labels"][1:])
@@ -104,16 +103,16 @@ def test_it_learns_and_says_where_it_comes_from(tiny: Path, dataset: Path, tmp_p
     )
     told = losses(tmp_path / "full")
     assert np.mean([loss for _, loss in told[-5:]]) < 0.5 * told[0][1]
-    assert loading.resolve_source(str(tmp_path / "full")).adapter is None
+    assert base_models.resolve_source(str(tmp_path / "full")).adapter is None
     out = tmp_path / "judge"
     manifest = run(config(tiny, dataset, out, adapters=AdapterOptions(rank=8)))
-    assert manifest["base"]["sha256"] == loading.weights_sha256(tiny)
+    assert manifest["base"]["sha256"] == base_models.weights_sha256(tiny)
     assert manifest["data"]["dataset"]
     assert manifest["config"]["seed"] == 1
     assert not list(out.glob("checkpoint-*"))
-    source = loading.resolve_source(str(out))
+    source = base_models.resolve_source(str(out))
     assert source.base.folder == tiny
-    assert loading.load_model(source, AdapterOptions(), trainable=False).peft_config["default"].r == 8
+    assert load_model(source, AdapterOptions(), trainable=False).peft_config["default"].r == 8
     with pytest.raises(OutputRefused, match="E_EXISTS"):
         run(config(tiny, dataset, out))
 
@@ -177,7 +176,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     rows = tokenize_questions(asked, prompt)
     sizes = [len(row["input_ids"]) for row in rows]
     assert len(set(sizes)) > 1
-    model = loading.load_model(loading.resolve_source(str(tiny)), AdapterOptions(rank=4))
+    model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
     running = RunOptions(threads=1, precision="fp32", device="cpu")
     arguments = build_trainer_config(
         SFTConfig, running, tmp_path, model, max_length=None, dataset_kwargs={"skip_prepare_dataset": True}

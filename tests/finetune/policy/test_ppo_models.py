@@ -14,15 +14,15 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from dialint.detector.engines.base_models import resolve_source
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.loading import load_model, resolve_source
 from dialint.finetune.decoder.model import decoder_config, init_decoder
 from dialint.finetune.decoder.tokenizer import SMALLEST, save_tokenizer, train_tokenizer
 from dialint.finetune.judge.ppo import PpoConfig, align
 from dialint.finetune.policy import ppo_trainer
 from dialint.finetune.policy.options import PpoOptions
 from dialint.finetune.policy.policy import Prompt
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.distributed import ProcessGroup, unwrap
 from dialint.finetune.train.lineage import job_of_config
 from dialint.finetune.train.options import RunOptions

@@ -18,19 +18,19 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.artifacts import read_manifest
+from dialint.detector.engines.base_models import describe_base, resolve_base
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.release import Release
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.results import read_examples
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.resolve import describe_base, resolve_base
 from dialint.finetune.decoder.tokenizer import decoder_render
 from dialint.finetune.scanner.backbone import build_network, load_base, prepare_tokenizer
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, describe_release, pack
 from dialint.finetune.scanner.train import scan
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 OWN = ["<unk>", "<bos>", "<start_of_turn>", *(f"w{i}" for i in range(50)), "rude", "pin", "bye"]

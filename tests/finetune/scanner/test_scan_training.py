@@ -22,11 +22,11 @@ from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.eval.results import read_examples
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 PLANTED = ("T1", "V2", "R1")

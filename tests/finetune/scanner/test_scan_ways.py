@@ -15,11 +15,11 @@ from safetensors.torch import load_file, save_file
 from dialint.detector.engines.local import pack_windows
 from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.adapter_options import AdapterOptions
 from dialint.finetune.scanner import backbone, train
 from dialint.finetune.scanner.backbone import build_network, load_base, trainable_parameters
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.trainer import ScanTrainer
+from dialint.finetune.train.adapters import AdapterOptions
 from dialint.finetune.train.options import RunOptions
 
 EXACT = RunOptions(threads=1, precision="fp32")
@@ -92,7 +92,7 @@ def test_a_look_takes_no_gradient_from_4_bit_weights(wide: ScanConfig) -> None:
 @pytest.mark.filterwarnings("ignore:bitsandbytes..gemv_4bit. an autograd kernel was not registered")
 def test_without_the_guard_it_would(wide: ScanConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once this fails, bitsandbytes is mended and the guard can go."""
-    monkeypatch.setattr("dialint.finetune.base_models.quantization.keep_gradients", lambda model: None)
+    monkeypatch.setattr("dialint.detector.engines.quantization.keep_gradients", lambda model: None)
     exact, spoilt = (losses_after_a_look(wide, looks=looks) for looks in (False, True))
     assert spoilt[0] == pytest.approx(exact[0], rel=0.02)
     assert abs(spoilt[3] - exact[3]) > 0.001

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from dialint.detector import extras
 from dialint.detector.errors import ConfigError
+from dialint.detector.extras import require_single_process
 from dialint.finetune.compression.distill import distill
 from dialint.finetune.compression.options import DistillConfig
 from dialint.finetune.compression.prune import PruneConfig, prune
@@ -23,14 +25,8 @@ from dialint.finetune.scanner.train import scan
 from dialint.finetune.screening import screen
 from dialint.finetune.search import search
 from dialint.finetune.search.stages import STAGES
-from dialint.finetune.train import distributed
 from dialint.finetune.train.arguments import resolve_device
-from dialint.finetune.train.distributed import (
-    ProcessGroup,
-    backend_for,
-    init_process_group,
-    require_single_process,
-)
+from dialint.finetune.train.distributed import ProcessGroup, backend_for, init_process_group
 from dialint.finetune.train.options import RunOptions
 
 NOWHERE = Path("nowhere")
@@ -94,4 +90,4 @@ def test_what_runs_in_one_process_refuses_a_launcher(launched: None, tmp_path: P
         ALONE[command](tmp_path / "out")
     assert "\n" not in str(refused.value)
     assert list(tmp_path.iterdir()) == []
-    assert distributed.world_size() == 2
+    assert extras.world_size() == 2

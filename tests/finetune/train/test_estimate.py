@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from dialint.finetune.base_models.quantization import quantize_linear_layers
+from dialint.detector.engines.quantization import quantize_linear_layers
 from dialint.finetune.train import estimate
 from dialint.finetune.train.estimate import (
     MEASURED,

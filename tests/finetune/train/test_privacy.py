@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from dialint.detector.engines import base_models
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.privacy import (
     CLIP,
     compute_epsilon,
@@ -118,7 +118,7 @@ def test_adapters_get_the_gradient_that_opacus_gives_them(tmp_path: Path) -> Non
 
     torch.manual_seed(0)
     base = other_bases.written(tmp_path, "llama")
-    model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=4))
+    model = load_model(base_models.resolve_source(str(base)), AdapterOptions(rank=4))
     learning = [p for p in model.parameters() if p.requires_grad]
     ids, by = torch.randint(5, 390, (3, 20)), torch.tensor([0.01, 1.0, 30.0])
 

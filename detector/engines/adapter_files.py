@@ -12,12 +12,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.artifacts import read_manifest, verify_whole
+from dialint.detector.artifacts import MANIFEST, read_manifest, verify_whole
 from dialint.detector.errors import ConfigError, OutputRefused
 
 ADAPTER = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
-MANIFEST = "MANIFEST.json"
 BESIDE = frozenset((MANIFEST, "mlflow.db", "mlflow_run", "tensorboard"))
 """What may lie in a sealed folder without being named: the trackers go on writing."""
 KINDS = frozenset((".json", ".jsonl", ".safetensors", ".txt", ".md", ".jinja"))

@@ -17,11 +17,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
+from dialint.detector.engines import base_models
+from dialint.detector.engines.adapter_files import ADAPTER, ADAPTER_CONFIG
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_files import ADAPTER, ADAPTER_CONFIG, MANIFEST
-from dialint.finetune.base_models.adapter_options import AdapterOptions
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 
 Change = Callable[[Path], object]
 
@@ -42,14 +42,14 @@ def make_base(folder: Path, seed: int = 0, **changes: Any) -> Path:
 
 def make_adapter(base: Path, folder: Path, kind: str = "CAUSAL_LM", **options: Any) -> Path:
     wanted = AdapterOptions(rank=4, **options)
-    model = loading.load_model(loading.resolve_source(str(base)), wanted, kind=kind)
+    model = load_model(base_models.resolve_source(str(base)), wanted, kind=kind)
     torch.manual_seed(1)
     for name, weight in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(weight)
     model.save_pretrained(folder)
-    told = {"base": str(base), "revision": None, "sha256": loading.weights_sha256(base)}
-    (folder / loading.BASE_FILE).write_text(json.dumps(told))
+    told = {"base": str(base), "revision": None, "sha256": base_models.weights_sha256(base)}
+    (folder / base_models.BASE_FILE).write_text(json.dumps(told))
     (folder / "metrics.jsonl").write_text('{"step": 1, "loss": 2.5}\n')
     return sealed(folder)
 
@@ -71,7 +71,7 @@ def adapter(whole: Path, tmp_path: Path) -> Path:
 
 def refused(adapter: Path) -> str:
     with pytest.raises(ConfigError) as caught:
-        loading.resolve_source(str(adapter))
+        base_models.resolve_source(str(adapter))
     assert caught.value.code == "E_ADAPTER"
     assert "\n" not in caught.value.message
     assert len(caught.value.message) < 500
@@ -102,8 +102,8 @@ def options(**changes: Any) -> Change:
 
 def named(**changes: Any) -> Change:
     def done(adapter: Path) -> None:
-        told = json.loads((adapter / loading.BASE_FILE).read_text())
-        (adapter / loading.BASE_FILE).write_text(json.dumps({**told, **changes}))
+        told = json.loads((adapter / base_models.BASE_FILE).read_text())
+        (adapter / base_models.BASE_FILE).write_text(json.dumps({**told, **changes}))
 
     return done
 
@@ -116,10 +116,10 @@ def named(**changes: Any) -> Change:
 @pytest.mark.filterwarnings("ignore:Setting `save_embedding_layers`")
 def test_what_our_stages_leave_behind_is_loaded(base: Path, tmp_path: Path, given: dict[str, Any]) -> None:
     folder = make_adapter(base, tmp_path / "made", **given)
-    source = loading.resolve_source(str(folder))
+    source = base_models.resolve_source(str(folder))
     assert (source.base.folder, source.adapter) == (base, folder)
     kind = given.get("kind", "CAUSAL_LM")
-    model = loading.load_model(source, AdapterOptions(), trainable=False, kind=kind)
+    model = load_model(source, AdapterOptions(), trainable=False, kind=kind)
     stored = load_file(folder / ADAPTER)
     loaded = {name.replace(".default", ""): weight for name, weight in model.named_parameters()}
     several = [name for name in stored if "lora_B.weight" in name]
@@ -140,20 +140,20 @@ def test_an_adapter_is_not_silently_of_another_shape(
     base: Path, tmp_path: Path, asked: dict[str, Any], names: list[str]
 ) -> None:
     folder = make_adapter(base, tmp_path / "made")
-    source = loading.resolve_source(str(folder))
+    source = base_models.resolve_source(str(folder))
     with pytest.raises(ConfigError) as caught:
-        loading.load_model(source, AdapterOptions(**asked))
+        load_model(source, AdapterOptions(**asked))
     assert caught.value.code == "E_OPTION"
     assert f"leave out {', '.join(names)}, " in caught.value.message
     rank = json.loads((folder / ADAPTER_CONFIG).read_text())["r"]
-    loading.load_model(source, AdapterOptions(rank=rank))
+    load_model(source, AdapterOptions(rank=rank))
 
 
 def test_what_trackers_go_on_writing_is_no_stranger(adapter: Path) -> None:
     (adapter / "mlflow.db").write_bytes(b"x")
     (adapter / "tensorboard").mkdir()
     (adapter / "tensorboard/events.out.1").write_bytes(b"x")
-    assert loading.resolve_source(str(adapter)).adapter == adapter
+    assert base_models.resolve_source(str(adapter)).adapter == adapter
 
 
 UNTOUCHED_MANIFEST: dict[str, tuple[Change, str]] = {
@@ -161,7 +161,7 @@ UNTOUCHED_MANIFEST: dict[str, tuple[Change, str]] = {
     "manifest is a list": (lambda a: (a / MANIFEST).write_text("[]\n"), "not a manifest"),
     "manifest names nothing": (lambda a: write_manifest(a / MANIFEST, {"kind": "judge"}), "names no files"),
     "a weight changed": (tensors(lambda t: next(iter(t.values())).add_(1e-6)), "bytes are not those"),
-    "a file gone": (lambda a: (a / loading.BASE_FILE).unlink(), "missing"),
+    "a file gone": (lambda a: (a / base_models.BASE_FILE).unlink(), "missing"),
     "weights gone": (lambda a: (a / ADAPTER).unlink(), "missing"),
     "a stranger": (lambda a: (a / "more.json").write_text("{}"), "does not name"),
     "a hidden stranger": (lambda a: (a / ".more.json").write_text("{}"), "does not name"),
@@ -180,8 +180,8 @@ SEALED_ANEW: dict[str, tuple[Change, str]] = {
     "weights cut short": (lambda a: os.truncate(a / ADAPTER, 1000), "no safetensors"),
     "other base": (named(sha256="0" * 64), "other weights"),
     "no base there": (named(base="/nowhere"), "is not here"),
-    "base not named": (lambda a: (a / loading.BASE_FILE).write_text("[1]"), "names no base"),
-    "base.json is no JSON": (lambda a: (a / loading.BASE_FILE).write_text("{" * 100_000), "names no base"),
+    "base not named": (lambda a: (a / base_models.BASE_FILE).write_text("[1]"), "names no base"),
+    "base.json is no JSON": (lambda a: (a / base_models.BASE_FILE).write_text("{" * 100_000), "names no base"),
     "options are no JSON": (lambda a: (a / ADAPTER_CONFIG).write_text("nope"), "no options"),
     "options are nested": (lambda a: (a / ADAPTER_CONFIG).write_text("[" * 100_000), "no options"),
     "rank of the file": (tensors(lambda t: t.update({k: v[:3] for k, v in t.items() if "lora_A" in k})), "x"),
@@ -224,7 +224,7 @@ def test_a_seal_does_not_make_an_adapter_safe(adapter: Path, case: str) -> None:
 def test_an_adapter_of_a_base_of_another_shape_is_refused(tmp_path: Path, adapter: Path) -> None:
     """The hash of the weights is that of the wider base, so that only the shapes are wrong."""
     wide = make_base(tmp_path / "wide", intermediate_size=96)
-    named(base=str(wide), sha256=loading.weights_sha256(wide))(adapter)
+    named(base=str(wide), sha256=base_models.weights_sha256(wide))(adapter)
     assert "4 x 96" in refused(sealed(adapter))
 
 
@@ -265,4 +265,4 @@ def test_one_flipped_bit_anywhere_is_found(adapter: Path) -> None:
         found += bool(refused(adapter))
         path.write_bytes(before)
     assert found == 100
-    assert loading.resolve_source(str(adapter)).adapter == adapter
+    assert base_models.resolve_source(str(adapter)).adapter == adapter

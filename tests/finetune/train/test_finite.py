@@ -11,13 +11,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models.finite import save_weights, validate_finite, validate_loss
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
 from dialint.finetune.scanner.trained import read_scanner, write_scanner
 from dialint.finetune.train import checkpoint
+from dialint.finetune.train.finite import save_weights, validate_finite, validate_loss
 from dialint.finetune.train.options import RunOptions
 
 

@@ -16,17 +16,17 @@ from other_bases import written
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
+from dialint.detector.engines import base_models
+from dialint.detector.engines.quantization import int8_config, iter_weights, nf4_config, storage_format
 from dialint.detector.engines.weight_formats import encode_weight
 from dialint.detector.errors import ConfigError
-from dialint.finetune.base_models import loading
-from dialint.finetune.base_models.adapter_options import AdapterOptions
-from dialint.finetune.base_models.quantization import int8_config, iter_weights, nf4_config, storage_format
 from dialint.finetune.compression.students import build_student
 from dialint.finetune.decoder.model import load_decoder
 from dialint.finetune.judge import merge_adapter
 from dialint.finetune.scanner.backbone import build_network, load_base
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.train import scan
+from dialint.finetune.train.adapters import AdapterOptions, load_model
 from dialint.finetune.train.options import RunOptions
 
 FP8 = torch.float8_e4m3fn
@@ -116,9 +116,7 @@ def test_every_stage_learns_from_weights_with_their_scales(
     scanner = dict(build_network(config, ground, 3, "cpu").backbone.named_parameters())
     decoder = dict(load_decoder(base).named_parameters())
     judge = dict(
-        loading.load_model(
-            loading.resolve_source(str(base)), AdapterOptions(adapter="none")
-        ).named_parameters()
+        load_model(base_models.resolve_source(str(base)), AdapterOptions(adapter="none")).named_parameters()
     )
     read = dict(iter_weights(base))
     assert "quantization_config" not in ground.shape
@@ -230,8 +228,8 @@ def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
         lambda: build_network(config, load_base(config), 3, "cpu"),
         lambda: build_network(replace(config, adapters=AdapterOptions(rank=2)), load_base(config), 3, "cpu"),
         lambda: load_decoder(folder),
-        lambda: loading.load_model(loading.resolve_source(str(folder)), AdapterOptions(rank=2)),
-        lambda: loading.load_model(loading.resolve_source(str(folder)), AdapterOptions(adapter="none")),
+        lambda: load_model(base_models.resolve_source(str(folder)), AdapterOptions(rank=2)),
+        lambda: load_model(base_models.resolve_source(str(folder)), AdapterOptions(adapter="none")),
         lambda: build_student(folder, None, ("T1",), 100, None),
     ]
 
@@ -239,7 +237,7 @@ def every_reader(folder: Path, few: Path, tmp_path: Path) -> list[Any]:
 def test_adapters_beside_4_bits_that_were_stored_keep_their_gradients(whole: Path, tmp_path: Path) -> None:
     """A pass in evaluation repacks 4-bit weights for a kernel without gradients, if they may be."""
     base = quantised(whole, tmp_path / "base", "4 bits")
-    model = loading.load_model(loading.resolve_source(str(base)), AdapterOptions(rank=2))
+    model = load_model(base_models.resolve_source(str(base)), AdapterOptions(rank=2))
     layers = [module for module in model.modules() if isinstance(module, Linear4bit)]
     assert layers
     assert not any(layer.support_avx512bf16_for_cpu for layer in layers)

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from dialint.detector.engines.judge_local import load_judge
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge import OPENING, VERDICTS
+from dialint.eval.judge import EvaluateConfig, judge
 from dialint.eval.judge_metrics import run_judge
 from dialint.eval.questions import QuestionConfig, count_agent_turns, read_questions
-from dialint.finetune.judge.evaluate import EvaluateConfig, judge
-from dialint.finetune.judge.model_folder import load_judge
-from dialint.finetune.train.options import RunOptions
 
 
 def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    rulings = run_judge(load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1)), asked)
+    rulings = run_judge(load_judge(str(tiny)), asked)
     assert [(r.dialogue, r.turn, r.code) for r in rulings] == [
         (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
     ]
@@ -37,7 +36,7 @@ def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
 
 
 def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) -> None:
-    one = load_judge(str(tiny), RunOptions(precision="fp32", device="cpu", threads=1))
+    one = load_judge(str(tiny))
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
     texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)

@@ -16,14 +16,11 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import package_versions, read_manifest, write_json
+from dialint.detector.artifacts import MANIFEST, package_versions, read_manifest, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
-from dialint.finetune.base_models import loading
-from dialint.finetune.judge.context import REWARD_MODEL
-from dialint.finetune.train.options import RunOptions
 
 TABLE_FIGURES = (
     "f1",
@@ -41,6 +38,8 @@ TABLE_FIGURES = (
     "accused",
 )
 """Figures of the table on the screen; the JSON has all."""
+REWARD_MODEL = "reward_model"
+"""Key of the figures of the reward model that a judge was aligned with."""
 MAX_WITH_INTERVALS = 2
 """Number of judges up to which the table has room for intervals."""
 
@@ -61,22 +60,17 @@ class EvaluateConfig:
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
     asking: QuestionConfig = field(default_factory=QuestionConfig)
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the questions that are sampled."""
     device: str = "auto"
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Arithmetic of the judges; auto takes bf16 on CUDA only."""
-    threads: int = 2
+    threads: Annotated[int, Field(ge=1)] = 2
     """CPU threads."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
-
-    @property
-    def running(self) -> RunOptions:
-        """How the judges run."""
-        return RunOptions(seed=self.seed, device=self.device, precision=self.precision, threads=self.threads)
 
 
 def judge(dataset: Path, *, config: Annotated[EvaluateConfig, Parameter(name="*")]) -> None:
@@ -101,15 +95,17 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     """
     import torch
 
+    from dialint.detector.artifacts import data_fingerprint
+    from dialint.detector.engines.judge_local import load_judge
+    from dialint.detector.engines.local import resolve_device
+    from dialint.detector.extras import require_single_process
     from dialint.eval.judge_metrics import judge_difference, run_judge, summarize_judge
     from dialint.eval.questions import count_agent_turns, read_questions
     from dialint.eval.run import check_writable
-    from dialint.finetune.judge.model_folder import load_judge
-    from dialint.finetune.train.distributed import require_single_process
-    from dialint.finetune.train.lineage import data_fingerprint
 
     require_single_process("eval judge")
-    config.running.validate()
+    device = resolve_device(config.device)
+    bf16 = config.precision == "bf16" or (config.precision == "auto" and device != "cpu")
     if config.out is not None:
         check_writable(config.out)
     if dataset.is_dir() and find_set(dataset, config.split) is None:
@@ -126,7 +122,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
         )
     turns = count_agent_turns(dataset, config.split, config.asking, config.seed)
     rulings = {
-        name: run_judge(load_judge(name, config.running), questions)
+        name: run_judge(load_judge(name, device=device, bf16=bf16), questions)
         for name in dict.fromkeys((config.judge, *config.against))
     }
     return {
@@ -149,7 +145,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
 def reward_model_figures(folder: Path) -> dict[str, Any]:
     """The held-out figures of the reward model that a judge was aligned with, from its manifest; empty
     without one."""
-    path = folder / loading.MANIFEST
+    path = folder / MANIFEST
     figures = read_manifest(path).get("figures", {}) if path.exists() else {}
     return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
 

@@ -1,0 +1,287 @@
+"""Base models and their adapters: resolved by folder or name, validated, loaded.
+
+A base is a Hugging Face folder, a model that ships, or a name on a hub, which is downloaded. A *model
+folder* is a base, or what a training stage wrote: an adapter with ``base.json``, which names the base and the
+sha256 of its weights. Only safetensors are loaded, and no remote code. The manifest of an adapter is verified
+before it is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dialint.detector.artifacts import MANIFEST, fingerprint, sha256_file
+from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_adapter, validate_manifest
+from dialint.detector.engines.quantization import (
+    keep_gradients,
+    load_dequantized,
+    nf4_config,
+    storage_format,
+)
+from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.release import EMBEDDED, Release
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedModel
+
+BASE_FILE = "base.json"
+"""The name of an adapter's base, its revision and the sha256 of its weights."""
+SMALL_DECODER = Path(__file__).parents[2] / "finetune" / "small_decoder"
+"""Folder of the small decoder that ships, made by the recipe in ``runs/embedded.sh``; its README is its
+model card."""
+SHIPPED = {"small_decoder": SMALL_DECODER, "embedded": EMBEDDED}
+"""What ships, by a name that means it wherever the package is installed: a decoder, and the release, whose
+backbone is a base for scanners."""
+FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
+"""What is taken from a hub: nothing that could run."""
+OTHER_COPIES = ("*/*", "consolidated*")
+"""The same weights once more, for other programs."""
+
+
+@dataclass(frozen=True)
+class BaseFolder:
+    """A base's folder on this machine; its name, which means the same on others; on a hub its commit."""
+
+    folder: Path
+    name: str
+    revision: str | None = None
+
+
+def resolve_base(named: Path | str, revision: str | None = None) -> BaseFolder:
+    """The base that `named` means: a folder, one of `SHIPPED`, or a name on a hub, ``org/name`` or
+    ``org/name@revision``, whose files are fetched where the hub's cache lacks them.
+
+    Raises:
+        ConfigError: E_BASE, there is none, or the hub does not give it.
+        WorldError: E_WRITE, the copy cannot be written.
+    """
+    folder = Path(named)
+    if folder.is_dir():
+        shipped = (name for name, place in SHIPPED.items() if place.resolve() == folder.resolve())
+        return BaseFolder(folder, next(shipped, str(named)))
+    if str(named) in SHIPPED:
+        return BaseFolder(SHIPPED[str(named)], str(named))
+    name, _, wanted = str(named).partition("@")
+    copy = _copy(name, revision or wanted or None)
+    return BaseFolder(copy, name, copy.name)
+
+
+def _copy(name: str, revision: str | None) -> Path:
+    """The folder of a hub's files, named by their commit."""
+    from httpx2 import HTTPError
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    whole = f"{name}@{revision}" if revision else name
+    try:
+        return Path(
+            snapshot_download(
+                name, revision=revision, allow_patterns=list(FILES), ignore_patterns=list(OTHER_COPIES)
+            )
+        )
+    except HFValidationError:
+        reason = "there is no such folder"
+    except GatedRepoError:
+        reason = "the hub gives it to those only who accepted its terms; sign in with `hf auth login`"
+    except (RepositoryNotFoundError, RevisionNotFoundError):
+        reason = "neither a folder here nor on the hub"
+    except (LocalEntryNotFoundError, HTTPError):
+        reason = "there is no such folder, and no hub answers that might have it"
+    except OSError as error:
+        raise WorldError("E_WRITE", f"{whole}: {error.strerror or error}") from error
+    raise ConfigError("E_BASE", f"{whole}: {reason}")
+
+
+def describe_base(base: BaseFolder) -> dict[str, str]:
+    """Name, revision and licence of a base. A release records them in ``release.json``; the licence of any
+    other base is the one that its model card declares (``license:`` in the header of README.md). Values that
+    are not declared are left out."""
+    if (base.folder / "release.json").exists():
+        info = Release(base.folder).info
+        return {
+            "name": f"{info.id} (of {info.base.name})",
+            "revision": info.base.revision,
+            "licence": info.base.licence,
+        }
+    described = {"name": base.folder.name if Path(base.name).is_dir() else base.name}
+    if base.revision:
+        described["revision"] = base.revision
+    card = base.folder / "README.md"
+    header = card.read_text(errors="replace").split("---")[1:2] if card.exists() else []
+    if header and (licence := re.search(r"^license: *([\w.+-]+) *$", header[0], re.MULTILINE)):
+        described["licence"] = licence[1]
+    return described
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where weights come from: the base, the sha256 of its weights, and the adapter on top of it, if any."""
+
+    base: BaseFolder
+    sha256: str
+    adapter: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """What was named: the adapter's folder, or the base's."""
+        return self.adapter or self.base.folder
+
+    def alone(self) -> ModelSource:
+        """The base without its adapter."""
+        return replace(self, adapter=None)
+
+
+def resolve_source(model: str) -> ModelSource:
+    """What `model` names: a folder with an adapter, or a base as `folders.found` takes it.
+
+    Raises:
+        ConfigError: E_BASE, there is none; E_ADAPTER, an adapter that does not belong to its base, is damaged
+            or unsafe.
+    """
+    folder = Path(model)
+    if (folder / ADAPTER_CONFIG).exists() or (folder / BASE_FILE).exists():
+        return _with_adapter(folder)
+    base = resolve_base(model)
+    if (base.folder / MANIFEST).exists():  # all weights, as a stage left them
+        validate_manifest(base.folder)
+    return ModelSource(base, weights_sha256(base.folder))
+
+
+def _with_adapter(folder: Path) -> ModelSource:
+    """An adapter's folder, every byte vouched for before any is loaded."""
+    validate_manifest(folder)
+    try:
+        told = json.loads((folder / BASE_FILE).read_bytes())
+        name, revision, sha256 = str(told["base"]), told["revision"], told["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise ConfigError("E_ADAPTER", f"{folder / BASE_FILE}: names no base") from None
+    try:
+        base = resolve_base(name, None if revision is None else str(revision))
+    except ConfigError as error:
+        raise ConfigError("E_ADAPTER", f"{folder}: its base is not here: {error.message}") from None
+    if weights_sha256(base.folder) != sha256:
+        raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {name}")
+    validate_adapter(folder, base.folder)
+    return ModelSource(base, sha256, folder)
+
+
+def weights_sha256(folder: Path) -> str:
+    """One hash of all weights of a base's folder.
+
+    Raises:
+        ConfigError: E_BASE, it has none as safetensors.
+    """
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise ConfigError("E_BASE", f"{folder}: no *.safetensors")
+    if len(files) == 1:
+        return sha256_file(files[0])
+    return fingerprint([(file.name, sha256_file(file)) for file in files])
+
+
+def load_base_model(
+    source: ModelSource,
+    *,
+    kind: str = "CAUSAL_LM",
+    device: str = "cpu",
+    quantise: Literal["none", "nf4"] = "none",
+    trainable: bool = False,
+    dequantize: bool = False,
+    bf16: bool = False,
+) -> PreTrainedModel:
+    """The base alone, in fp32 or bf16, or with `quantise` in 4 bits with bf16 for the rest.
+
+    `kind` is peft's task type: CAUSAL_LM, or SEQ_CLS for one number a text (a reward). A base that is stored
+    in few bits is loaded by its own kernels, which is how it is served; `dequantize` loads it in floating
+    point. `trainable`, gradients pass through it, does so too where these kernels have none.
+
+    Raises:
+        ConfigError: E_BASE, nothing there that loads, or its weights are stored in an unknown format.
+    """
+    import torch
+    from huggingface_hub.errors import StrictDataclassError
+    from safetensors import SafetensorError
+    from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+
+    folder = source.base.folder
+    loader: Any = AutoModelForSequenceClassification if kind == "SEQ_CLS" else AutoModelForCausalLM
+    arguments: dict[str, Any] = {"num_labels": 1} if kind == "SEQ_CLS" else {}
+    stored = storage_format(folder)
+    dequantize |= trainable and stored != "bitsandbytes"
+    as_served = "quantization_config" in _read_config(folder) and not dequantize
+    if as_served:
+        arguments |= {"device_map": {"": device}}
+    elif quantise == "nf4":
+        arguments |= {"quantization_config": nf4_config(kind), "device_map": {"": device}}
+        arguments |= {"dtype": torch.bfloat16}
+    else:
+        arguments |= {"dtype": torch.bfloat16 if bf16 else torch.float32}
+    try:
+        if dequantize and stored != "plain":
+            model, info = load_dequantized(loader, folder, **arguments)
+        else:
+            model, info = loader.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **arguments,
+            )
+    except (
+        ImportError,
+        OSError,
+        ValueError,
+        KeyError,
+        RuntimeError,
+        SafetensorError,
+        StrictDataclassError,
+    ) as error:
+        raise ConfigError("E_BASE", f"{folder}: no model that loads ({type(error).__name__})") from None
+    missing = [name for name in info["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
+    if missing or info["mismatched_keys"]:
+        raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
+    if as_served or quantise == "nf4":
+        keep_gradients(model, served=as_served and not trainable)
+        return model  # type: ignore[no-any-return]
+    return model.to(device)  # type: ignore[no-any-return]
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read") from None
+    return content
+
+
+def load_adapter(model: Any, folder: Path, *, trainable: bool = False) -> PeftModel:
+    """`model` with the adapter in `folder`.
+
+    Raises:
+        ConfigError: E_ADAPTER, it does not fit its base.
+    """
+    from peft import PeftModel
+
+    try:
+        return PeftModel.from_pretrained(model, folder, is_trainable=trainable)
+    except (RuntimeError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            "E_ADAPTER", f"{folder}: does not fit its base ({type(error).__name__}); wrong rank or shape?"
+        ) from None
+
+
+def tokenizer_folder(source: ModelSource) -> Path:
+    """Where the tokenizer is: with the adapter if it has one, else with the base."""
+    return source.folder if (source.folder / "tokenizer.json").exists() else source.base.folder

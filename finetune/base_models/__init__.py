@@ -1,1 +1,0 @@
-"""Base models and adapters: resolved by folder or name, validated before they are loaded."""

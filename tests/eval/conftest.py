@@ -1,0 +1,3 @@
+from judge_fixtures import dataset, tiny
+
+__all__ = ["dataset", "tiny"]
