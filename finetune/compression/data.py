@@ -1,8 +1,8 @@
 """Training data of distillation: the dialogues of logs, masked as they are scored, and labelled examples
 beside.
 
-Nothing is learnt of a dialogue that the examples measure with. All dialogues stay in memory as text; what the
-teacher says of them does not.
+Dialogues of the examples' evaluation sets are left out. All dialogues stay in memory as text, the teacher's
+scores of them do not.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.trained import TrainedScanner
 
 HELDOUT = 100
-"""Dialogues, at most, that are measured on and not learnt; a twentieth of fewer."""
-LONGEST = 4
-"""Rows that a dialogue may fill; longer ones are left out, for a step holds whole dialogues."""
+"""Held-out dialogues, at most; a twentieth of all if there are fewer than 2,000."""
+MAX_ROWS = 4
+"""Rows that a dialogue may fill; longer ones are left out, as a step holds whole dialogues."""
 
 
 @dataclass(frozen=True)
 class DistillData:
-    """What is learnt: masked `dialogues` with their `sizes` in the student's tokens, windows of labelled
-    examples, dialogues that are only measured on; and what the logs are known by."""
+    """Data of a distillation: masked `dialogues` with their `sizes` in the student's tokens, windows of
+    labelled examples, held-out dialogues; and the fingerprint of the logs."""
 
     dialogues: Sequence[Dialogue]
     sizes: Sequence[int]
@@ -50,7 +50,7 @@ class DistillData:
 def load_distill_data(
     config: DistillConfig, teacher: Teacher, student: TrainedScanner, renderer: Renderer
 ) -> DistillData:
-    """Read what `config` names.
+    """Read the logs and examples of `config`.
 
     Raises:
         InputRefused: the logs hold nothing to learn from, or are refused whole.
@@ -60,9 +60,9 @@ def load_distill_data(
     logs = fingerprint([inspect(source, config.read) for source in sources])
     loaded = [item.dialogue for item in read(sources, config.read, Counts()) if isinstance(item, Loaded)]
     if isinstance(teacher, AnswersTeacher):
-        teacher.refuse_strangers(loaded, config.teacher)
+        teacher.validate_dialogues(loaded, config.teacher)
         loaded = [dialogue for dialogue in loaded if dialogue.id in teacher.answers]
-    masked = [mask_dialogue(dialogue)[0] for dialogue in _without_exam(loaded, config.examples)]
+    masked = [mask_dialogue(dialogue)[0] for dialogue in _drop_evaluated(loaded, config.examples)]
     sized = [
         (dialogue, size) for dialogue in masked if (size := _size(renderer, dialogue, config.row_tokens))
     ]
@@ -74,35 +74,32 @@ def load_distill_data(
     n_heldout = min(HELDOUT, max(1, len(sized) // 20))
     dialogues, sizes = zip(*sized[n_heldout:], strict=True)
     heldout = [dialogue for dialogue, _ in sized[:n_heldout]]
-    return DistillData(dialogues, sizes, _labelled(config, student, renderer), heldout, logs)
+    return DistillData(dialogues, sizes, _build_labelled(config, student, renderer), heldout, logs)
 
 
-def _without_exam(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
-    """The dialogues that the examples do not measure with."""
+def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Dialogue]:
+    """The dialogues that are in no evaluation set of the examples."""
     if examples is None:
         return dialogues
     names = [entry["name"] for entry in read_manifest(examples / "manifest.json")["files"]]
-    measured = [name for name in names if name.endswith(".jsonl") and name != "train.jsonl"]
-    exam = {source_of(example) for name in measured for example in read_examples(examples / name)}
-    kept = [dialogue for dialogue in dialogues if dialogue.id.partition("~")[0] not in exam]
-    if len(kept) < len(dialogues):
-        print(
-            f"{len(dialogues) - len(kept)} dialogues left out: the examples measure with them",
-            file=sys.stderr,
-        )
-    return kept
+    sets = [name for name in names if name.endswith(".jsonl") and name != "train.jsonl"]
+    evaluated = {source_of(example) for name in sets for example in read_examples(examples / name)}
+    remaining = [dialogue for dialogue in dialogues if dialogue.id.partition("~")[0] not in evaluated]
+    if n_dropped := len(dialogues) - len(remaining):
+        print(f"{n_dropped} dialogues left out: they are in evaluation sets of the examples", file=sys.stderr)
+    return remaining
 
 
 def _size(renderer: Renderer, dialogue: Dialogue, row_tokens: int) -> int:
-    """The dialogue's tokens; 0 where nobody is judged in it, or where it is too long."""
+    """The dialogue's number of tokens; 0 if it has no turn to score or is too long."""
     try:
         size = sum(map(len, renderer.render(dialogue)))
     except DialogueFailed:
         return 0
-    return size if size <= LONGEST * row_tokens else 0
+    return size if size <= MAX_ROWS * row_tokens else 0
 
 
-def _labelled(config: DistillConfig, student: TrainedScanner, renderer: Renderer) -> list[Target]:
+def _build_labelled(config: DistillConfig, student: TrainedScanner, renderer: Renderer) -> list[Target]:
     if config.examples is None or not config.label_weight:
         return []
     read = read_examples(config.examples / "train.jsonl")

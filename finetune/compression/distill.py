@@ -6,7 +6,7 @@
 The teacher is a release, the folder of a trained scanner, or a file of a judge's answers, one JSON object a
 line: ``{"dialogue_id": "d1", "turn": 3, "code": "C1", "probability": 0.8}``. Logs are read and masked as for
 scoring. Writes a folder like that of ``dialint train sft scan``, for ``dialint train pack``; a stopped run
-resumes from its last checkpoint. How good the student is, ``dialint eval run`` says.
+resumes from its last checkpoint. ``dialint eval run`` evaluates the student.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def distill(config: DistillConfig) -> None:
         "commit": git_commit(),
         "versions": package_versions(*LIBRARIES),
     }
-    write_scanner(config.out, replace(student, examples=examples), config, lineage)
+    student = replace(student, examples=examples, taxonomy=teacher.taxonomy)
+    write_scanner(config.out, student, config, lineage)
     checkpoint.remove_all(config.out)
 
 
@@ -106,16 +107,17 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
     from dialint.finetune.train.estimate import enable_gradient_checkpointing
 
     teacher: Teacher
-    cut_from = None
+    teacher_scanner = None
     if config.teacher.is_dir():
-        cut_from = read_scanner(config.teacher)
-        scanner = cut_from.scanner(config.row_tokens, config.running.precision, config.running.device)
-        teacher = ScannerTeacher(cut_from, scanner)
+        teacher_scanner = read_scanner(config.teacher)
+        running = config.running
+        scanner = teacher_scanner.scanner(config.row_tokens, running.precision, running.device)
+        teacher = ScannerTeacher(teacher_scanner, scanner)
     else:
         teacher = read_answers(config.teacher, sha256_file(config.teacher))
     base = None if config.base is None else resolve_base(config.base)
     folder = None if base is None else base.folder
-    student = build_student(folder, cut_from, teacher.codes, config.context_tokens, config.layers)
+    student = build_student(folder, teacher_scanner, teacher.codes, config.context_tokens, config.layers)
     if base is not None and not is_scanner(base.folder):
         student = replace(student, base=describe_base(base))
     if config.from_scratch:
@@ -127,7 +129,7 @@ def load_models(config: DistillConfig) -> tuple[Teacher, TrainedScanner]:
 
 
 def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScanner) -> DistillTrainer:
-    """Read the data, and bring all together that a step needs."""
+    """Read the data and build the trainer."""
     import torch
 
     from dialint.detector.engines.local import resolve_device, resolve_precision
@@ -141,10 +143,10 @@ def build_trainer(config: DistillConfig, teacher: Teacher, student: TrainedScann
     precision = resolve_precision(
         config.running.precision, torch.device(resolve_device(config.running.device))
     )
-    beside = examples_fingerprint(config.examples) if config.examples else ""
-    job = job_of_config(config, data.logs, teacher.sha256, student.sha256, beside)
-    unlabelled = f"{len(data.dialogues)} dialogues to train on, {sum(data.sizes)} tokens"
-    print(f"{unlabelled}, and {len(data.labelled)} labelled windows", flush=True)
+    examples = examples_fingerprint(config.examples) if config.examples else ""
+    job = job_of_config(config, data.logs, teacher.sha256, student.sha256, examples)
+    dialogues = f"{len(data.dialogues)} dialogues to train on, {sum(data.sizes)} tokens"
+    print(f"{dialogues}, and {len(data.labelled)} labelled windows", flush=True)
     trainer = DistillTrainer(config, student, teacher, renderer, precision, data, job)
     if not trainer.plan_steps():
         raise ConfigError("E_OPTION", "--tokens or --epochs leaves nothing to learn from")
@@ -156,12 +158,12 @@ def _print_estimate(trainer: DistillTrainer, cost: Cost) -> None:
     from dialint.finetune.compression.trainer import labelled_rows
 
     steps, config, shape = trainer.plan_steps(), trainer.config, trainer.student.model.backbone.config
-    beside = labelled_rows(trainer.data.labelled, config.running.seed, config.row_tokens)
+    labelled = labelled_rows(trainer.data.labelled, config.running.seed, config.row_tokens)
 
     def step(number: int) -> int:
         row = steps[number % len(steps)]
-        trainer.loss(row, beside[0] if beside else ()).backward()  # type: ignore[no-untyped-call]
-        return sum(trainer.data.sizes[place] for _, place in row)
+        trainer.loss(row, labelled[0] if labelled else ()).backward()  # type: ignore[no-untyped-call]
+        return sum(trainer.data.sizes[index] for _, index in row)
 
     work = Workload(
         tokens=config.row_tokens,

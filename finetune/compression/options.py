@@ -28,7 +28,7 @@ class DistillConfig:
     """Folder for the student."""
     base: Path | None = None
     """What the student starts from: a backbone (a folder or a name on a hub), or a scanner's folder."""
-    layers: int | None = None
+    layers: Annotated[int | None, Field(ge=1)] = None
     """Keep so many layers of the base, evenly spread; without a base, of the teacher itself."""
     from_scratch: bool = False
     """Start from random weights of that shape."""
@@ -38,7 +38,7 @@ class DistillConfig:
     label_weight: Annotated[float, Field(ge=0)] = 1.0
     """Weight of the loss on the examples' labels beside the teacher's scores."""
     temperature: Annotated[float, Field(gt=0)] = 2.0
-    """What logits are divided by before they are compared; higher gives more weight to unlikely codes."""
+    """Divisor of the logits in soft targets and loss; higher gives more weight to unlikely codes."""
     span_weight: Annotated[float, Field(ge=0)] = 0.5
     """Weight of the evidence loss beside the turn loss."""
     prefix_share: Annotated[float, Field(ge=0)] = 0.25

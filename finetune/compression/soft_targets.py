@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dialint.detector.render import Rendered, Slot
 from dialint.detector.scanner import Array, TurnScores
 from dialint.finetune.scanner.data import Target
+from dialint.finetune.scanner.losses import compute_logits, cross_entropy, end_targets
 
 if TYPE_CHECKING:
     import torch
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from dialint.detector.engines.scan_model import ScanModel
 
 
-UNSAID = np.float32(np.nan)
-"""Stands in a target where the teacher says nothing."""
+UNKNOWN = np.float32(np.nan)
+"""The target where the teacher has no score."""
 
 
 def soft_targets(
     windows: Sequence[Rendered],
-    said: Sequence[TurnScores],
+    scores: Sequence[TurnScores],
     dialogue_codes: np.ndarray,
     temperature: float,
     *,
@@ -36,130 +37,101 @@ def soft_targets(
 ) -> list[Target]:
     """The windows of one dialogue with the teacher's probabilities at that temperature.
 
-    `dialogue_codes` of shape (codes,) marks what is read at the dialogue's end, which a dialogue that has not
-    `ended` has none of. A turn that the student reads in several pieces is taught by its evidence only: the
-    teacher does not say which piece it means.
+    `dialogue_codes` of shape (codes,) marks what is read at the dialogue's end; a dialogue that has not
+    `ended` has no target for it. A turn that the student reads in several pieces has targets for its evidence
+    only: the teacher's score of the turn belongs to no piece in particular.
     """
-    by_turn = {turn.turn: turn for turn in said}
-    pieces = Counter(slot.turn for window in windows for slot in window.slots)
-    nothing = np.full(len(dialogue_codes), UNSAID, np.float32)
-    end = nothing
-    if said and ended:
-        most = np.stack([turn.scores for turn in said]).max(axis=0)
-        end = np.where(dialogue_codes, _softened(most, temperature), UNSAID)
+    by_turn = {turn.turn: turn for turn in scores}
+    n_pieces = Counter(slot.turn for window in windows for slot in window.slots)
+    unknown = np.full(len(dialogue_codes), UNKNOWN, np.float32)
+    end = unknown
+    if scores and ended:
+        highest = np.stack([turn.scores for turn in scores]).max(axis=0)
+        end = np.where(dialogue_codes, _soften(highest, temperature), UNKNOWN)
     targets = []
     for window in windows:
         turns, spans = [], []
         for slot in window.slots:
             turn = by_turn.get(slot.turn)
-            whole = turn is not None and pieces[slot.turn] == 1
-            scores = _softened(turn.scores, temperature) if turn is not None and whole else nothing
-            turns.append(np.where(dialogue_codes, UNSAID, scores))
-            spans.append(_softened(_evidence(slot, turn, len(nothing)), temperature))
+            is_whole = turn is not None and n_pieces[slot.turn] == 1
+            soft = _soften(turn.scores, temperature) if turn is not None and is_whole else unknown
+            turns.append(np.where(dialogue_codes, UNKNOWN, soft))
+            spans.append(_soften(_align_evidence(slot, turn, len(unknown)), temperature))
         dialogue = end.astype(np.float32) if window.dialogue_slot is not None else None
-        targets.append(Target(window, _stacked(turns, nothing), _stacked(spans, nothing), dialogue))
+        targets.append(Target(window, _stack(turns, unknown), _stack(spans, unknown), dialogue))
     return targets
 
 
-def _stacked(rows: list[np.ndarray], like: np.ndarray) -> Array:
+def _stack(rows: list[np.ndarray], like: np.ndarray) -> Array:
     return np.vstack(rows).astype(np.float32) if rows else np.zeros((0, len(like)), np.float32)
 
 
-def _softened(logits: np.ndarray, temperature: float) -> np.ndarray:
-    """Probabilities at that temperature; -inf, where nothing was said, becomes `UNSAID`."""
+def _soften(logits: np.ndarray, temperature: float) -> np.ndarray:
+    """Probabilities at that temperature; -inf, no score, becomes `UNKNOWN`."""
     soft = 1.0 / (1.0 + np.exp(-np.clip(logits / temperature, -60, 60)))
-    return np.where(np.isneginf(logits), UNSAID, soft)
+    return np.where(np.isneginf(logits), UNKNOWN, soft)
 
 
-def _evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> np.ndarray:
-    """Logits of shape (the student's tokens, codes): of the teacher's tokens that share a character with the
-    student's the strongest; -inf where there is none."""
-    unsaid = np.full((len(slot.offsets), n_codes), -np.inf, np.float32)
+def _align_evidence(slot: Slot, turn: TurnScores | None, n_codes: int) -> np.ndarray:
+    """Logits of shape (the student's tokens, codes): the highest of the teacher's tokens that share a
+    character with the student's; -inf where there is none."""
+    no_scores = np.full((len(slot.offsets), n_codes), -np.inf, np.float32)
     if turn is None or not turn.offsets or not slot.offsets:
-        return unsaid
-    theirs, mine = np.array(turn.offsets), np.array(slot.offsets)
-    first = np.searchsorted(theirs[:, 1], mine[:, 0], "right")
-    behind = np.searchsorted(theirs[:, 0], mine[:, 1], "left")
-    padded = np.vstack([turn.spans, unsaid[:1]])
-    strongest = np.maximum.reduceat(padded, np.stack([first, behind], 1).ravel(), axis=0)[::2]
-    return np.where((behind > first)[:, None], strongest, unsaid)
+        return no_scores
+    teacher_offsets, student_offsets = np.array(turn.offsets), np.array(slot.offsets)
+    first = np.searchsorted(teacher_offsets[:, 1], student_offsets[:, 0], "right")
+    behind = np.searchsorted(teacher_offsets[:, 0], student_offsets[:, 1], "left")
+    padded = np.vstack([turn.spans, no_scores[:1]])
+    highest = np.maximum.reduceat(padded, np.stack([first, behind], 1).ravel(), axis=0)[::2]
+    return np.where((behind > first)[:, None], highest, no_scores)
 
 
 def soft_loss(
-    model: ScanModel, batch: Sequence[Target], precision: str, temperature: float, span_weight: float
+    model: ScanModel, row: Sequence[Target], precision: str, temperature: float, span_weight: float
 ) -> torch.Tensor:
     """Mean cross-entropy of a slot, summed over codes, and of a dialogue's end, plus the weighted mean of an
-    evidence token. Targets are probabilities at `temperature`, NaN where nothing was said.
+    evidence token. Targets are probabilities at `temperature`, NaN where the teacher has no score.
 
     Source: Hinton, Vinyals and Dean 2015, section 2: logits are divided by the temperature and the loss is
     multiplied by its square, so that gradients keep their size. There it is a softmax over classes, here a
     sigmoid for each code.
     """
-    import torch
-
-    from dialint.detector.engines.local import head_positions, pack_windows
-
-    device = next(model.parameters()).device
-    windows = [target.window for target in batch]
-    row = pack_windows(windows)
-    places = head_positions(windows, row)
-    with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
-        states = model.hidden(row.to(device))
-    states = states.float()
-    evidence = model.span_head(states[places.tokens])
-    turns = model.turn_scores(states[places.slots], evidence, places.lengths)
-    ends = model.dialogue_head(states[places.ends])
-    judged = [place for place, target in enumerate(_ended_windows(batch)) if target.dialogue is not None]
-    wanted = [target.dialogue[None] for target in _ended_windows(batch) if target.dialogue is not None]
+    logits = compute_logits(model, row, precision == "bf16")
+    indices, ends = end_targets(row)
     return temperature**2 * (
-        _entropy(turns, [target.turns for target in batch], temperature)
-        + _entropy(ends[judged], wanted, temperature)
-        + span_weight * _entropy(evidence, [target.spans for target in batch], temperature)
+        cross_entropy(logits.turns / temperature, [target.turns for target in row])
+        + cross_entropy(logits.ends[indices] / temperature, ends)
+        + span_weight * cross_entropy(logits.tokens / temperature, [target.spans for target in row])
     )
-
-
-def _ended_windows(batch: Sequence[Target]) -> Iterator[Target]:
-    return (target for target in batch if target.window.dialogue_slot is not None)
-
-
-def _entropy(logits: torch.Tensor, wanted: list[Any], temperature: float) -> torch.Tensor:
-    """Cross-entropy of shape (places, codes), summed over codes, mean over places with anything said."""
-    import torch
-    from torch.nn.functional import binary_cross_entropy_with_logits
-
-    if not len(logits):
-        return logits.new_zeros(())
-    truth = torch.from_numpy(np.concatenate(wanted)).to(logits.device)
-    said = ~truth.isnan()
-    n_places = said.any(dim=1).sum().clamp_min(1)
-    total = binary_cross_entropy_with_logits(logits[said] / temperature, truth[said], reduction="sum")
-    return total / n_places
 
 
 def mean_loss(
     model: ScanModel, targets: Sequence[Target], precision: str, row_tokens: int, temperature: float = 1.0,
     span_weight: float = 0.5,
 ) -> float:  # fmt: skip
-    """The loss on `targets` without learning: the mean over rows of about `row_tokens`, by their windows."""
+    """The loss on `targets` without training: the mean over rows of about `row_tokens`, weighted by their
+    number of windows."""
     import torch
 
     model.eval()
     total = 0.0
+    sizes = [len(target.window) for target in targets]
     with torch.inference_mode():
-        for row in rows(targets, row_tokens):
+        for indices in pack_rows(range(len(targets)), sizes, row_tokens):
+            row = [targets[index] for index in indices]
             total += len(row) * float(soft_loss(model, row, precision, temperature, span_weight))
     return total / max(1, len(targets))
 
 
-def rows(targets: Sequence[Target], row_tokens: int) -> Iterator[list[Target]]:
-    """The targets in order, as many together as fit into `row_tokens`; one at least."""
-    row: list[Target] = []
+def pack_rows(order: Sequence[int], sizes: Sequence[int], row_tokens: int) -> Iterator[list[int]]:
+    """Rows of the indices in `order`, as many in each as fit into `row_tokens`, one at least."""
+    row: list[int] = []
     room = row_tokens
-    for target in targets:
-        if row and len(target.window) > room:
+    for index in order:
+        if row and sizes[index] > room:
             yield row
             row, room = [], row_tokens
-        row.append(target)
-        room -= len(target.window)
+        row.append(index)
+        room -= sizes[index]
     if row:
         yield row

@@ -1,4 +1,4 @@
-"""What a small scanner starts from: a backbone, a scanner, or every so-many-th layer of its teacher."""
+"""Builds the student of a distillation: from a backbone, a scanner, or some layers of its teacher."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "attention_dropout")
 """Packed attention has no dropout, so nothing else has."""
-RARE = -4.0
-"""Errors are rare: a new head's bias starts from that prior."""
+PRIOR_LOGIT = -4.0
+"""Errors are rare: the bias of a new head starts from this prior."""
 
 
 def build_student(
@@ -39,70 +39,72 @@ def build_student(
     context_tokens: int,
     layers: int | None,
 ) -> TrainedScanner:
-    """The scanner that will learn `codes`, with `layers` of its layers where that is said. `teacher` is the
-    scanner that it is cut from where no base is named.
+    """Build the student for `codes`, with `layers` of its layers, None for all. Without a base it starts from
+    layers of `teacher`.
 
     Raises:
         ConfigError: nothing to start from, a base that does not load, or a scanner of other codes.
     """
     if base is not None and not is_scanner(base):
-        student = _of_backbone(base, codes, context_tokens)
+        student = _load_backbone(base, codes, context_tokens)
     elif base is not None:
         student = read_scanner(base)
     elif teacher is not None and layers is not None:
         student = teacher
     else:
-        raise ConfigError("E_OPTION", "say what the student starts from: --base, or --layers of its teacher")
+        raise ConfigError("E_OPTION", "name what the student starts from: --base, or --layers of its teacher")
     if student.codes != codes:
         raise ConfigError("E_CODE", f"{base}: a scanner of other codes than its teacher's")
     return student if layers is None else select_layers(student, layers)
 
 
 def select_layers(scanner: TrainedScanner, n_layers: int) -> TrainedScanner:
-    """The scanner with so many of its layers."""
-    kept = evenly_spaced(scanner.shape["num_hidden_layers"], n_layers)
-    shape, weights = keep_layers(scanner.shape, scanner.backbone(), kept)
+    """The scanner with `n_layers` of its layers, evenly spaced."""
+    layers = evenly_spaced(scanner.shape["num_hidden_layers"], n_layers)
+    shape, weights = keep_layers(scanner.shape, scanner.backbone(), layers)
     return replace(scanner, shape=shape, model=replace_backbone(scanner.model, shape, weights))
 
 
 def reinitialize(scanner: TrainedScanner, seed: int) -> TrainedScanner:
-    """The same scanner with random weights."""
+    """The same scanner with random weights; nothing of its base model's weights is left, nor their hash."""
     import torch
 
     from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
     torch.manual_seed(seed)
     model = ScanModel(backbone_from_config(scanner.shape), len(scanner.codes), scanner.render.history, True)
-    _as_rare(model)
-    return replace(scanner, model=model)
+    _init_heads(model)
+    return replace(scanner, model=model, base_sha256="")
 
 
-def _of_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> TrainedScanner:
-    """New heads on a Hugging Face backbone."""
+def _load_backbone(base: Path, codes: tuple[str, ...], context_tokens: int) -> TrainedScanner:
+    """A Hugging Face backbone with new heads."""
     import torch
 
     from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 
-    shape, weights, tokenizer = _read(base)
+    shape, weights, tokenizer = _read_base(base)
     marked, render = prepare_tokenizer(tokenizer, shape.get("bos_token_id"), context_tokens, history=True)
     if marked != tokenizer:
-        raise ConfigError("E_BASE", f"{base}: its tokenizer lacks our marks; train sft scan adds them")
+        raise ConfigError(
+            "E_BASE", f"{base}: its tokenizer lacks our control tokens; train sft scan adds them"
+        )
     torch.manual_seed(0)
     model = ScanModel(backbone_from_config(shape), len(codes), render.history, evidence=True)
     wanted = model.backbone.state_dict()
     inside = f"{model.backbone.base_model_prefix}."  # where a language model keeps its backbone
-    named = {name.removeprefix(BACKBONE).removeprefix(inside): weight for name, weight in weights.items()}
-    if any(name not in named or named[name].shape != wanted[name].shape for name in wanted):
+    by_name = {name.removeprefix(BACKBONE).removeprefix(inside): weight for name, weight in weights.items()}
+    if any(name not in by_name or by_name[name].shape != wanted[name].shape for name in wanted):
         raise ConfigError("E_BASE", f"{base}: weights are missing or do not fit config.json")
-    model.backbone.load_state_dict({name: named[name] for name in wanted})
-    _as_rare(model)
+    model.backbone.load_state_dict({name: by_name[name] for name in wanted})
+    _init_heads(model)
     sha256 = weights_sha256(base)
     return TrainedScanner(
         model, codes, select_dialogue_codes(codes), render, shape, tokenizer, sha256, None, sha256
     )
 
 
-def _read(base: Path) -> tuple[Shape, Weights, str]:
+def _read_base(base: Path) -> tuple[Shape, Weights, str]:
     from safetensors import SafetensorError
 
     try:
@@ -113,12 +115,13 @@ def _read(base: Path) -> tuple[Shape, Weights, str]:
     return {**shape, **{name: 0.0 for name in DROPOUTS if name in shape}}, weights, tokenizer
 
 
-def _as_rare(model: ScanModel) -> None:
-    """New heads: the history says nothing yet, and errors are rare, which the strongest token brings."""
+def _init_heads(model: ScanModel) -> None:
+    """Set the biases of new heads to the prior; a turn's score gets it from its highest token. The history's
+    weights start at 0."""
     import torch
 
     if model.history is not None:
         torch.nn.init.zeros_(model.history.weight)
     for head in (model.turn_head, model.dialogue_head, model.span_head):
-        torch.nn.init.constant_(head.bias, RARE)
+        torch.nn.init.constant_(head.bias, PRIOR_LOGIT)
     torch.nn.init.zeros_(model.turn_head.bias)

@@ -1,7 +1,7 @@
-"""Taking layers and heads out of a backbone: its shape and its weights change together, nothing is masked.
+"""Removes layers and heads from a backbone: its shape and its weights change together, nothing is masked.
 
-Works on ``config.json`` and named tensors, so that what is measured is what will be saved. Weights are named
-as in the backbone, without a prefix.
+Works on ``config.json`` and named tensors, so that the evaluated model is the one that is saved. Weights are
+named as in the backbone, without a prefix.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dialint.finetune.scanner.trained import Shape, Weights
 
 
 def evenly_spaced(n_layers: int, n_kept: int) -> list[int]:
-    """`n_kept` of `n_layers` layers, every so-many-th, the first and the last among them.
+    """The indices of `n_kept` of `n_layers` layers, evenly spaced, the first and the last among them.
 
     Raises:
-        ConfigError: there are not as many.
+        ConfigError: E_OPTION, `n_kept` is not 1 to `n_layers`.
     """
     if not 1 <= n_kept <= n_layers:
         raise ConfigError("E_OPTION", f"--layers must be 1 to {n_layers}, the layers that there are")
-    return [round(place * (n_layers - 1) / max(1, n_kept - 1)) for place in range(n_kept)]
+    return [round(number * (n_layers - 1) / max(1, n_kept - 1)) for number in range(n_kept)]
 
 
-def keep_layers(shape: Shape, weights: Weights, kept: Sequence[int]) -> tuple[Shape, Weights]:
-    """The backbone with only the layers `kept`, numbered anew in that order.
+def keep_layers(shape: Shape, weights: Weights, layers: Sequence[int]) -> tuple[Shape, Weights]:
+    """The backbone with only these `layers`, renumbered in that order.
 
     Raises:
         ConfigError: E_BASE, its layers are not one numbered stack.
@@ -34,28 +34,28 @@ def keep_layers(shape: Shape, weights: Weights, kept: Sequence[int]) -> tuple[Sh
 
     n_layers = shape["num_hidden_layers"]
     numbered = re.compile(r"(?s)\A((?:.*\.)?layers?\.)(\d++)(\..*)")
-    found = {name: match for name in weights if (match := numbered.fullmatch(name))}
-    if {int(match[2]) for match in found.values()} != set(range(n_layers)):
+    matches = {name: match for name in weights if (match := numbered.fullmatch(name))}
+    if {int(match[2]) for match in matches.values()} != set(range(n_layers)):
         raise ConfigError("E_BASE", f"{shape['model_type']}: its layers are not one numbered stack")
-    place = {layer: new for new, layer in enumerate(kept)}
-    left: Weights = {}
+    new_index = {layer: index for index, layer in enumerate(layers)}
+    remaining: Weights = {}
     for name, weight in weights.items():
-        match = found.get(name)
+        match = matches.get(name)
         if match is None:
-            left[name] = weight
-        elif int(match[2]) in place:
-            left[f"{match[1]}{place[int(match[2])]}{match[3]}"] = weight
+            remaining[name] = weight
+        elif int(match[2]) in new_index:
+            remaining[f"{match[1]}{new_index[int(match[2])]}{match[3]}"] = weight
     by_layer = {
-        key: [shape[key][layer] for layer in kept] for key in (HEADS_KEY, "layer_types") if shape.get(key)
+        key: [shape[key][layer] for layer in layers] for key in (HEADS_KEY, "layer_types") if shape.get(key)
     }
-    return {**shape, "num_hidden_layers": len(kept), **by_layer}, left
+    return {**shape, "num_hidden_layers": len(layers), **by_layer}, remaining
 
 
 def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) -> tuple[Shape, Weights]:
     """The backbone without the heads `dropped`, each a layer and a key head of it.
 
     Raises:
-        ConfigError: E_HEADS, its attention is not built for that.
+        ConfigError: E_HEADS, this architecture does not allow it.
     """
     import torch
 
@@ -71,32 +71,26 @@ def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) ->
             layers = attention_layers(backbone_from_config(shape))
     except UnsupportedHeads as error:
         raise ConfigError("E_HEADS", f"{shape['model_type']}: {error}") from None
-    left = dict(weights)
+    remaining = dict(weights)
     counts = []
     for number, layer in enumerate(layers):
-        kept = [head for head in range(layer.n_heads) if (number, head) not in dropped]
-        counts.append(len(kept))
-        left |= layer.kept(weights, kept)
-    return {**shape, HEADS_KEY: counts}, left
+        heads = [head for head in range(layer.n_heads) if (number, head) not in dropped]
+        counts.append(len(heads))
+        remaining |= layer.kept(weights, heads)
+    return {**shape, HEADS_KEY: counts}, remaining
 
 
 def count_heads(shape: Shape) -> list[int]:
-    """How many key heads each layer has.
+    """The number of key heads of each layer.
 
     Raises:
-        ConfigError: E_HEADS, heads cannot be taken out here.
+        ConfigError: E_HEADS, this architecture does not allow removing heads.
     """
-    from dialint.detector.engines.scan_model import HEADS_KEY
-
-    counts: list[int] = drop_heads(shape, _no_weights(shape), set())[0][HEADS_KEY]
-    return counts
-
-
-def _no_weights(shape: Shape) -> Weights:
-    """The backbone's tensors without content."""
     import torch
 
-    from dialint.detector.engines.scan_model import backbone_from_config
+    from dialint.detector.engines.scan_model import HEADS_KEY, backbone_from_config
 
     with torch.device("meta"):
-        return dict(backbone_from_config(shape).state_dict())
+        weights = dict(backbone_from_config(shape).state_dict())
+    counts: list[int] = drop_heads(shape, weights, set())[0][HEADS_KEY]
+    return counts

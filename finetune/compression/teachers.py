@@ -1,7 +1,7 @@
 """Teachers of distillation: a larger scanner, or a file of a judge's answers.
 
-A teacher says of each judged turn what it thinks, as logits; -inf stands where it says nothing. Teachers
-know nothing of the student's tokens or windows: that is `dialint.finetune.compression.soft_targets`.
+A teacher scores each judged turn, as logits; -inf where it has no score. Teachers do not depend on the
+student's tokens or windows: `dialint.finetune.compression.soft_targets` aligns the two.
 """
 
 from __future__ import annotations
@@ -22,24 +22,29 @@ from dialint.detector.scanner import Scanner, TurnScores
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.trained import TrainedScanner
 
-SUREST = 1e-4
-"""A judge's probability counts as at least this far from 0 and 1: nobody is surer."""
+MIN_PROBABILITY = 1e-4
+"""A judge's probability is clipped to at least this far from 0 and 1, so that its logit is finite."""
 
 
 class Teacher(Protocol):
-    """Says what it thinks of dialogues whose personal data are masked."""
+    """Scores dialogues whose personal data are masked."""
 
     @property
     def codes(self) -> tuple[str, ...]: ...
 
     @property
     def sha256(self) -> str:
-        """Changes with what it says."""
+        """Changes with the scores."""
         ...
 
-    def says(self, dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
-        """The turns of each dialogue that it has something to say of; a code of dialogue scope counts by
-        its highest score."""
+    @property
+    def taxonomy(self) -> str | None:
+        """Version of the taxonomy that the codes are of; None where no record has it."""
+        ...
+
+    def score(self, dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
+        """The scored turns of each dialogue; for a code of dialogue scope the highest score of a dialogue
+        counts."""
         ...
 
 
@@ -58,7 +63,11 @@ class ScannerTeacher:
     def sha256(self) -> str:
         return self.trained.sha256
 
-    def says(self, dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
+    @property
+    def taxonomy(self) -> str | None:
+        return self.trained.taxonomy
+
+    def score(self, dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
         results = self.scanner.scan(dialogues)
         return [() if isinstance(result, DialogueFailed) else result for result in results]
 
@@ -75,60 +84,68 @@ class Answer(Record):
 @dataclass
 class AnswersTeacher:
     """A file of answers, one JSON object a line: ``{"dialogue_id": "d1", "turn": 3, "code": "C1",
-    "probability": 0.8}``. Whatever was not asked is not taught; evidence tokens are not either. Of a code of
-    dialogue scope any turn may be named."""
+    "probability": 0.8}``. The student is not trained on turns and codes without an answer, nor on evidence
+    tokens. An answer for a code of dialogue scope may stand at any turn. `answers` maps dialogue, turn and
+    code to the probability."""
 
     codes: tuple[str, ...]
     sha256: str
     answers: dict[str, dict[int, dict[str, float]]] = field(repr=False)
 
-    def says(self, dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
-        return [self._of(dialogue) for dialogue in dialogues]
-
-    def _of(self, dialogue: Dialogue) -> Sequence[TurnScores]:
-        said = self.answers.get(dialogue.id, {})
-        here = [turn.index for turn in dialogue.turns if turn.index in said]
-        return [TurnScores(turn, self._logits(said[turn]), (), self._no_spans) for turn in here]
-
-    def _logits(self, said: dict[str, float]) -> np.ndarray:
-        return np.array([_logit(said[code]) if code in said else -np.inf for code in self.codes], np.float32)
-
     @property
-    def _no_spans(self) -> np.ndarray:
-        return np.zeros((0, len(self.codes)), np.float32)
+    def taxonomy(self) -> str | None:
+        return load_taxonomy().version
 
-    def refuse_strangers(self, dialogues: Iterable[Dialogue], path: Path) -> None:
+    def score(self, dialogues: Sequence[Dialogue]) -> list[Sequence[TurnScores]]:
+        no_spans = np.zeros((0, len(self.codes)), np.float32)
+        return [
+            [
+                TurnScores(turn.index, self._logits(by_turn[turn.index]), (), no_spans)
+                for turn in dialogue.turns
+                if turn.index in by_turn
+            ]
+            for dialogue in dialogues
+            for by_turn in (self.answers.get(dialogue.id, {}),)
+        ]
+
+    def _logits(self, probabilities: dict[str, float]) -> np.ndarray:
+        """Logits of shape (codes,); -inf for codes without an answer."""
+        logits = np.full(len(self.codes), -np.inf, np.float32)
+        for column, code in enumerate(self.codes):
+            if code in probabilities:
+                p = min(max(probabilities[code], MIN_PROBABILITY), 1 - MIN_PROBABILITY)
+                logits[column] = math.log(p / (1 - p))
+        return logits
+
+    def validate_dialogues(self, dialogues: Iterable[Dialogue], path: Path) -> None:
         """
         Raises:
-            ConfigError: E_ANSWERS, an answer is of a dialogue or turn that the logs have not.
+            ConfigError: E_ANSWERS, an answer names a dialogue or turn that is not in the logs.
         """
         turns = {dialogue.id: {turn.index for turn in dialogue.turns} for dialogue in dialogues}
-        for name, said in self.answers.items():
-            if name not in turns or said.keys() - turns[name]:
-                raise ConfigError("E_ANSWERS", f"{path}: dialogue {name}, or a turn of it, is in no log")
+        for dialogue_id, by_turn in self.answers.items():
+            if dialogue_id not in turns or by_turn.keys() - turns[dialogue_id]:
+                raise ConfigError(
+                    "E_ANSWERS", f"{path}: dialogue {dialogue_id}, or a turn of it, is in no log"
+                )
 
 
 def read_answers(path: Path, sha256: str) -> AnswersTeacher:
-    """The teacher that a file of answers is; of two answers to one question the last counts.
+    """Read a file of answers; of several answers for the same turn and code the last counts.
 
     Raises:
-        InputRefused: E_ANSWERS, a line that is none.
-        ConfigError: E_CODE, a code that is not in the taxonomy; E_ANSWERS, no answer at all.
+        InputRefused: E_ANSWERS, a line is not an answer.
+        ConfigError: E_CODE, a code that is not in the taxonomy; E_ANSWERS, the file holds no answer.
     """
     answers: dict[str, dict[int, dict[str, float]]] = {}
-    named: set[str] = set()
+    codes: set[str] = set()
     for answer in read_records(path, Answer, "E_ANSWERS"):
-        turns = answers.setdefault(answer.dialogue_id, {})
-        turns.setdefault(answer.turn, {})[answer.code] = answer.probability
-        named.add(answer.code)
-    known = load_taxonomy().codes
-    if named - set(known):
-        raise ConfigError("E_CODE", f"{path}: unknown codes {sorted(named - set(known))}")
-    if not named:
+        by_turn = answers.setdefault(answer.dialogue_id, {})
+        by_turn.setdefault(answer.turn, {})[answer.code] = answer.probability
+        codes.add(answer.code)
+    taxonomy = load_taxonomy().codes
+    if codes - set(taxonomy):
+        raise ConfigError("E_CODE", f"{path}: unknown codes {sorted(codes - set(taxonomy))}")
+    if not codes:
         raise ConfigError("E_ANSWERS", f"{path}: holds no answer")
-    return AnswersTeacher(tuple(code for code in known if code in named), sha256, answers)
-
-
-def _logit(probability: float) -> float:
-    held = min(max(probability, SUREST), 1 - SUREST)
-    return math.log(held / (1 - held))
+    return AnswersTeacher(tuple(code for code in taxonomy if code in codes), sha256, answers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import numpy as np
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.finetune.compression.data import DistillData
 from dialint.finetune.compression.options import DistillConfig
-from dialint.finetune.compression.soft_targets import mean_loss, soft_loss, soft_targets
+from dialint.finetune.compression.soft_targets import mean_loss, pack_rows, soft_loss, soft_targets
 from dialint.finetune.compression.teachers import Teacher
 from dialint.finetune.scanner.data import Target
 from dialint.finetune.scanner.losses import scan_loss
@@ -88,34 +88,34 @@ class DistillTrainer:
             order = list(range(len(sizes)))
             random.Random(f"{config.running.seed}/{epoch}").shuffle(order)
             order = order[: dialogues - epoch * len(sizes)]
-            for row in packed(order, sizes, config.row_tokens):
-                left -= sum(sizes[place] for place in row)
+            for row in pack_rows(order, sizes, config.row_tokens):
+                left -= sum(sizes[index] for index in row)
                 if left < 0:
                     return rows
-                rows.append([(epoch, place) for place in row])
+                rows.append([(epoch, index) for index in row])
         return rows
 
     def targets(self, dialogues: Iterable[tuple[Dialogue, bool]]) -> list[Target]:
-        """The windows of dialogues, each with whether it has ended, with what the teacher says of them."""
-        asked = list(dialogues)
-        said = self.teacher.says([dialogue for dialogue, _ in asked])
+        """The windows of dialogues, each with whether it has ended, with the teacher's scores as targets."""
+        batch = list(dialogues)
+        scores = self.teacher.score([dialogue for dialogue, _ in batch])
         at_end = np.array([code in self.student.dialogue_codes for code in self.student.codes])
         return [
             target
-            for (dialogue, ended), turns in zip(asked, said, strict=True)
+            for (dialogue, ended), turns in zip(batch, scores, strict=True)
             for target in soft_targets(
                 self.renderer.render(dialogue), turns, at_end, self.config.temperature, ended=ended
             )
         ]
 
     def loss(self, row: Sequence[tuple[int, int]], labelled: Sequence[Target]) -> torch.Tensor:
-        """What one step learns from: the teacher's word, and the labels where there are any."""
+        """The loss of one step: on the teacher's scores of the dialogues `row`, and on labelled windows."""
         config, model = self.config, self.student.model
-        batch = self.targets(self._cut(epoch, self.data.dialogues[place]) for epoch, place in row)
-        loss = soft_loss(model, batch, self.precision, config.temperature, config.span_weight)
+        targets = self.targets(self._truncate(epoch, self.data.dialogues[index]) for epoch, index in row)
+        loss = soft_loss(model, targets, self.precision, config.temperature, config.span_weight)
         if labelled:
-            low = self.precision == "bf16"
-            loss = loss + config.label_weight * scan_loss(config.scan_config, model, labelled, low=low)
+            bf16 = self.precision == "bf16"
+            loss = loss + config.label_weight * scan_loss(config.scan_config, model, labelled, bf16=bf16)
         return loss
 
     def evaluate(self) -> dict[str, float | None]:
@@ -134,38 +134,25 @@ class DistillTrainer:
         )
         return {"heldout_loss": loss}
 
-    def _cut(self, epoch: int, dialogue: Dialogue) -> tuple[Dialogue, bool]:
-        """The dialogue, or now and then how it stood after an agent's turn; and whether it is whole."""
-        chance = random.Random(f"{self.config.running.seed}/{epoch}/{dialogue.id}")
-        if chance.random() >= self.config.prefix_share:
+    def _truncate(self, epoch: int, dialogue: Dialogue) -> tuple[Dialogue, bool]:
+        """The dialogue, or with probability `prefix_share` its turns up to one of the agent's; and whether it
+        is whole."""
+        rng = random.Random(f"{self.config.running.seed}/{epoch}/{dialogue.id}")
+        if rng.random() >= self.config.prefix_share:
             return dialogue, True
         judged = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
-        last = chance.choice(judged)
+        last = rng.choice(judged)
         turns = tuple(turn for turn in dialogue.turns if turn.index <= last)
         return dialogue.model_copy(update={"turns": turns}), False
-
-
-def packed(order: Sequence[int], sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """The places in order, as many together as `room` holds; one at least."""
-    row: list[int] = []
-    left = room
-    for place in order:
-        if row and sizes[place] > left:
-            yield row
-            row, left = [], room
-        row.append(place)
-        left -= sizes[place]
-    if row:
-        yield row
 
 
 def labelled_rows(labelled: Sequence[Target], seed: int, row_tokens: int) -> list[list[Target]]:
     """The labelled windows in steps, shuffled, an error and its twin together."""
     by_pair: dict[str, list[Target]] = {}
-    for place, target in enumerate(labelled):
-        by_pair.setdefault(target.pair or f"#{place}", []).append(target)
+    for index, target in enumerate(labelled):
+        by_pair.setdefault(target.pair or f"#{index}", []).append(target)
     groups = list(by_pair.values())
     random.Random(seed).shuffle(groups)
     sizes = [sum(len(target.window) for target in group) for group in groups]
-    rows = packed(range(len(groups)), sizes, row_tokens)
-    return [[target for place in row for target in groups[place]] for row in rows]
+    rows = pack_rows(range(len(groups)), sizes, row_tokens)
+    return [[target for index in row for target in groups[index]] for row in rows]

@@ -5,13 +5,15 @@ Every part is a mean over all of its kind in a step, however many rows the step'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dialint.detector.scanner import Array
 from dialint.finetune.scanner.data import Target
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class TargetCounts:
 
 
 def count_targets(step: Sequence[Target]) -> TargetCounts:
-    """The counts of all windows of a step."""
+    """Count the targets in all windows of a step."""
     sides = {(target.pair, target.error) for target in step if target.rival is not None}
     return TargetCounts(
         turns=sum(len(target.turns) for target in step),
@@ -46,76 +48,124 @@ def scan_loss(
     config: ScanConfig,
     model: ScanModel,
     row: Sequence[Target],
-    of: TargetCounts | None = None,
-    low: bool = False,
+    counts: TargetCounts | None = None,
+    bf16: bool = False,
 ) -> torch.Tensor:
     """The mean cross-entropy of a slot, summed over codes, plus the weighted mean of an evidence token, plus
-    the weighted mean of what a pair says: the error above its twin. Where a step has several rows, `of` has
-    its counts, and this is the row's part. `low`: the backbone computes in bf16."""
+    the weighted mean ranking loss of a pair: the error above its twin. Where a step has several rows,
+    `counts` are those of the step, and this is the row's part. `bf16`: the backbone computes in bf16."""
     import torch
     from torch.nn.functional import softplus
 
-    from dialint.detector.engines.local import head_positions, pack_windows
+    counts = counts or count_targets(row)
+    logits = compute_logits(model, row, bf16, config.neftune)
+    indices, ends = end_targets(row)
 
-    of = of or count_targets(row)
-    windows = [target.window for target in row]
-    device = model.turn_head.weight.device
-    packed = pack_windows(windows).to(device)
-    places = head_positions(windows, packed)
-    sizes = packed.bounds.diff()
-    table, lengths = model.backbone.get_input_embeddings(), sizes.repeat_interleave(sizes)[None]
-    with (
-        torch.autocast(device.type, torch.bfloat16, enabled=low),
-        embedding_noise(config.neftune, table, lengths),
-    ):
-        states = model.hidden(packed)
-    states = states.float()
-    evidence = model.span_head(states[places.tokens])
-    turns = model.turn_scores(states[places.slots], evidence, places.lengths)
-    ends = model.dialogue_head(states[places.ends])
-    ended = [target for target in row if target.window.dialogue_slot is not None]
-    judged = [place for place, target in enumerate(ended) if target.dialogue is not None]
+    weights = partial(label_weights, config)
     loss = (
-        _entropy(config, turns, [target.turns for target in row], of.turns)
-        + _entropy(config, ends[judged], [t.dialogue[None] for t in ended if t.dialogue is not None], of.ends)
-        + config.span_weight * _entropy(config, evidence, [target.spans for target in row], of.tokens)
+        cross_entropy(logits.turns, [target.turns for target in row], counts.turns, weights)
+        + cross_entropy(logits.ends[indices], ends, counts.ends, weights)
+        + config.span_weight
+        * cross_entropy(logits.tokens, [target.spans for target in row], counts.tokens, weights)
     )
-    errors, twins = _rivals(row, turns, ends)
+    errors, twins = _pair_scores(row, logits)
     if config.pair_weight and errors:
-        loss = loss + config.pair_weight * softplus(torch.stack(twins) - torch.stack(errors)).sum() / of.pairs
+        margins = torch.stack(twins) - torch.stack(errors)
+        loss = loss + config.pair_weight * softplus(margins).sum() / counts.pairs
     return loss
 
 
-def _entropy(config: ScanConfig, logits: torch.Tensor, wanted: list[Any], count: int) -> torch.Tensor:
-    """Binary cross-entropy of shape (places, codes) with soft labels, summed over codes, over `count` places.
+def label_weights(config: ScanConfig, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The weight of each label. With `focal` above 0 labels that are predicted well already weigh less. By
+    confidence, a label of probability p weighs |2p - 1|: nothing at one half.
 
-    With `focal` above 0 what is judged well already counts less. Source: Lin et al. 2017, equation 4.
-    By confidence, a label of probability p weighs |2p - 1|: one that people were torn over teaches nothing.
+    Source: Lin et al. 2017, equation 4.
     """
+    import torch
+
+    weight = 1 + (config.error_weight - 1) * targets
+    if config.focal:
+        weight = weight * (torch.sigmoid(logits.detach()) - targets).abs() ** config.focal
+    if config.weight_by_confidence:
+        weight = weight * (2 * targets - 1).abs()
+    return weight
+
+
+@dataclass(frozen=True)
+class HeadLogits:
+    """Logits of all windows of a row, each of shape (positions, codes): of the slots of turns, of dialogue
+    ends, and of evidence tokens."""
+
+    turns: torch.Tensor
+    ends: torch.Tensor
+    tokens: torch.Tensor
+
+
+def compute_logits(
+    model: ScanModel, row: Sequence[Target], bf16: bool, noise_alpha: float = 0.0
+) -> HeadLogits:
+    """Run the model on the windows of `row` in one packed forward pass; the heads compute in fp32."""
+    import torch
+
+    from dialint.detector.engines.local import head_positions, pack_windows
+
+    windows = [target.window for target in row]
+    device = model.turn_head.weight.device
+    packed = pack_windows(windows).to(device)
+    positions = head_positions(windows, packed)
+    sizes = packed.bounds.diff()
+    table, lengths = model.backbone.get_input_embeddings(), sizes.repeat_interleave(sizes)[None]
+    with (
+        torch.autocast(device.type, torch.bfloat16, enabled=bf16),
+        embedding_noise(noise_alpha, table, lengths),
+    ):
+        states = model.hidden(packed)
+    states = states.float()
+    tokens = model.span_head(states[positions.tokens])
+    turns = model.turn_scores(states[positions.slots], tokens, positions.lengths)
+    return HeadLogits(turns, model.dialogue_head(states[positions.ends]), tokens)
+
+
+def end_targets(row: Sequence[Target]) -> tuple[list[int], list[Array]]:
+    """The dialogue ends of a row that have a target: their indices among all ends, and the targets, each of
+    shape (1, codes)."""
+    ended = [target for target in row if target.window.dialogue_slot is not None]
+    labelled = [
+        (index, target.dialogue[None]) for index, target in enumerate(ended) if target.dialogue is not None
+    ]
+    return [index for index, _ in labelled], [target for _, target in labelled]
+
+
+def cross_entropy(
+    logits: torch.Tensor,
+    targets: Sequence[Array],
+    count: int | None = None,
+    weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
+) -> torch.Tensor:
+    """Binary cross-entropy of shape (positions, codes) with soft targets, summed over codes, divided by
+    `count`, by default the number of positions that have any target. A target of NaN is unknown and adds
+    nothing. `weights` computes the weight of each target from its logit and itself."""
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits
 
     if not len(logits):
         return logits.new_zeros(())
-    truth = torch.from_numpy(np.concatenate(wanted)).to(logits.device)
-    weight = 1 + (config.error_weight - 1) * truth
-    if config.focal:
-        weight = weight * (torch.sigmoid(logits.detach()) - truth).abs() ** config.focal
-    if config.weight_by_confidence:
-        weight = weight * (2 * truth - 1).abs()
-    return binary_cross_entropy_with_logits(logits, truth, weight, reduction="sum") / count
+    wanted = torch.from_numpy(np.concatenate(targets)).to(logits.device)
+    is_known = ~wanted.isnan()
+    divisor = is_known.any(dim=1).sum().clamp_min(1) if count is None else count
+    logits, wanted = logits[is_known], wanted[is_known]
+    weight = None if weights is None else weights(logits, wanted)
+    return binary_cross_entropy_with_logits(logits, wanted, weight, reduction="sum") / divisor
 
 
-def _rivals(
-    batch: Sequence[Target], turns: torch.Tensor, ends: torch.Tensor
-) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The scores of errors and of their twins, pair by pair, where both are in this batch."""
+def _pair_scores(row: Sequence[Target], logits: HeadLogits) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The scores of errors and of their twins, pair by pair, where both are in this row."""
     sides: dict[str, dict[bool, torch.Tensor]] = {}
     slot = end = 0
-    for target in batch:
+    for target in row:
         if target.rival is not None:
-            place, code = target.rival
-            score = ends[end, code] if place < 0 else turns[slot + place, code]
+            index, code = target.rival
+            score = logits.ends[end, code] if index < 0 else logits.turns[slot + index, code]
             sides.setdefault(target.pair, {})[target.error] = score
         slot += len(target.window.slots)
         end += target.window.dialogue_slot is not None
@@ -125,9 +175,9 @@ def _rivals(
 
 @contextmanager
 def embedding_noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor) -> Iterator[None]:
-    """Uniform noise on what the embeddings `table` gives, in each sequence at most alpha over the root of its
-    numbers. `lengths`, of the shape of the ids, says how long each token's own sequence is: several may stand
-    in one row, or padding beside them.
+    """Add uniform noise to the output of the embeddings `table`: in each sequence at most alpha over the root
+    of its number of values. `lengths`, of the shape of the ids, is the length of each token's own sequence:
+    a row may hold several, or padding.
 
     Source: Jain et al. 2023, "NEFTune", algorithm 1.
     """
@@ -137,11 +187,11 @@ def embedding_noise(alpha: float, table: torch.nn.Module, lengths: torch.Tensor)
         yield
         return
 
-    def shaken(_module: Any, _inputs: Any, embedded: torch.Tensor) -> torch.Tensor:
+    def add_noise(_module: Any, _inputs: Any, embedded: torch.Tensor) -> torch.Tensor:
         numbers = lengths.to(embedded.device)[..., None] * embedded.shape[-1]
         return embedded + ((2 * torch.rand_like(embedded) - 1) * alpha / numbers.sqrt()).to(embedded.dtype)
 
-    hook = table.register_forward_hook(shaken)
+    hook = table.register_forward_hook(add_noise)
     try:
         yield
     finally:

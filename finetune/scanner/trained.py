@@ -1,4 +1,4 @@
-"""A trained scanner, read from a release or from a folder of training, and written to one.
+"""Reads a trained scanner from a release or from the folder of a training, and writes such a folder.
 
 Nothing here changes weights.
 """
@@ -37,7 +37,8 @@ Weights = dict[str, "torch.Tensor"]
 class TrainedScanner:
     """A scanner. `shape` is its backbone's ``config.json``, `tokenizer` the text of ``tokenizer.json``,
     `examples` the fingerprint of the examples it was trained on, None for none; `sha256` changes with any
-    weight; `base` holds name, revision and licence of the base model as far as they are recorded."""
+    weight; `base` holds name, revision and licence of the base model, `taxonomy` the version of the taxonomy
+    and `config` the options of the training, as far as they are recorded."""
 
     model: ScanModel
     codes: tuple[str, ...]
@@ -49,9 +50,11 @@ class TrainedScanner:
     examples: str | None
     sha256: str
     base: Mapping[str, str] | None = None
+    taxonomy: str | None = None
+    config: Mapping[str, Any] | None = None
 
     def scanner(self, row_tokens: int, precision: Precision, device: str) -> Scanner:
-        """What scores dialogues with it."""
+        """A detector's scanner with this model, on `device`."""
         from dialint.detector.engines.local import LocalEngine
 
         return Scanner(
@@ -66,25 +69,25 @@ class TrainedScanner:
 
 
 def read_scanner(folder: Path) -> TrainedScanner:
-    """The scanner of a release, or of a folder that a training left.
+    """Read the scanner of a release or of the folder of a training.
 
     Raises:
         ConfigError: E_SCANNER, it is neither, or its parts do not fit together.
-        ReleaseRefused: a release that is damaged.
+        ReleaseRefused: the release is damaged.
     """
-    return _of_release(folder) if (folder / MANIFEST).exists() else _of_training(folder)
+    return _read_release(folder) if (folder / MANIFEST).exists() else _read_training(folder)
 
 
 def is_scanner(folder: Path) -> bool:
-    """Whether a training left a scanner there; pre-training leaves a ``training.json`` too."""
+    """Whether the folder holds a scanner of a training; pre-training writes a ``training.json`` too."""
     try:
-        told = json.loads((folder / TRAINING).read_text())
+        training = json.loads((folder / TRAINING).read_text())
     except (OSError, ValueError):
         return False
-    return isinstance(told, dict) and told.get("kind") == "scanner"
+    return isinstance(training, dict) and training.get("kind") == "scanner"
 
 
-def _of_release(folder: Path) -> TrainedScanner:
+def _read_release(folder: Path) -> TrainedScanner:
     from dialint.detector.engines import local
 
     release = Release(folder)
@@ -94,41 +97,42 @@ def _of_release(folder: Path) -> TrainedScanner:
     return TrainedScanner(
         model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),
         info.base.sha256, str(examples) if examples else None, release.fingerprint,
-        info.base.model_dump(exclude={"sha256"}),
+        info.base.model_dump(exclude={"sha256"}), info.taxonomy, info.training.get("config"),
     )  # fmt: skip
 
 
-def _of_training(folder: Path) -> TrainedScanner:
+def _read_training(folder: Path) -> TrainedScanner:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     if not is_scanner(folder):
         raise ConfigError("E_SCANNER", f"{folder}: neither a release nor the folder of a trained scanner")
-    told = read_manifest(folder / TRAINING, "dialint train sft scan")
+    training = read_manifest(folder / TRAINING, "dialint train sft scan")
     try:
         weights = load_file(folder / WEIGHTS)
         shape = json.loads((folder / "config.json").read_text())
         tokenizer = (folder / "tokenizer.json").read_text()
-        codes, render = tuple(told["codes"]), RenderConfig.model_validate(told["render"])
+        codes, render = tuple(training["codes"]), RenderConfig.model_validate(training["render"])
         model = build_scan_model(shape, weights, len(codes), history=render.history)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ConfigError("E_SCANNER", f"{folder}: no scanner that loads ({type(error).__name__})") from None
     return TrainedScanner(
-        model, codes, select_dialogue_codes(codes), render, shape, tokenizer, told["base_sha256"],
-        told["examples"], sha256_file(folder / WEIGHTS), told.get("base"),
+        model, codes, select_dialogue_codes(codes), render, shape, tokenizer,
+        training["base_sha256"], training["examples"], sha256_file(folder / WEIGHTS), training.get("base"),
+        training.get("taxonomy"), training.get("config"),
     )  # fmt: skip
 
 
 def select_dialogue_codes(codes: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that are read at a dialogue's end.
+    """Those of dialogue scope, which are read at a dialogue's end.
 
     Raises:
-        ConfigError: E_CODE, the taxonomy has not all of them.
+        ConfigError: E_CODE, the taxonomy does not have all of `codes`.
     """
-    known = load_taxonomy().codes
-    if not known.keys() >= set(codes):
-        raise ConfigError("E_CODE", f"codes that the taxonomy has not: {sorted(set(codes) - known.keys())}")
-    return tuple(code for code in codes if known[code].scope == "dialogue")
+    taxonomy = load_taxonomy().codes
+    if unknown := sorted(set(codes) - taxonomy.keys()):
+        raise ConfigError("E_CODE", f"the taxonomy does not have the codes {unknown}")
+    return tuple(code for code in codes if taxonomy[code].scope == "dialogue")
 
 
 def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: bool) -> ScanModel:
@@ -155,23 +159,25 @@ def replace_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> Sca
     return build_scan_model(shape, weights, n_codes, history=scanner.history is not None)
 
 
-def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, told: Mapping[str, Any]) -> None:
-    """A folder like that of the scan's training, its manifest last, with whatever else is `told` of it."""
+def write_scanner(folder: Path, scanner: TrainedScanner, config: Any, lineage: Mapping[str, Any]) -> None:
+    """Write a folder like that of ``dialint train sft scan``, its manifest last, with the fields of `lineage`
+    in it."""
     save_weights(scanner.model.state_dict(), folder / WEIGHTS)
     write_json(folder / "config.json", scanner.shape)
     (folder / "tokenizer.json").write_text(scanner.tokenizer)
+    options = config_to_dict(config)
     content = {
         "kind": "scanner",
         "codes": list(scanner.codes),
         "render": scanner.render.model_dump(),
+        **({"taxonomy": scanner.taxonomy} if scanner.taxonomy is not None else {}),
         "base": scanner.base,
         "base_sha256": scanner.base_sha256,
         "examples": scanner.examples,
-        "config": {name: _plain(value) for name, value in config_to_dict(config).items()},
-        **told,
+        "config": {
+            name: value if value is None or isinstance(value, int | float) else str(value)
+            for name, value in options.items()
+        },
+        **lineage,
     }
     write_manifest(folder / TRAINING, content)
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, int | float) else str(value)

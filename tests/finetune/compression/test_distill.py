@@ -33,6 +33,7 @@ from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
 from dialint.detector.render import Rendered, Renderer, Slot
 from dialint.detector.scanner import TurnScores
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.compression import trainer
 from dialint.finetune.compression.data import load_distill_data
 from dialint.finetune.compression.distill import distill
@@ -190,7 +191,7 @@ def test_who_agrees_with_the_teacher_has_the_least_loss(teacher: Path) -> None:
     said = ScannerTeacher(scanner, scanner.scanner(300, "fp32", "cpu"))
     renderer = Renderer(scanner.render, scanner.tokenizer)
     batch = soft_targets(
-        renderer.render(dialogue(1)), said.says([dialogue(1)])[0], np.array([False, False, True]), 3.0
+        renderer.render(dialogue(1)), said.score([dialogue(1)])[0], np.array([False, False, True]), 3.0
     )
     least = float(soft_loss(scanner.model, batch, "fp32", 3.0, 0.5))
     entropy = sum(
@@ -243,7 +244,8 @@ def test_a_smaller_student_learns_to_speak_like_its_teacher(config: DistillConfi
     assert student.shape["num_hidden_layers"] == 1
     assert student.codes == ("L1", "T1", "R1")
     training = read_manifest(config.out / "training.json")
-    assert training["base_sha256"] == tiny.BASE
+    assert training["base_sha256"] == ""  # --from-scratch: none of its weights are used
+    assert training["taxonomy"] == Release(config.teacher).info.taxonomy
     assert training["base"] == {"name": "tiny", "revision": "1", "licence": "Apache-2.0"}
     assert training["teacher"]["sha256"] == read_scanner(config.teacher).sha256
     assert not list(config.out.glob("checkpoint*"))
@@ -281,6 +283,7 @@ def test_a_pruned_scanner_recovers(config: DistillConfig, tmp_path: Path) -> Non
     distill(replace(config, base=base, layers=None))
     student = read_scanner(config.out)
     assert student.shape[HEADS_KEY] == [3, 4]
+    assert student.base_sha256 == tiny.BASE
     before = load_file(base / "model.safetensors")
     assert any(not torch.equal(before[name], weight) for name, weight in student.model.state_dict().items())
     assert alike(config.teacher, config.out) > 0.9
@@ -336,6 +339,7 @@ def test_a_judges_answers_teach_what_they_name(config: DistillConfig, base: Path
     student = read_scanner(config.out)
     assert student.codes == ("T1",)
     assert read_manifest(config.out / "training.json")["examples"] is None
+    assert student.taxonomy == load_taxonomy().version
     scores = student.scanner(300, "fp32", "cpu").scan(dialogues)
     told: dict[bool, list[float]] = {True: [], False: []}
     for d, turns in zip(dialogues, scores, strict=True):
@@ -356,7 +360,7 @@ def test_a_code_of_a_dialogue_is_learnt_from_any_turn(tmp_path: Path) -> None:
     )
     judge = read_answers(path, "x")
     assert judge.codes == ("L1", "R1")
-    (said,) = judge.says([dialogue(1)])
+    (said,) = judge.score([dialogue(1)])
     (target,) = soft_targets([window(Slot(9, 3, 8, ((0, 1),)), end=True)], said, np.array([False, True]), 1.0)
     assert target.dialogue is not None
     assert target.dialogue[1] == pytest.approx(0.9)

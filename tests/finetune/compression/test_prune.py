@@ -27,6 +27,7 @@ from dialint.detector.engines.scan_model import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.records import Dialogue, Example, Label, Turn
+from dialint.detector.release import Release
 from dialint.finetune.compression.prune import PruneConfig, prune, remove_heads, remove_layers
 from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
 from dialint.finetune.scanner.trained import TrainedScanner, build_scan_model, read_scanner, write_scanner
@@ -239,6 +240,27 @@ def test_what_cannot_be_is_refused(config: PruneConfig) -> None:
     prune(replace(config, layers=1))
     with pytest.raises(OutputRefused, match="holds a trained scanner"):
         prune(replace(config, layers=1))
+
+
+def test_a_release_can_be_pruned_and_hands_on_what_it_records(config: PruneConfig, tmp_path: Path) -> None:
+    release = tiny.write_release(tmp_path / "release")
+    prune(replace(config, scanner=release, layers=1))
+    info, training = Release(release).info, read_manifest(config.out / "training.json")
+    assert training["pruned_from"] == {
+        "sha256": Release(release).fingerprint, "config": info.training.get("config"),
+    }  # fmt: skip
+    assert training["taxonomy"] == info.taxonomy
+    assert training["base_sha256"] == info.base.sha256
+    pruned = read_scanner(config.out)
+    assert pruned.shape["num_hidden_layers"] == 1
+    assert pruned.taxonomy == info.taxonomy
+
+
+def test_the_version_of_the_taxonomy_is_handed_on(config: PruneConfig) -> None:
+    manifest = config.scanner / "training.json"
+    write_manifest(manifest, {**read_manifest(manifest), "taxonomy": "0.9"})
+    prune(replace(config, layers=1))
+    assert read_manifest(config.out / "training.json")["taxonomy"] == "0.9"
 
 
 def test_a_folder_whose_weights_do_not_fit_is_no_scanner(config: PruneConfig) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ from dialint.detector.engines import packed
 from dialint.detector.engines.scan_model import ScanModel, backbone_from_config
 from dialint.detector.render import Rendered, Slot
 from dialint.finetune.scanner.data import Target
-from dialint.finetune.scanner.losses import TargetCounts, _entropy, count_targets, embedding_noise, scan_loss
+from dialint.finetune.scanner.losses import (
+    TargetCounts,
+    count_targets,
+    cross_entropy,
+    embedding_noise,
+    label_weights,
+    scan_loss,
+)
 from dialint.finetune.scanner.options import ScanConfig
 
 CONFIG = ScanConfig(examples=Path(), base=Path(), out=Path())
@@ -83,10 +91,9 @@ def test_accumulated_rows_teach_as_one(step: list[Target]) -> None:
 def test_a_label_weighs_by_its_confidence() -> None:
     logits = torch.zeros(2, 2)
     wanted = [np.array([[1.0, 0.5], [0.75, 0.0]], np.float32)]
-    plain = _entropy(CONFIG, logits, wanted, 2)
-    sure = _entropy(
-        ScanConfig(examples=Path(), base=Path(), out=Path(), weight_by_confidence=True), logits, wanted, 2
-    )
+    config = ScanConfig(examples=Path(), base=Path(), out=Path(), weight_by_confidence=True)
+    plain = cross_entropy(logits, wanted, 2, partial(label_weights, CONFIG))
+    sure = cross_entropy(logits, wanted, 2, partial(label_weights, config))
     assert float(plain) == pytest.approx(4 * math.log(2) / 2)
     assert float(sure) == pytest.approx((1 + 0 + 0.5 + 1) * math.log(2) / 2)
 
@@ -109,5 +116,10 @@ def test_noise_is_bound_by_the_length_of_its_own_window(alpha: float) -> None:
 
 def test_bf16_changes_the_loss_a_little(step: list[Target]) -> None:
     model, of = network(), count_targets(step)
-    exact, low = (scan_loss(CONFIG, model, step, of, low=low).item() for low in (False, True))
+    exact, low = (scan_loss(CONFIG, model, step, of, bf16=bf16).item() for bf16 in (False, True))
     assert 0 < abs(exact - low) < 0.05 * exact
+
+
+def test_an_unknown_target_adds_nothing_and_its_position_counts_where_another_code_is_known() -> None:
+    targets = [np.array([[1.0, np.nan], [np.nan, np.nan], [0.0, 0.0]], np.float32)]
+    assert float(cross_entropy(torch.zeros(3, 2), targets)) == pytest.approx(3 * math.log(2) / 2)
