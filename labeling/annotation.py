@@ -1,7 +1,7 @@
-"""One person's (or model's) answer about one dialogue, and the questions it answers.
+"""One person's (or model's) annotation of one dialogue, and the questions it answers.
 
-A code that was asked and not found is an answer, too: `codes` says what was asked, `turn` where. What
-many answers amount to is decided elsewhere.
+A code without a finding is an answer, too: `codes` and `turn` are the questions that were asked. Aggregates
+nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
 
 
 class Annotation(Record):
-    """What `labeler` found in one dialogue. Append-only: a correction is another annotation.
+    """The findings of `labeler` in one dialogue. Append-only: a correction is another annotation.
 
-    `codes` were asked, each once, of `turn` (its index) or, if that is none, of every agent turn;
-    findings lie within. `seen_verdict` says whether the labeler saw a model's findings, or what other
-    people, labels or gold say of the dialogue, before answering. `seconds` is the time it took, `at` when
-    it was done, both if known.
+    It answers for each of `codes` once in `turn` (its index) or, if that is None, in every agent turn;
+    findings lie within. `seen_verdict`: the labeler saw a model's findings, other people's answers, labels or
+    gold of the dialogue before answering. `seconds` is the time it took, `at` when it was done, both if
+    known.
     """
 
     id: Annotated[str, Field(min_length=1)]
@@ -40,7 +40,7 @@ class Annotation(Record):
     at: datetime | None = None
 
     @model_validator(mode="after")
-    def _answers_what_was_asked(self) -> Annotation:
+    def _validate_findings(self) -> Annotation:
         if len(set(self.codes)) != len(self.codes):
             raise ValueError("a code is asked twice")
         for finding in self.findings:
@@ -88,39 +88,39 @@ def judged_turns(dialogue: Dialogue) -> tuple[int, ...]:
 
 
 def iterate_questions(
-    annotation: Annotation, dialogue: Dialogue, of_dialogue: Collection[str]
+    annotation: Annotation, dialogue: Dialogue, dialogue_codes: Collection[str]
 ) -> Iterator[Question]:
-    """What was asked, one turn and code at a time, in order of turns, then codes.
+    """The questions that an annotation answers, in order of turns, then codes.
 
-    A code in `of_dialogue` (dialogue scope) is asked once: where it was found, else of the turn asked,
-    else of the last judged turn.
+    A code in `dialogue_codes` (dialogue scope) is one question: in the turn of its finding, else in the
+    annotation's turn, else in the last judged turn.
     """
-    return questions_in(annotation, judged_turns(dialogue), of_dialogue)
+    return questions_in(annotation, judged_turns(dialogue), dialogue_codes)
 
 
 def questions_in(
-    annotation: Annotation, judged: tuple[int, ...], of_dialogue: Collection[str]
+    annotation: Annotation, judged: tuple[int, ...], dialogue_codes: Collection[str]
 ) -> Iterator[Question]:
     """As `iterate_questions`, of a dialogue with these `judged` turns."""
-    asked = judged if annotation.turn is None else (annotation.turn,)
-    found: dict[tuple[int, str], list[Finding]] = {}
+    turns = judged if annotation.turn is None else (annotation.turn,)
+    findings: dict[tuple[int, str], list[Finding]] = {}
     for finding in annotation.findings:
-        found.setdefault((finding.turn, finding.code), []).append(finding)
-    somewhere = {finding.code for finding in annotation.findings}
-    for turn in asked:
+        findings.setdefault((finding.turn, finding.code), []).append(finding)
+    marked = {finding.code for finding in annotation.findings}
+    for turn in turns:
         for code in annotation.codes:
-            here = tuple(found.get((turn, code), ()))
-            if here or code not in of_dialogue or (code not in somewhere and turn == asked[-1]):
+            here = tuple(findings.get((turn, code), ()))
+            if here or code not in dialogue_codes or (code not in marked and turn == turns[-1]):
                 yield Question(turn, code, here)
 
 
 def quoted_finding(
     dialogue: Dialogue, turn: int, code: str, severity: Severity, reason: str, quote: str | None = None
 ) -> Finding:
-    """A finding by a person who names the words that show it; without a quote the whole turn shows it.
+    """A person's finding whose evidence is `quote` or, without one, the whole turn.
 
     Raises:
-        ConfigError: there is no such turn, or the words do not stand in it.
+        ConfigError: there is no such turn, or it does not contain the quote.
     """
     text = next((each.text for each in dialogue.turns if each.index == turn), "")
     words = text if quote is None else quote

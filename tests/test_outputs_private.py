@@ -25,7 +25,7 @@ from dialint.detector.verdict_files import (
 )
 from dialint.eval import spot_check
 from dialint.labeling.aggregation import aggregate
-from dialint.labeling.exchange.rows import write_rows
+from dialint.labeling.exchange.export_labels import write_rows
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("detector", "labeling", "finetune", "eval", "app", "runs/studies")
@@ -161,7 +161,7 @@ def by_convert(text: str) -> bytes:
 WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/verdict_files.py": by_verdicts,
     "detector/ingest/convert.py": by_convert,
-    "labeling/exchange/rows.py": by_platforms,
+    "labeling/exchange/export_labels.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
     "runs/studies/aggregation_study_model.py": by_study,
     "eval/spot_check.py": by_sample,

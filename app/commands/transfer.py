@@ -78,7 +78,7 @@ def import_logs(
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", quiet=quiet) as report:
             imported = load_logs(store, actor, files, read, report, bad)
-        print_line(f"{imported.new} dialogues new, {imported.known} known, {bad.codes.total()} rejected")
+        print_line(f"{imported.new} dialogues new, {imported.existing} known, {bad.codes.total()} rejected")
     return 0
 
 
@@ -95,7 +95,7 @@ def import_verdicts(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Qu
 
     with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as report:
         imported = load_verdicts(store, actor, file, report)
-    print_line(f"{imported.new} verdicts new, {imported.known} known")
+    print_line(f"{imported.new} verdicts new, {imported.existing} known")
     return 0
 
 
@@ -136,7 +136,7 @@ def import_labels_command(
     with session.open() as (store, actor), collect_rejects(rejects) as bad:
         with progress("importing", "annotations", quiet=quiet) as report:
             imported = load_labels(store, actor, config, source, report, project=project, rejects=bad)
-        n_known, n_bad = imported.taken - imported.new, bad.codes.total()
+        n_known, n_bad = imported.accepted - imported.new, bad.codes.total()
         print_line(f"{imported.new} annotations new, {n_known} known, {n_bad} rejected")
         for reason, n in imported.left_out.items():
             print_line(f"left out, {reason}: {n}")
@@ -183,19 +183,19 @@ def export_dataset_command(
     project
         Answers of this project only; from the store.
     """
-    from dialint.labeling.dataset.splits import SHORT, split_key
+    from dialint.labeling.dataset.splits import MIN_KEY_CHARS, split_key
 
     config = replace(config, key=split_key(config.key_file), key_file=None)
-    if len(config.key) < SHORT:
+    if len(config.key) < MIN_KEY_CHARS:
         print_line("the split key is short: who has the dataset may guess it; --key-file makes a random one")
     if uses_files(project, config.dialogues, config.annotations):
         from dialint.labeling.dataset.export import export_dataset
 
         export_dataset(config)
         return 0
-    from dialint.labeling.dataset.export import tell
+    from dialint.labeling.dataset.export import print_summary
     from dialint.labeling.exchange.store_export import export_dataset as export_stored
 
     with session.open() as (store, actor):
-        tell(export_stored(store, actor, config, project))
+        print_summary(export_stored(store, actor, config, project))
     return 0

@@ -1,1 +1,1 @@
-"""Where people disagree: experts decide, agents appeal, and groups find out who is strict."""
+"""Settling disagreement: cases for experts, bulk acceptance, and calibration sessions of a group."""

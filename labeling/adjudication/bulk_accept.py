@@ -1,47 +1,49 @@
-"""Bulk acceptance: what all who were asked agree on becomes a label, without anybody looking again.
+"""Bulk acceptance: questions on which all labelers agree become labels without another review.
 
-Makes labels, never gold: nobody decided, and a crowd can be wrong together. Counts first; accepts only
-when told to.
+Writes labels, never gold: nobody decided, and a crowd can be wrong together. Only counts unless `apply` is
+set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
-from dialint.detector.errors import ConfigError
+from pydantic import Field
+
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_labels import to_label, write_labels
 from dialint.labeling.aggregation.store_reader import load_posteriors
-from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import require_permission
 
 METHOD = "agreed"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AcceptConfig:
-    """What is accepted in bulk."""
+    """Which questions are accepted in bulk."""
 
     project: str | None = None
-    """Project whose answers are looked at; without one all answers in the store."""
-    minimum: int = 2
-    """Fewest people who must have answered, all of them alike."""
-    sure: float = 0.8
-    """Probability that the joint posterior must give to what they say, the model's doubt included."""
+    """Project of the answers; without one all answers in the store."""
+    minimum: Annotated[int, Field(ge=1)] = 2
+    """Minimum number of people who answered, all of them alike."""
+    sure: Annotated[float, Field(ge=0.5, le=1)] = 0.8
+    """Minimum probability of their answer in the joint posterior, which includes the model's score."""
     apply: bool = False
-    """Accept; without it only count."""
+    """Write the labels; without it only count."""
 
     def __post_init__(self) -> None:
-        if self.minimum < 1 or not 0.5 <= self.sure <= 1.0:
-            raise ConfigError("E_OPTION", "--minimum: at least 1; --sure: expected 0.5 to 1")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class AcceptCounts:
-    """Of `questions` that are not decided, on how many all agree that the error is there (`yes`) or is
-    not (`no`), and how many `labels` were written for it: a no is written where a label stood."""
+    """Number of undecided `questions`, of those on which all agree that the error is there (`yes`) or is
+    not (`no`), and of `labels` written: a no is written only over an existing label."""
 
     questions: int
     yes: int
@@ -50,13 +52,13 @@ class AcceptCounts:
 
 
 def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptCounts:
-    """Count what all agree on and, if `config.apply`, make it labels of probability 1 or 0.
+    """Count the questions on which all agree and, if `config.apply`, write labels of probability 1 or 0.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    store.read(lambda transaction: _may(transaction, actor))
+    store.read(lambda transaction: require_permission(transaction, actor, "plan"))
     undecided = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
     chosen = find_agreed(undecided, config)
     yes = sum(one.n_yes > 0 for one in chosen)
@@ -70,12 +72,8 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
     return AcceptCounts(len(undecided), yes, len(chosen) - yes, written)
 
 
-def _may(transaction: Transaction, actor: str) -> None:
-    require_permission(transaction, actor, "plan")
-
-
 def find_agreed(posteriors: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
-    """Those on which enough people agree, all of them, and the posterior with them."""
+    """The questions on which enough people agree, all of them, and the posterior is sure enough."""
     return [
         one
         for one in posteriors

@@ -1,12 +1,12 @@
-"""Calibration sessions: all of a group answer the same dialogues blind; then agreement, and who is strict.
+"""Calibration sessions: a group answers the same dialogues blind; the report has agreement and rater biases.
 
 A session is a project of its own: as many answers a task as the group has people, and a skill that defines
 the group. Its report can be compared with an earlier session.
 
-On each question that others answered, too, a person's difference is their own answer (1 or 0) minus the share
+On each question that others answered too, a person's difference is their own answer (1 or 0) minus the share
 of yes among the others; strict is above 0. Intervals are bootstrapped by dialogue, as turns of a dialogue are
-correlated, and hold for one person and code at a time: of a hundred even people about five will seem to lean.
-They do not say who is right.
+correlated, and hold for one person and code at a time: of a hundred unbiased people about five will seem
+biased. A bias does not tell who is right.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers
@@ -32,8 +34,8 @@ from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Project
 from dialint.labeling.store.tasks import Design, count_tasks
 
-LEAST_DIALOGUES = 8
-"""Fewer say too little for an interval to mean anything."""
+MIN_DIALOGUES = 8
+"""Minimum number of dialogues for an interval."""
 ALL = "all"
 """Stands for all codes together."""
 Leans = Literal["strict", "lenient", "even", "too few"]
@@ -53,8 +55,8 @@ class RaterBias:
 
     @property
     def leans(self) -> Leans:
-        """What may be said."""
-        if self.difference.n < LEAST_DIALOGUES:
+        """The direction of the bias, if its interval excludes 0."""
+        if self.difference.n < MIN_DIALOGUES:
             return "too few"
         if self.difference.low > 0:
             return "strict"
@@ -62,18 +64,18 @@ class RaterBias:
 
 
 def rater_biases(answers: CollectedAnswers, rounds: int = 1000, seed: int = 0) -> list[RaterBias]:
-    """Everybody's leaning, on all codes together first and then code by code, people by name."""
+    """Everybody's bias, on all codes together first and then code by code, people by name."""
     answers_by_key: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
     for code in sorted(answers.codes):
-        for worker, dialogue, own, others in _compared(answers.codes[code]):
+        for worker, dialogue, own, others in _compare_to_others(answers.codes[code]):
             for key in ((worker, ALL), (worker, code)):
                 answers_by_key.setdefault(key, []).append((dialogue, own, others))
     order = sorted(answers_by_key, key=lambda key: (key[0], key[1] != ALL, key[1]))
-    return [_leaning(worker, code, answers_by_key[worker, code], rounds, seed) for worker, code in order]
+    return [_bias(worker, code, answers_by_key[worker, code], rounds, seed) for worker, code in order]
 
 
-def _compared(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
-    """Who, about which dialogue, own answer and the others' share of yes."""
+def _compare_to_others(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
+    """Worker, dialogue, own answer and the others' share of yes, for each answer."""
     for item, votes in answers.votes.items():
         if len(votes) > 1:
             yes = sum(votes.values())
@@ -81,45 +83,48 @@ def _compared(answers: CodeAnswers) -> Iterator[tuple[str, str, float, float]]:
                 yield worker, item.dialogue, float(own), (yes - own) / (len(votes) - 1)
 
 
-def _leaning(
-    worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int
-) -> RaterBias:
-    dialogues, place = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
+def _bias(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: int, seed: int) -> RaterBias:
+    dialogues, index = np.unique([dialogue for dialogue, _, _ in rows], return_inverse=True)
     own = np.array([row[1] for row in rows])
     others = np.array([row[2] for row in rows])
     sums = np.column_stack(
         [
-            np.bincount(place, own - others, minlength=len(dialogues)),
-            np.bincount(place, minlength=len(dialogues)).astype(float),
+            np.bincount(index, own - others, minlength=len(dialogues)),
+            np.bincount(index, minlength=len(dialogues)).astype(float),
         ]
     )
-    difference = bootstrap_estimate(sums, lambda drawn: ratio(drawn[:, 0], drawn[:, 1]), rounds, seed)
+    difference = bootstrap_estimate(
+        sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed
+    )
     return RaterBias(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CalibrationConfig:
-    """Who answers what in a round."""
+    """Who answers which dialogues in a calibration session."""
 
     name: str
-    """Name of the round; becomes a project."""
+    """Name of the session; becomes a project."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Codes or categories to ask."""
     skill: str
     """The group: everybody with this skill."""
-    n: int = 20
-    """How many dialogues; all get the same."""
+    n: Annotated[int, Field(ge=1)] = 20
+    """Number of dialogues; all get the same."""
     design: Design = "random"
-    """How they are drawn, as in dialint label plan."""
-    seed: int = 0
+    """How they are sampled, as in dialint label plan."""
+    seed: Annotated[int, Field(ge=0)] = 0
     """The same seed and the same store give the same dialogues."""
     instructions: str = ""
-    """What the group is told."""
+    """Instructions for the group."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class StartedSession:
-    """A round that is open: the `people` of the group and how many `tasks` each gets."""
+    """A session that was started: the `people` of the group and how many `tasks` each gets."""
 
     people: tuple[str, ...]
     tasks: int
@@ -127,7 +132,7 @@ class StartedSession:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Krippendorff's alpha of a code in this round and, if there was one, in the round before."""
+    """Krippendorff's alpha of a code in this session and, if there was one, in the session before."""
 
     code: str
     now: Estimate
@@ -136,7 +141,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Report:
-    """What a round showed."""
+    """Agreement and biases of a session."""
 
     project: str
     before: str | None
@@ -144,15 +149,15 @@ class Report:
     leanings: tuple[RaterBias, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON values; none for what cannot be said."""
-        values = _plain(asdict(self))
+        """The report as JSON values; NaN becomes None."""
+        values = _without_nan(asdict(self))
         for row, one in zip(values["leanings"], self.leanings, strict=True):
             row["leans"] = one.leans
         return {"kind": "calibration-round", **values}
 
 
 def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy: Taxonomy) -> StartedSession:
-    """Make the project and its tasks; the same round again changes nothing.
+    """Create the project and its tasks; the same session again changes nothing.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -160,13 +165,16 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
         ConfigError: an unknown code, a group of fewer than two, or too few dialogues.
     """
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
-    listed = accounts.list_accounts(store, actor)
-    people = tuple(one.id for one in listed if config.skill in one.skills and has_permission(one, "label"))
+    people = tuple(
+        account.id
+        for account in accounts.list_accounts(store, actor)
+        if config.skill in account.skills and has_permission(account, "label")
+    )
     if len(people) < 2:
         raise ConfigError(
             "E_OPTION", f"--skill {config.skill}: a group needs at least two people who may work"
         )
-    made = Project(
+    project = Project(
         id=config.name,
         codes=codes,
         purpose="calibration",
@@ -175,15 +183,17 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
         most=len(people),
         instructions=config.instructions,
     )
-    projects.create(store, actor, made)
-    there = sum(count_tasks(store, actor, made.id)["main"].values())
-    if not there:
-        there = sample_tasks(store, actor, SamplingConfig(made.id, config.design, config.n, seed=config.seed))
-    return StartedSession(people, there)
+    projects.create(store, actor, project)
+    n_tasks = sum(count_tasks(store, actor, project.id)["main"].values())
+    if not n_tasks:
+        n_tasks = sample_tasks(
+            store, actor, SamplingConfig(project.id, config.design, config.n, seed=config.seed)
+        )
+    return StartedSession(people, n_tasks)
 
 
 def report_session(store: Store, actor: str, project: str, before: str | None, taxonomy: Taxonomy) -> Report:
-    """Agreement by code, beside the round `before`, and everybody's leaning.
+    """Agreement by code, compared to the session `before`, and everybody's bias.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -192,7 +202,10 @@ def report_session(store: Store, actor: str, project: str, before: str | None, t
     now = load_answers(store, actor, project, taxonomy)
     earlier = None if before is None else load_answers(store, actor, before, taxonomy)
     agreement = tuple(
-        Agreement(code, _alpha(now, code), _alpha_of(earlier, code)) for code in sorted(now.codes)
+        Agreement(
+            code, _alpha(now, code), _alpha(earlier, code) if earlier and code in earlier.codes else None
+        )
+        for code in sorted(now.codes)
     )
     return Report(project, before, agreement, tuple(rater_biases(now)))
 
@@ -201,13 +214,9 @@ def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
     return krippendorff_alpha(answers.codes[code].table(answers.workers).votes())
 
 
-def _alpha_of(answers: CollectedAnswers | None, code: str) -> Estimate | None:
-    return None if answers is None or code not in answers.codes else _alpha(answers, code)
-
-
-def _plain(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _without_nan(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_without_nan(one) for one in value]
     return None if isinstance(value, float) and math.isnan(value) else value

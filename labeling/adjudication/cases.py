@@ -1,15 +1,19 @@
-"""Questions that are not settled become tasks for experts, one a turn, the dearest doubt first.
+"""Tasks for experts: one for each turn with an open question, the highest expected cost of an error first.
 
-A question is open if its posterior is not sure enough or, if asked for, people disagree at all. An expert
-who works on a case sees everything: verdict, every answer, every label. Decides nothing itself.
+A question is open if its posterior is not sure enough or, with `disagreements`, if people disagree at all. An
+expert who works on a case sees everything: verdict, every answer, every label. Decides nothing itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.aggregation.store_reader import load_posteriors
@@ -21,34 +25,33 @@ from dialint.labeling.store.projects import get_project, list_names
 from dialint.labeling.store.records import NewTask
 from dialint.labeling.store.tasks import add
 
-NAMED = 3
-"""Questions that a task's reason names, at most."""
+MAX_LISTED = 3
+"""Maximum number of questions that a task's reason lists."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AdjudicateConfig:
-    """What experts have to decide."""
+    """Which questions experts have to decide."""
 
     into: str
     """Adjudication project that gets the tasks."""
     project: str | None = None
-    """Project whose answers are looked at; without one all answers in the store."""
-    sure: float = 0.9
+    """Project of the answers; without one all answers in the store."""
+    sure: Annotated[float, Field(ge=0.5, le=1)] = 0.9
     """Probability of the likelier answer below which a question is open."""
     disagreements: bool = False
-    """Also take every question on which people disagree, however sure the rest makes it."""
+    """Also every question on which people disagree, however sure its posterior is."""
     dry_run: bool = False
-    """Say how many there are, and make no task."""
+    """Only count them."""
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.sure <= 1.0:
-            raise ConfigError("E_OPTION", "--sure: expected 0.5 to 1")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class CaseCounts:
-    """How many questions are `unsure`, on how many people `disagree`, how many `cases` (turns) these
-    make for experts, and how many of them are new (`added`)."""
+    """Number of undecided `questions`, of those that are `unsure` and on which people `disagree`, of `cases`
+    (turns) for experts, and of cases that are new (`added`)."""
 
     questions: int
     unsure: int
@@ -58,17 +61,17 @@ class CaseCounts:
 
 
 def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Taxonomy) -> CaseCounts:
-    """Make a task of every turn with an open question; the same again adds nothing.
+    """Add a task for every turn with an open question; the same again adds nothing.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: an unknown project.
         ConfigError: `into` is not for adjudication, or nobody has answered anything.
     """
-    codes = store.read(lambda transaction: _asked(transaction, actor, config.into))
-    if strangers := set(codes) - taxonomy.codes.keys():
+    codes = store.read(lambda transaction: _project_codes(transaction, actor, config.into))
+    if unknown := set(codes) - taxonomy.codes.keys():
         raise ConfigError(
-            "E_CODE", f"{min(strangers)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
+            "E_CODE", f"{min(unknown)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
         )
     undecided = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
     chosen = [one for one in undecided if one.code in codes and is_open(one, config)]
@@ -81,30 +84,30 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
     return CaseCounts(len(undecided), unsure, sum(not one.unanimous for one in undecided), len(new), added)
 
 
-def _asked(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:
+def _project_codes(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:
     require_permission(transaction, actor, "plan")
-    wanted = list_names(transaction, "adjudication")
-    if project not in wanted:
-        there = f"there are {', '.join(wanted)}" if wanted else "there is none yet"
+    names = list_names(transaction, "adjudication")
+    if project not in names:
+        existing = f"there are {', '.join(names)}" if names else "there is none yet"
         free = "NAME" if project in list_names(transaction) else project
         raise ConfigError(
             "E_PROJECT",
-            f"--into {project}: no project for adjudication; {there}; `dialint label project create "
+            f"--into {project}: no project for adjudication; {existing}; `dialint label project create "
             f"{free} --purpose adjudication --codes CODES` makes one",
         )
     return get_project(transaction, project).codes
 
 
 def is_open(one: QuestionPosterior, config: AdjudicateConfig) -> bool:
-    """Whether an expert has to decide this."""
+    """Whether an expert has to decide a question."""
     return one.confidence < config.sure or (config.disagreements and not one.unanimous)
 
 
 def make_cases(
     chosen: Iterable[QuestionPosterior], taxonomy: Taxonomy, weights: SeverityWeights
 ) -> list[NewTask]:
-    """A task for every turn with something chosen; its priority is the expected cost of leaving it as it
-    is: the sum of the probability of being wrong x the weight of the code's usual severity."""
+    """A task for every turn of the chosen questions; its priority is the expected cost of leaving them
+    open: the sum of the probability of being wrong x the weight of the code's usual severity."""
     turns: dict[tuple[str, int], list[QuestionPosterior]] = {}
     for one in chosen:
         turns.setdefault((one.dialogue, one.turn), []).append(one)
@@ -113,16 +116,16 @@ def make_cases(
             dialogue=dialogue,
             turn=turn,
             priority=sum(
-                (1.0 - one.confidence) * weights.of(taxonomy.codes[one.code].severity) for one in some
+                (1.0 - one.confidence) * weights.of(taxonomy.codes[one.code].severity) for one in questions
             ),
-            why=f"open: {_told(some)}",
+            why=f"open: {_summary(questions)}",
         )
-        for (dialogue, turn), some in turns.items()
+        for (dialogue, turn), questions in turns.items()
     ]
 
 
-def _told(some: Collection[QuestionPosterior]) -> str:
-    least_sure = sorted(some, key=lambda one: (one.confidence, one.code))
+def _summary(questions: Collection[QuestionPosterior]) -> str:
+    least_sure = sorted(questions, key=lambda one: (one.confidence, one.code))
     parts = [f"{one.code} {one.probability:.2f}, {one.n_yes} of {one.n_labelers}" for one in least_sure]
-    more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
-    return "; ".join(parts[:NAMED]) + more
+    more = f" and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""
+    return "; ".join(parts[:MAX_LISTED]) + more

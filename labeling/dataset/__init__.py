@@ -1,1 +1,1 @@
-"""Datasets from what people said: examples with soft labels, preference pairs, splits, lineage."""
+"""Datasets from annotations: examples with soft labels, preference pairs, splits and lineage."""

@@ -1,18 +1,24 @@
-"""What a dataset is made of, and the example of one dialogue.
+"""The configuration of a dataset, and the example of each annotated dialogue.
 
 Annotations, labels and verdicts are held in memory by dialogue; the dialogues stream past once. Writes
 nothing and knows no splits.
+
+Annotations are append-only: of one labeler the last answer to a question counts. A model's answers never
+count here. A soft label is the share of people who answer yes; an aggregated label (``dialint label
+aggregate``) replaces it where there is one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.example_files import read_records
@@ -20,13 +26,14 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.near_duplicates import RELATED
-from dialint.detector.records import Dialogue, Example, Label, Verdict
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
+from dialint.labeling.aggregation.spans import agreed_span
 from dialint.labeling.annotation import Annotation, judged_turns, read_annotations
 from dialint.labeling.dataset.inputs import read_labels
-from dialint.labeling.dataset.opinions import Opinions
-from dialint.labeling.dataset.splits import By
+from dialint.labeling.dataset.splits import GroupBy
 
 if TYPE_CHECKING:
     from dialint.labeling.store.masked_view import MaskedView
@@ -44,7 +51,7 @@ class DatasetConfig:
     records: Annotated[bool, Parameter(parse=False)] = False
     """Whether `dialogues` hold records as the store has them, which verdicts' offsets are of, not logs."""
     annotations: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = ()
-    """Our annotations (JSONL), oldest first; without them those of the store are taken."""
+    """Our annotations (JSONL), oldest first; without them those of the store are used."""
     out: Path
     """Folder for the dataset; must not hold a finished one."""
     key_file: Path | None = None
@@ -57,15 +64,15 @@ class DatasetConfig:
     """Personal data as placeholders, as when dialogues are scored; --no-masked leaves the originals, from the
     store for leads only."""
     labels: Path | None = None
-    """Aggregated labels, which replace the share of people who say yes."""
+    """Aggregated labels, which replace the share of people who answer yes."""
     verdicts: Path | None = None
     """Verdicts that people corrected: makes preference pairs."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Codes or categories of the dataset; all that were asked, if none is named."""
-    by: Annotated[tuple[By, ...], Parameter(consume_multiple=True)] = ("customer",)
+    """Codes or categories of the dataset; without them all that people were asked about."""
+    by: Annotated[tuple[GroupBy, ...], Parameter(consume_multiple=True)] = ("customer",)
     """What must not lie on two sides of a split: dialogues of a customer, of an agent, or neither."""
-    near: float = RELATED
-    """Jaccard of word triples from which two dialogues are kept on one side; 0 looks for none."""
+    near: Annotated[float, Field(ge=0, le=1)] = RELATED
+    """Jaccard of word triples from which two dialogues stay on one side, 0.5 to 1; 0 looks for none."""
     shares: tuple[float, float, float, float] = (0.8, 0.05, 0.075, 0.075)
     """Parts of train, dev, calibration and test."""
     format: Literal["jsonl", "parquet"] = "jsonl"
@@ -74,17 +81,18 @@ class DatasetConfig:
     """A taxonomy of your own."""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if not (min(self.shares) >= 0 and abs(sum(self.shares) - 1) <= 1e-9):
             raise ConfigError("E_OPTION", "--shares must be four parts of 1")
-        if self.near and not 0.5 <= self.near <= 1:
+        if 0 < self.near < 0.5:
             raise ConfigError("E_OPTION", "--near must be 0 or lie between 0.5 and 1")
         if self.key and self.key_file is not None:
             raise ConfigError("E_OPTION", "--key-file: there is a key already")
 
 
 @dataclass
-class Making:
-    """What was said, by dialogue, and counts of what became of it."""
+class DatasetBuilder:
+    """Annotations, labels and verdicts by dialogue, and counts of the dialogues and labels left out."""
 
     config: DatasetConfig
     taxonomy: Taxonomy
@@ -92,11 +100,11 @@ class Making:
     labels: dict[str, list[Label]]
     verdicts: dict[str, Verdict]
     codes: tuple[str, ...]
-    of_dialogue: frozenset[str]
+    dialogue_codes: frozenset[str]
     left_out: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, config: DatasetConfig) -> Making:
+    def load(cls, config: DatasetConfig) -> DatasetBuilder:
         """Read all but the dialogues."""
         taxonomy = load_taxonomy(config.taxonomy)
         annotations: dict[str, list[Annotation]] = {}
@@ -107,26 +115,26 @@ class Making:
         for label in read_labels(config.labels, taxonomy) if config.labels else ():
             labels.setdefault(label.dialogue_id, []).append(label)
         verdicts = read_verdicts(config.verdicts) if config.verdicts else ()
-        made = cls(
+        builder = cls(
             config,
             taxonomy,
             annotations,
             labels,
             {verdict.dialogue_id: verdict for verdict in verdicts if verdict.dialogue_id in annotations},
-            _codes(config, taxonomy, annotations),
+            _select_codes(config, taxonomy, annotations),
             frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue"),
         )
-        made.left_out["with labels, not annotated"] = len(labels.keys() - annotations.keys())
-        return made
+        builder.left_out["with labels, not annotated"] = len(labels.keys() - annotations.keys())
+        return builder
 
-    def dialogues(self) -> Iterator[Dialogue]:
+    def read_dialogues(self) -> Iterator[Dialogue]:
         """The dialogues that were annotated, in the order of the logs."""
-        met = 0
+        n = 0
         for dialogue in self._read():
             if dialogue.id in self.annotations:
-                met += 1
+                n += 1
                 yield dialogue.without_edits()
-        self.left_out["annotated, not in the logs"] = len(self.annotations) - met
+        self.left_out["annotated, not in the logs"] = len(self.annotations) - n
 
     def _read(self) -> Iterator[Dialogue]:
         if self.config.records:
@@ -139,101 +147,183 @@ class Making:
                     self.verdicts[item.dialogue.id] = verdict.placed_in(item.dialogue)
                 yield item.dialogue
 
-    def opinions(self, dialogue: Dialogue) -> Opinions:
-        """What was said of a dialogue, in its masked text if so configured.
+    def annotations_of(self, dialogue: Dialogue) -> DialogueAnnotations:
+        """People's annotations of a dialogue, in its masked text if so configured; its labels and verdict
+        are masked along with them.
 
         Raises:
-            InputRefused: an annotation points out of it.
+            InputRefused: an annotation points out of the dialogue.
         """
-        given = self.annotations[dialogue.id]
-        said = [(annotation, finding) for annotation in given for finding in annotation.findings]
-        lengths = {turn.index: len(turn.text) for turn in dialogue.turns} if said else {}
-        for annotation, finding in said:
+        annotations = self.annotations[dialogue.id]
+        findings = [(annotation, finding) for annotation in annotations for finding in annotation.findings]
+        lengths = {turn.index: len(turn.text) for turn in dialogue.turns} if findings else {}
+        for annotation, finding in findings:
             if finding.end > lengths.get(finding.turn, 0):
                 where = f"annotation {annotation.id} of dialogue {dialogue.id}"
                 raise InputRefused("E_ANNOTATION", f"{where}: a finding outside the text of its turn")
-        people = [annotation for annotation in given if annotation.kind != "model"]
+        by_people = [annotation for annotation in annotations if annotation.kind != "model"]
         if self.config.masked:
             from dialint.labeling.store.masked_view import MaskedView
 
             view = MaskedView.of(dialogue)
-            self._masked(dialogue, view)
+            self._mask_labels_and_verdict(dialogue, view)
             dialogue = view.dialogue
-            people = [each.model_copy(update={"findings": view.shown(each.findings)}) for each in people]
-        return Opinions(dialogue, people, self.of_dialogue)
+            by_people = [
+                each.model_copy(update={"findings": view.shown(each.findings)}) for each in by_people
+            ]
+        return DialogueAnnotations(dialogue, by_people, self.dialogue_codes)
 
-    def _masked(self, dialogue: Dialogue, view: MaskedView) -> None:
-        """Put labels and verdict of a dialogue into its masked text."""
+    def _mask_labels_and_verdict(self, dialogue: Dialogue, view: MaskedView) -> None:
         if verdict := self.verdicts.get(dialogue.id):
-            shown = view.shown(verdict.findings)
-            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": shown})
-        for place, label in enumerate(labels := self.labels.get(dialogue.id, [])):
+            findings = view.shown(verdict.findings)
+            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": findings})
+        for position, label in enumerate(labels := self.labels.get(dialogue.id, [])):
             text = view.texts.get(label.turn)
             if text is not None and label.start is not None and label.end is not None:
                 start, end = text.from_original(label.start, label.end)
-                labels[place] = label.model_copy(update={"start": start, "end": end})
+                labels[position] = label.model_copy(update={"start": start, "end": end})
 
-    def example(self, opinions: Opinions) -> Example | None:
-        """The example of a dialogue, not yet in a split; none, and counted, if people were not asked of
+    def example(self, annotations: DialogueAnnotations) -> Example | None:
+        """The example of a dialogue, not yet in a split; None, and counted, if people did not answer for
         all of it."""
-        dialogue = opinions.dialogue
+        dialogue = annotations.dialogue
         if not judged_turns(dialogue):
             self.left_out["without an agent's turn"] += 1
             return None
-        if not opinions.covered(self.codes):
+        if not annotations.cover(self.codes):
             self.left_out["not asked of in full"] += 1
             return None
-        return Example(dialogue=dialogue, labels=self._labels(opinions), split="")
+        return Example(dialogue=dialogue, labels=self._labels(annotations), split="")
 
-    def _labels(self, opinions: Opinions) -> tuple[Label, ...]:
-        found = opinions.found()
-        given = self._given(opinions, found)
-        wanted = {key for key in [*given, *found] if key[1] in self.codes}
+    def _labels(self, annotations: DialogueAnnotations) -> tuple[Label, ...]:
+        positives = annotations.positives()
+        aggregated = self._aggregated_labels(annotations, positives)
+        keys = {key for key in [*aggregated, *positives] if key[1] in self.codes}
         labels = []
-        for turn, code in sorted(wanted):
-            own = opinions.share(turn, code)
-            label = given.get((turn, code), own)
-            if label is not None and own is not None and label.start is None:
-                label = label.model_copy(update={"start": own.start, "end": own.end})
+        for turn, code in sorted(keys):
+            share = annotations.soft_label(turn, code)
+            label = aggregated.get((turn, code), share)
+            if label is not None and share is not None and label.start is None:
+                label = label.model_copy(update={"start": share.start, "end": share.end})
             if label is not None and label.probability > 0:
                 labels.append(label)
         return tuple(labels)
 
-    def _given(self, opinions: Opinions, found: list[tuple[int, str]]) -> dict[tuple[int, str], Label]:
-        """The aggregated labels of a dialogue by turn and code. One of dialogue scope, which stands at
-        the last turn for want of a better one, moves to the turn where people found it.
+    def _aggregated_labels(
+        self, annotations: DialogueAnnotations, positives: list[tuple[int, str]]
+    ) -> dict[tuple[int, str], Label]:
+        """The aggregated labels of a dialogue by turn and code. One of dialogue scope, which aggregation puts
+        on the last turn, moves to the turn where people marked it.
 
         Raises:
             InputRefused: one is of a turn that cannot hold an error.
         """
-        places = {code: turn for turn, code in found if code in self.of_dialogue}
-        labels = self.labels.get(opinions.dialogue.id, ())
-        judged = judged_turns(opinions.dialogue) if labels else ()
-        given = {}
+        marked = {code: turn for turn, code in positives if code in self.dialogue_codes}
+        labels = self.labels.get(annotations.dialogue.id, ())
+        judged = judged_turns(annotations.dialogue) if labels else ()
+        by_key = {}
         for label in labels:
             if label.turn not in judged:
                 raise InputRefused(
-                    "E_LABEL", f"a label of a turn that dialogue {opinions.dialogue.id} has not"
+                    "E_LABEL", f"a label of a turn that dialogue {annotations.dialogue.id} has not"
                 )
-            turn = places.get(label.code, label.turn)
-            given[turn, label.code] = (
+            turn = marked.get(label.code, label.turn)
+            by_key[turn, label.code] = (
                 label
                 if turn == label.turn
                 else label.model_copy(update={"turn": turn, "start": None, "end": None})
             )
-        return given
+        return by_key
 
 
-def _codes(
+def _select_codes(
     config: DatasetConfig, taxonomy: Taxonomy, annotations: dict[str, list[Annotation]]
 ) -> tuple[str, ...]:
     """Codes of the dataset in the taxonomy's order."""
     if config.codes:
-        wanted = {code.code for name in config.codes for code in taxonomy.select(name)}
+        codes = {code.code for name in config.codes for code in taxonomy.select(name)}
     else:
-        wanted = set().union(*(own.codes for given in annotations.values() for own in given))
-    if unknown := wanted - taxonomy.codes.keys():
+        codes = {code for rows in annotations.values() for annotation in rows for code in annotation.codes}
+    if unknown := codes - taxonomy.codes.keys():
         raise InputRefused(
             "E_ANNOTATION", f"code {min(unknown)[:20]!r} is not in taxonomy {taxonomy.version}"
         )
-    return tuple(code for code in taxonomy.codes if code in wanted)
+    return tuple(code for code in taxonomy.codes if code in codes)
+
+
+@dataclass(frozen=True)
+class DialogueAnnotations:
+    """People's annotations of one dialogue, oldest first. `dialogue_codes` are those of dialogue scope."""
+
+    dialogue: Dialogue
+    annotations: Sequence[Annotation]
+    dialogue_codes: frozenset[str]
+
+    def cover(self, codes: Collection[str]) -> bool:
+        """Whether people answered for every code in every judged turn."""
+        missing = set(codes).difference(*(each.codes for each in self.annotations if each.turn is None))
+        if not missing:
+            return True
+        questions = {(annotation.turn, code) for annotation in self.annotations for code in annotation.codes}
+        answered_once = {code for _, code in questions} & self.dialogue_codes
+        turns = judged_turns(self.dialogue)
+        return all(
+            code in answered_once or all((turn, code) in questions for turn in turns) for code in missing
+        )
+
+    def positives(self) -> list[tuple[int, str]]:
+        """Turn and code of everything that at least one person marked, in order; a code of dialogue scope
+        once, in the turn that most people marked (the first of equals)."""
+        by_person = (
+            {(finding.turn, finding.code) for finding in annotation.findings}
+            for annotation in self.annotations
+        )
+        counts = Counter(chain.from_iterable(by_person))
+        best: dict[str, tuple[int, int]] = {}
+        for (turn, code), count in counts.items():
+            if code in self.dialogue_codes:
+                best[code] = max(best.get(code, (0, 0)), (count, -turn))
+        once = {(-negative_turn, code) for code, (_, negative_turn) in best.items()}
+        return sorted(key for key in counts if key[1] not in self.dialogue_codes or key in once)
+
+    def last_answers(self, turn: int, code: str, kinds: Collection[str] = ()) -> list[Annotation]:
+        """Each person's last answer to a question, oldest first; of `kinds` only, if any."""
+        last: dict[str, Annotation] = {}
+        any_turn = code in self.dialogue_codes
+        for annotation in self.annotations:
+            if kinds and annotation.kind not in kinds:
+                continue
+            if code in annotation.codes and (any_turn or annotation.turn in (None, turn)):
+                last.pop(annotation.labeler, None)
+                last[annotation.labeler] = annotation
+        return list(last.values())
+
+    def matching_findings(self, annotation: Annotation, turn: int, code: str) -> list[Finding]:
+        """The findings of an annotation that answer a question with yes."""
+        any_turn = code in self.dialogue_codes
+        return [
+            finding
+            for finding in annotation.findings
+            if finding.code == code and (any_turn or finding.turn == turn)
+        ]
+
+    def soft_label(self, turn: int, code: str) -> Label | None:
+        """The share of people who answer yes, with the span most agree on; experts' answers alone where
+        there are any. None if nobody answers yes."""
+        answers = self.last_answers(turn, code, ("expert",))
+        method = "expert" if answers else "people:share"
+        answers = answers or self.last_answers(turn, code)
+        yes = [findings for answer in answers if (findings := self.matching_findings(answer, turn, code))]
+        if not yes:
+            return None
+        start, end = agreed_span([(f.start, f.end) for findings in yes for f in findings if f.turn == turn])
+        return Label(
+            dialogue_id=self.dialogue.id,
+            turn=turn,
+            code=code,
+            probability=len(yes) / len(answers),
+            method=method,
+            n_labelers=len(answers),
+            start=start,
+            end=end,
+        )

@@ -1,12 +1,12 @@
 """Stage ``dialint export dataset``: examples with soft labels, preference pairs, splits and lineage.
 
-Reads logs, our annotations and, if named, aggregated labels (which replace the share of people) and
+Reads logs, our annotations and, optionally, aggregated labels (which replace the share of people) and
 verdicts (whose findings people corrected). Writes into a folder ``train``, ``dev``, ``calibration`` and
 ``test`` examples and ``preferences``, each ``.jsonl`` or ``.parquet``, ``lineage.jsonl`` (each label's
-annotations and their labelers, ids only) and last the manifest. A turn and code without a label is held
-to be free of that error, so only dialogues that people were asked of in full are examples. Personal data
-become placeholders, and what was said of the text moves along, unless asked not to; groups and splits go by
-the original text, so they are the same either way.
+annotations and their labelers, ids only) and last the manifest. A turn and code without a label counts as
+free of that error, so only dialogues whose every turn and code people answered become examples. Personal data
+become placeholders, and offsets move along, unless ``--no-masked``; groups and splits are computed from the
+original text, so they are the same either way.
 """
 
 from __future__ import annotations
@@ -32,33 +32,32 @@ from dialint.detector.ingest.read import collection_paused, open_logs
 from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.dataset.examples import SPLITS, DatasetConfig, Making
-from dialint.labeling.dataset.files import Output, Spool, waiting, with_split
-from dialint.labeling.dataset.opinions import Opinions
+from dialint.labeling.dataset.examples import SPLITS, DatasetBuilder, DatasetConfig, DialogueAnnotations
+from dialint.labeling.dataset.files import RecordBuffer, RecordWriter, encode_record, set_split
 from dialint.labeling.dataset.preferences import preferences
-from dialint.labeling.dataset.splits import Grouping, fingerprint_of, side_of, split_key
+from dialint.labeling.dataset.splits import DialogueGrouper, assign_split, fingerprint_key, split_key
 
 MANIFEST = "manifest.json"
 
 
 def export_dataset(config: DatasetConfig) -> None:
-    """Make examples with soft labels and preference pairs of what people said."""
-    tell(run(config))
+    """Make examples with soft labels and preference pairs from annotations."""
+    print_summary(run(config))
 
 
-def tell(manifest: dict[str, Any]) -> None:
-    """Say on the screen what a dataset's manifest holds."""
+def print_summary(manifest: dict[str, Any]) -> None:
+    """Print the number of rows of each file, and of the records left out."""
     from rich.console import Console
 
-    show = Console(stderr=True, markup=False, emoji=False)
+    console = Console(stderr=True, markup=False, emoji=False)
     for file in manifest["files"]:
-        show.print(f"{file['name']}: {file['rows']} rows")
+        console.print(f"{file['name']}: {file['rows']} rows")
     for reason, count in manifest["left_out"].items():
-        show.print(f"left out, {reason}: {count}")
+        console.print(f"left out, {reason}: {count}")
 
 
 def run(config: DatasetConfig) -> dict[str, Any]:
-    """Write the dataset; the manifest that was written.
+    """Write the dataset and return its manifest.
 
     Raises:
         ConfigError: no `dialogues`, or no `annotations`.
@@ -75,91 +74,95 @@ def run(config: DatasetConfig) -> dict[str, Any]:
     started, key = time.monotonic(), config.key or split_key(config.key_file)
     with disk_errors(config.out):
         make_output_folder(config.out)
-    with collection_paused():  # of the many records that are held none is garbage before all are
-        manifest = _dataset(config, key)
+    with collection_paused():  # all records stay in memory until the end, so a collection frees nothing
+        manifest = _write_dataset(config, key)
     manifest["seconds"] = round(time.monotonic() - started, 1)
     write_manifest(config.out / MANIFEST, manifest)
     return manifest
 
 
-def _dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
-    """Write all files; what the manifest says of them."""
-    made = Making.of(config)
-    grouping, outcomes = Grouping(config.by, config.near or None), Counter[str]()
-    with Spool.open() as spool:
-        _make(made, grouping, spool, outcomes)
-        groups = grouping.groups()
-        files = _write(config, key, groups, spool)
+def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
+    """Write all files and return the manifest's content."""
+    builder = DatasetBuilder.load(config)
+    grouper, outcomes = DialogueGrouper(config.by, config.near or None), Counter[str]()
+    with RecordBuffer.open() as buffer:
+        _build_records(builder, grouper, buffer, outcomes)
+        groups = grouper.groups()
+        files = _write_files(config, key, groups, buffer)
     return {
         "kind": "labelled-examples",
-        "config": _told(config, key, made.taxonomy),
-        "codes": list(made.codes),
+        "config": _config_entry(config, key, builder.taxonomy),
+        "codes": list(builder.codes),
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "inputs": [file_entry(path) for path in _inputs(config)],
+        "inputs": [file_entry(path) for path in _input_files(config)],
         "groups": len(set(groups)),
         "outcomes": dict(sorted(outcomes.items())),
-        "left_out": dict(sorted(made.left_out.items())),
+        "left_out": dict(sorted(builder.left_out.items())),
         "files": files,
     }
 
 
-def _told(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[str, Any]:
-    """The configuration without the key, of which only a fingerprint is told."""
-    told = {**asdict(config), "key": fingerprint_of(key), "taxonomy": taxonomy.version}
-    del told["key_file"], told["records"]
+def _config_entry(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[str, Any]:
+    """The manifest's `config`: a fingerprint in place of the key, names in place of paths."""
+    entry = {**asdict(config), "key": fingerprint_key(key), "taxonomy": taxonomy.version}
+    del entry["key_file"], entry["records"]
     for name in ("out", "labels", "verdicts"):
-        told[name] = told[name] and Path(told[name]).name
-    return {**told, "annotations": [path.name for path in config.annotations]}
+        entry[name] = entry[name] and Path(entry[name]).name
+    return {**entry, "annotations": [path.name for path in config.annotations]}
 
 
-def _inputs(config: DatasetConfig) -> list[Path]:
+def _input_files(config: DatasetConfig) -> list[Path]:
     logs = [source.path for source in open_logs(list(config.dialogues))]
     return [*logs, *config.annotations, *(path for path in (config.labels, config.verdicts) if path)]
 
 
-def _make(made: Making, grouping: Grouping, spool: Spool, outcomes: Counter[str]) -> None:
-    """Every dialogue's records into the spool, and the dialogue into its group."""
-    for dialogue in track(made.dialogues(), None, "exporting"):
-        grouping.add(dialogue)
-        opinions = made.opinions(dialogue)
-        example = made.example(opinions)
-        lines = [waiting(example), _lineage(example, opinions)] if example is not None else []
-        verdict = made.verdicts.get(dialogue.id)
-        pairs = (
-            [pair for pair in preferences(opinions, verdict) if pair.code in made.codes] if verdict else []
-        )
+def _build_records(
+    builder: DatasetBuilder, grouper: DialogueGrouper, buffer: RecordBuffer, outcomes: Counter[str]
+) -> None:
+    """Add every dialogue to the grouper, and its records to the buffer."""
+    for dialogue in track(builder.read_dialogues(), None, "exporting"):
+        grouper.add(dialogue)
+        annotations = builder.annotations_of(dialogue)
+        example = builder.example(annotations)
+        lines = [encode_record(example), _lineage(example, annotations)] if example is not None else []
+        verdict = builder.verdicts.get(dialogue.id)
+        pairs = preferences(annotations, verdict) if verdict else ()
+        pairs = [pair for pair in pairs if pair.code in builder.codes]
         outcomes.update(pair.outcome for pair in pairs)
-        spool.add(lines, [waiting(pair) for pair in pairs])
+        buffer.add(lines, [encode_record(pair) for pair in pairs])
 
 
-def _lineage(example: Example, opinions: Opinions) -> bytes:
-    """Where each label of an example comes from, ids only; `labelers` names everybody who was asked."""
+def _lineage(example: Example, annotations: DialogueAnnotations) -> bytes:
+    """A line with the annotations behind each label of an example, and the labeler of each, ids only."""
     labels = [
         {"turn": label.turn, "code": label.code, "method": label.method}
-        | {"annotations": [voter.id for voter in opinions.voters(label.turn, label.code)]}
+        | {"annotations": [answer.id for answer in annotations.last_answers(label.turn, label.code)]}
         for label in example.labels
     ]
-    labelers = {own.id: own.labeler for own in opinions.people}
+    labelers = {annotation.id: annotation.labeler for annotation in annotations.annotations}
     row = {"dialogue_id": example.dialogue.id, "labels": labels, "labelers": labelers, "split": ""}
     return msgspec.json.encode(row) + b"\n"
 
 
-def _write(config: DatasetConfig, key: str, groups: list[str], spool: Spool) -> list[dict[str, Any]]:
-    """All files; their manifest entries."""
+def _write_files(
+    config: DatasetConfig, key: str, groups: list[str], buffer: RecordBuffer
+) -> list[dict[str, Any]]:
+    """Write all files, each record to its split, and return their manifest entries."""
     shares = list(zip(SPLITS, config.shares, strict=True))
     paths = {name: config.out / f"{name}.{config.format}" for name in (*SPLITS, "preferences")}
     lineage_path = config.out / "lineage.jsonl"
     with ExitStack() as stack:
         outputs = {
-            name: stack.enter_context(Output.at(path, config.format, name)) for name, path in paths.items()
+            name: stack.enter_context(RecordWriter.open(path, config.format, name))
+            for name, path in paths.items()
         }
-        lineage = stack.enter_context(Output.at(lineage_path, "jsonl", "lineage"))
-        for group, (example, pairs) in zip(groups, spool.read(), strict=True):
-            split = side_of(group, key, shares)
+        lineage = stack.enter_context(RecordWriter.open(lineage_path, "jsonl", "lineage"))
+        for group, (example, pairs) in zip(groups, buffer.read(), strict=True):
+            split = assign_split(group, key, shares)
             if example:
-                outputs[split].add(with_split(example[0], split))
-                lineage.add(with_split(example[1], split))
+                outputs[split].add(set_split(example[0], split))
+                lineage.add(set_split(example[1], split))
             for pair in pairs:
-                outputs["preferences"].add(with_split(pair, split))
+                outputs["preferences"].add(set_split(pair, split))
     entries = [file_entry(path, outputs[name].rows) for name, path in paths.items()]
     return [*entries, file_entry(lineage_path, lineage.rows)]

@@ -1,9 +1,10 @@
-"""Preference pairs: a person's answer over the one the model gave to the same question.
+"""Preference pairs: a person's answer is preferred to the model's answer to the same question.
 
-A reviewer or expert who was asked of a turn and code either finds nothing where the model did
-(overturned), finds it otherwise (amended), or finds what the model had said is not there (missed; only
-where the verdict tells that the code was looked at). An agent's own appeal decides nothing. Rendering
-the pair as a prompt is left to training.
+A reviewer or expert who answers for a turn and code either marks nothing where the model has a finding
+(overturned), marks it differently (amended), or marks what the model did not (missed; only where the
+verdict has a probability for that code). An expert's answer comes before a reviewer's, so a finding that was
+confirmed and then overturned is overturned. An agent's own appeal decides nothing. Training renders the pair
+as a prompt.
 """
 
 from __future__ import annotations
@@ -11,18 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from dialint.detector.records import Dialogue, Finding, Judgement, Preference, Verdict
+from dialint.detector.records import Finding, Judgement, Preference, Verdict
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.dataset.opinions import Opinions
+from dialint.labeling.dataset.examples import DialogueAnnotations
 
-DECIDERS = ("reviewer", "expert")
-
-
-NOTHING = Judgement(verdict="no_error")
+DECIDERS = ("expert", "reviewer")
+"""Kinds of annotations that decide, the first before the second."""
+NO_ERROR = Judgement(verdict="no_error")
 
 
 def judgement(finding: Finding) -> Judgement:
-    """A finding as the judge would say it."""
+    """A finding in the form of the judge's answer."""
     return Judgement(
         verdict="error",
         quote=finding.quote,
@@ -32,7 +32,7 @@ def judgement(finding: Finding) -> Judgement:
     )
 
 
-def preferences(opinions: Opinions, verdict: Verdict) -> Iterator[Preference]:
+def preferences(annotations: DialogueAnnotations, verdict: Verdict) -> Iterator[Preference]:
     """The pairs of one dialogue, not yet in a split, in order of turn and code; none for a failed
     verdict."""
     if verdict.status == "failed":
@@ -44,27 +44,29 @@ def preferences(opinions: Opinions, verdict: Verdict) -> Iterator[Preference]:
             model[key] = finding
     decided = {
         (finding.turn, finding.code)
-        for annotation in opinions.people
+        for annotation in annotations.annotations
         if annotation.kind in DECIDERS
         for finding in annotation.findings
     }
     for turn, code in sorted(model.keys() | decided):
-        answer = _decision(opinions, turn, code)
+        answer = _decision(annotations, turn, code)
         if answer is None:
             continue
-        own = [found for found in opinions.says(answer, turn, code) if found.turn == turn]
-        said = model.get((turn, code))
-        elsewhere = not own and bool(opinions.says(answer, turn, code))
-        if said is None and not _looked_at(verdict, turn, code):
+        findings = annotations.matching_findings(answer, turn, code)
+        by_person = next((finding for finding in findings if finding.turn == turn), None)
+        by_model = model.get((turn, code))
+        if by_model is None and code not in (verdict.probabilities or {}).get(turn, {}):
             continue
-        outcome = _outcome(own, said)
-        if outcome is not None and not elsewhere:
+        in_other_turn = bool(findings) and by_person is None
+        outcome = _outcome(by_person, by_model)
+        if outcome is not None and not in_other_turn:
+            turns = tuple(each for each in annotations.dialogue.turns if each.index <= turn)
             yield Preference(
-                dialogue=_until(opinions.dialogue, turn),
+                dialogue=annotations.dialogue.model_copy(update={"turns": turns}),
                 turn=turn,
                 code=code,
-                chosen=judgement(own[0]) if own else NOTHING,
-                rejected=judgement(said) if said else NOTHING,
+                chosen=judgement(by_person) if by_person else NO_ERROR,
+                rejected=judgement(by_model) if by_model else NO_ERROR,
                 outcome=outcome,
                 annotation=answer.id,
                 release=verdict.release,
@@ -72,27 +74,22 @@ def preferences(opinions: Opinions, verdict: Verdict) -> Iterator[Preference]:
             )
 
 
-def _decision(opinions: Opinions, turn: int, code: str) -> Annotation | None:
+def _decision(annotations: DialogueAnnotations, turn: int, code: str) -> Annotation | None:
     """The last answer of an expert, else of a reviewer."""
-    for kind in reversed(DECIDERS):
-        if voters := opinions.voters(turn, code, (kind,)):
-            return voters[-1]
+    for kind in DECIDERS:
+        if answers := annotations.last_answers(turn, code, (kind,)):
+            return answers[-1]
     return None
 
 
-def _looked_at(verdict: Verdict, turn: int, code: str) -> bool:
-    return code in (verdict.probabilities or {}).get(turn, {})
-
-
-def _outcome(own: list[Finding], said: Finding | None) -> Literal["overturned", "amended", "missed"] | None:
-    if said is None:
-        return "missed" if own else None
-    if not own:
+def _outcome(
+    by_person: Finding | None, by_model: Finding | None
+) -> Literal["overturned", "amended", "missed"] | None:
+    if by_model is None:
+        return None if by_person is None else "missed"
+    if by_person is None:
         return "overturned"
-    first = own[0]
-    same = (first.severity, first.start, first.end) == (said.severity, said.start, said.end)
-    return None if same and first.rewrite in (None, said.rewrite) else "amended"
-
-
-def _until(dialogue: Dialogue, turn: int) -> Dialogue:
-    return dialogue.model_copy(update={"turns": tuple(own for own in dialogue.turns if own.index <= turn)})
+    same = (by_person.severity, by_person.start, by_person.end) == (
+        by_model.severity, by_model.start, by_model.end
+    )  # fmt: skip
+    return None if same and by_person.rewrite in (None, by_model.rewrite) else "amended"

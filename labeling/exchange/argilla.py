@@ -2,8 +2,8 @@
 
 Source: argilla-io/argilla `records/_resource.py`, `_io/_generic.py`. A response is by one user to one
 question; a user's responses to all questions of a record are one annotation. Drafts and discarded
-responses are left out where the (flattened) form tells the status. Users are UUIDs: a labeler who is
-none is written as a UUID made of the name, and found again if the labelers are known.
+responses are left out where the (flattened) form has the status. Users are UUIDs: another name is written
+as a UUID made of it, and resolved on import if the labelers are known.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dialint.labeling.exchange.format import (
 from dialint.labeling.exchange.values import items, mapping, text
 
 QUESTION, FIELD, CHAT = "err", "reply", "chat"
-SPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
-"""In which labelers' names become UUIDs."""
+NAMESPACE = UUID("6c9d3b52-6f0e-4f7e-9a52-2a7a1d0c5c11")
+"""Namespace of the UUIDs made of labelers' names."""
 _ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant"}
 _FLAT = ".responses"
 
@@ -43,19 +43,21 @@ def _matches(row: Row) -> bool:
 def _read(row: Row, state: ReadState) -> Answers:
     nested = isinstance(row.get("fields"), dict)
     fields, data = (row["fields"], mapping(row.get("metadata"), "metadata")) if nested else (row, row)
-    words = fields.get(FIELD, fields.get("text"))
-    view, turn = turn_records.locate_turn(_named(row, data), words, state, "metadata." if nested else "")
+    turn_text = fields.get(FIELD, fields.get("text"))
+    view, turn = turn_records.locate_turn(
+        _own_data(row, data), turn_text, state, "metadata." if nested else ""
+    )
     seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
     responses = _nested(row) if nested else _flattened(row, state)
     for user, values in _by_user(responses).items():
         try:
-            findings = [f for value in values for f in _findings(value, words, view, turn, state)]
+            findings = [f for value in values for f in _findings(value, turn_text, view, turn, state)]
             yield make_annotation(
                 "argilla",
                 view,
                 labeler=_labeler(user, state.context),
                 kind=state.kind,
-                codes=state.context.codes(data.get("codes"), "codes", (found.code for found in findings)),
+                codes=state.context.codes(data.get("codes"), "codes", (finding.code for finding in findings)),
                 turn=turn,
                 findings=findings,
                 seen_verdict=seen or bool(row.get("suggestions")),
@@ -64,7 +66,7 @@ def _read(row: Row, state: ReadState) -> Answers:
             yield bad
 
 
-def _named(row: Row, data: Row) -> Row:
+def _own_data(row: Row, data: Row) -> Row:
     """The record's own data; without them an id such as ``d1#3`` names dialogue and turn."""
     if "dialogue_id" in data:
         return data
@@ -75,8 +77,8 @@ def _named(row: Row, data: Row) -> Row:
 def _nested(row: Row) -> Iterator[tuple[str, Any]]:
     for responses in mapping(row.get("responses"), "responses").values():
         for response in items(responses, "responses"):
-            told = mapping(response, "responses")
-            yield text(told.get("user_id"), "responses.user_id"), told.get("value")
+            fields = mapping(response, "responses")
+            yield text(fields.get("user_id"), "responses.user_id"), fields.get("value")
 
 
 def _flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
@@ -94,39 +96,39 @@ def _flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
 
 
 def _by_user(responses: Iterator[tuple[str, Any]]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    by_user: dict[str, list[Any]] = {}
     for user, value in responses:
-        found.setdefault(user, []).append(value)
-    return found
+        by_user.setdefault(user, []).append(value)
+    return by_user
 
 
 def _findings(
-    value: object, words: object, view: DialogueView, turn: int, state: ReadState
+    value: object, turn_text: object, view: DialogueView, turn: int, state: ReadState
 ) -> Iterator[Finding]:
     """A list of spans, a list of labels, or one label."""
-    told = [value] if isinstance(value, str) else items(value, "responses.value")
-    labels = [item for item in told if isinstance(item, str)]
+    values = [value] if isinstance(value, str) else items(value, "responses.value")
+    labels = [item for item in values if isinstance(item, str)]
     yield from turn_records.read_turn_labels(labels, view, turn, state, "responses.value")
-    marked = [item for item in told if not isinstance(item, str)]
-    yield from turn_records.read_spans(marked, words, view, turn, state, "responses.value")
+    spans = [item for item in values if not isinstance(item, str)]
+    yield from turn_records.read_spans(spans, turn_text, view, turn, state, "responses.value")
 
 
 def _labeler(user: str, context: LabelContext) -> str:
-    names = _names(context.labelers) if context.labelers is not None else {}
+    names = _names_by_user(context.labelers) if context.labelers is not None else {}
     return context.labeler(names.get(user, user), "responses.user_id")
 
 
 @lru_cache(maxsize=8)
-def _names(labelers: frozenset[str]) -> dict[str, str]:
+def _names_by_user(labelers: frozenset[str]) -> dict[str, str]:
     return {user_id(name): name for name in labelers}
 
 
 def user_id(labeler: str) -> str:
     """The UUID that stands for a labeler: the name itself if it is one."""
     try:
-        return str(UUID(labeler)) if str(UUID(labeler)) == labeler else str(uuid5(SPACE, labeler))
+        return str(UUID(labeler)) if str(UUID(labeler)) == labeler else str(uuid5(NAMESPACE, labeler))
     except ValueError:
-        return str(uuid5(SPACE, labeler))
+        return str(uuid5(NAMESPACE, labeler))
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
@@ -134,16 +136,18 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
         if not item.annotations:
             for turn, codes, _ in turn_records.iter_questions(item):
                 yield _row(item, turn, codes, [], seen=item.release is not None)
-        for annotation, turn, requested in turn_records.iter_answers(item):
-            codes = tuple(question.code for question in requested)
-            value = turn_records.span_rows(turn_records.findings_of(requested), item)
+        for annotation, turn, questions in turn_records.iter_answers(item):
+            codes = tuple(question.code for question in questions)
+            value = turn_records.span_rows(turn_records.findings_of(questions), item)
             response = {"value": value, "user_id": user_id(annotation.labeler)}
             yield _row(item, turn, codes, [response], seen=annotation.seen_verdict)
 
 
 def _row(item: ExportItem, turn: int, codes: tuple[str, ...], responses: list[Row], *, seen: bool) -> Row:
-    said = [own for own in item.view.dialogue.turns if own.index <= turn]
-    chat = [{"role": _ROLES.get(own.role, "system"), "content": item.view.text(own.index)} for own in said]
+    turns = [each for each in item.view.dialogue.turns if each.index <= turn]
+    chat = [
+        {"role": _ROLES.get(each.role, "system"), "content": item.view.text(each.index)} for each in turns
+    ]
     suggested = turn_records.span_rows((f for f in item.model if f.turn == turn and f.code in codes), item)
     suggestion = {"value": suggested, "score": None, "agent": item.release}
     return {
@@ -156,4 +160,4 @@ def _row(item: ExportItem, turn: int, codes: tuple[str, ...], responses: list[Ro
     }
 
 
-SHAPE = LabelFormat("argilla", "jsonl", _matches, _read, _rows)
+FORMAT = LabelFormat("argilla", "jsonl", _matches, _read, _rows)

@@ -1,10 +1,10 @@
-"""Crowd tables `task, worker, label`: one row an answer, in CSV, Parquet or JSONL.
+"""Crowd tables `task, worker, label`: an answer a row, in CSV, Parquet or JSONL.
 
 Source: Toloka/crowd-kit, README. A task is ``dialogue/turn/code``, its label yes or no; further columns
 `seconds` and `at` are kept; `code` repeats the task's, for aggregation code by code. A code of dialogue
 scope is one task, of the last agent turn. Codes that exclude one another may be one task,
-``dialogue/turn``, with the code for its label: a yes to this one and a no to the others. No span and no
-reason survives this shape: the evidence of a yes is the whole turn.
+``dialogue/turn``, with the code for its label: a yes to this one and a no to the others. The format loses
+spans and reasons: the evidence of a yes is the whole turn.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ def _matches(row: Row) -> bool:
     return {"task", "worker", "label"} <= row.keys()
 
 
-def task_of(name: object, path: str, state: ReadState) -> tuple[DialogueView, int, str]:
-    """Dialogue, turn and code that a task's name says; the dialogue's id may hold slashes.
+def parse_task(name: object, path: str, state: ReadState) -> tuple[DialogueView, int, str]:
+    """Dialogue, turn and code of a task's name; the dialogue's id may contain slashes.
 
     Raises:
         BadRecord: E_LABEL or E_TYPE.
     """
     turn, _, code = text(name, path).rpartition("/")
-    return *find_turn(turn, path, state, "a task called dialogue/turn/code"), state.context.code(code, path)
+    return *parse_turn(turn, path, state, "a task called dialogue/turn/code"), state.context.code(code, path)
 
 
-def find_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[DialogueView, int]:
-    """Dialogue and turn that ``dialogue/turn`` says.
+def parse_turn(name: str, path: str, state: ReadState, expected: str) -> tuple[DialogueView, int]:
+    """Dialogue and turn of ``dialogue/turn``.
 
     Raises:
-        BadRecord: E_LABEL or E_TYPE, it is not what was `expected`.
+        BadRecord: E_LABEL or E_TYPE, it is not as `expected`.
     """
     dialogue, _, turn = name.rpartition("/")
     if not dialogue:
         raise label_error(path, name, expected)
     view = state.context.view(dialogue, path)
-    return view, view.requested(integer(turn, path), path)
+    return view, view.validate_turn(integer(turn, path), path)
 
 
 def is_yes(value: object, path: str) -> bool:
@@ -75,11 +75,11 @@ def is_yes(value: object, path: str) -> bool:
 def _read(row: Row, state: ReadState) -> Answers:
     codes = state.context.rivals(row.get("label"))
     if codes:
-        view, turn = find_turn(text(row.get("task"), "task"), "task", state, "a task called dialogue/turn")
-        found = [row.get("label")]
+        view, turn = parse_turn(text(row.get("task"), "task"), "task", state, "a task called dialogue/turn")
+        labels = [row.get("label")]
     else:
-        view, turn, code = task_of(row.get("task"), "task", state)
-        codes, found = (code,), [code] if is_yes(row.get("label"), "label") else []
+        view, turn, code = parse_task(row.get("task"), "task", state)
+        codes, labels = (code,), [code] if is_yes(row.get("label"), "label") else []
     yield make_annotation(
         "crowd",
         view,
@@ -87,7 +87,7 @@ def _read(row: Row, state: ReadState) -> Answers:
         kind=state.kind,
         codes=codes,
         turn=turn,
-        findings=tuple(turn_records.read_turn_labels(found, view, turn, state, "label")),
+        findings=tuple(turn_records.read_turn_labels(labels, view, turn, state, "label")),
         seconds=seconds(row.get("seconds"), "seconds"),
         at=timestamp(row.get("at"), "at"),
     )
@@ -106,15 +106,15 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
                 turn = item.view.judged[-1] if whole_dialogue else question.turn
                 name = task_name(item.view.dialogue.id, turn, question.code)
                 answers[name] = answers.get(name, False) or bool(question.findings)
-            spent = annotation.seconds and annotation.seconds / max(1, len(answers))
+            seconds_each = annotation.seconds and annotation.seconds / max(1, len(answers))
             at = annotation.at.isoformat() if annotation.at else None
             for name, yes in answers.items():
                 head = {"task": name, "worker": annotation.labeler, "label": "yes" if yes else "no"}
-                yield {**head, "code": name.rpartition("/")[2], "seconds": spent, "at": at}
+                yield {**head, "code": name.rpartition("/")[2], "seconds": seconds_each, "at": at}
 
 
 def _columns(with_answers: bool) -> tuple[str, ...]:
     return COLUMNS if with_answers else ("task", "code")
 
 
-SHAPE = LabelFormat("crowd", "csv", _matches, _read, _rows, _columns)
+FORMAT = LabelFormat("crowd", "csv", _matches, _read, _rows, _columns)

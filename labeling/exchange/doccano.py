@@ -2,7 +2,7 @@
 
 Source: doccano/doccano `backend/data_export`, `data_import`. Metadata lies at the top level. The
 annotator is the name of the file (one for each in an archive) unless a field `labeler` says so.
-Offsets are code points; early versions counted UTF-16 units, which the reader must be told.
+Offsets are code points; those of early versions are UTF-16 units (`ReadState.utf16`).
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def _read(row: Row, state: ReadState) -> Answers:
 def _findings(row: Row, view: DialogueView, turn: int, state: ReadState) -> Iterator[Finding]:
     labels = items(row.get("label"), "label")
     whole_turn = [label for label in labels if isinstance(label, str)]
-    marked = [label for label in labels if not isinstance(label, str)]
+    spans = [label for label in labels if not isinstance(label, str)]
     yield from turn_records.read_turn_labels(
         [*whole_turn, *items(row.get("cats"), "cats")], view, turn, state, "label"
     )
-    yield from turn_records.read_spans(marked, row.get("text"), view, turn, state, "label")
+    yield from turn_records.read_spans(spans, row.get("text"), view, turn, state, "label")
     entities = [_span(entity) for entity in items(row.get("entities"), "entities")]
     yield from turn_records.read_spans(entities, row.get("text"), view, turn, state, "entities")
 
@@ -70,14 +70,14 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     number = 0
     for item in dialogues:
         if not item.annotations:
-            for turn, codes, view in turn_records.iter_questions(item):
+            for turn, codes, findings in turn_records.iter_questions(item):
                 number += 1
-                yield _row(number, item, turn, codes, view, seen=item.release is not None)
-        for annotation, turn, requested in turn_records.iter_answers(item):
+                yield _row(number, item, turn, codes, findings, seen=item.release is not None)
+        for annotation, turn, questions in turn_records.iter_answers(item):
             number += 1
-            codes = tuple(question.code for question in requested)
+            codes = tuple(question.code for question in questions)
             row = _row(
-                number, item, turn, codes, turn_records.findings_of(requested), seen=annotation.seen_verdict
+                number, item, turn, codes, turn_records.findings_of(questions), seen=annotation.seen_verdict
             )
             yield {**row, "labeler": annotation.labeler}
 
@@ -86,8 +86,8 @@ def _row(
     number: int, item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool
 ) -> Row:
     labels = [[span["start"], span["end"], span["label"]] for span in turn_records.span_rows(findings, item)]
-    about = turn_records.row_data(item, turn, codes, seen)
-    return {"id": number, "text": item.view.text(turn), "label": labels, **about, "Comments": []}
+    data = turn_records.row_data(item, turn, codes, seen)
+    return {"id": number, "text": item.view.text(turn), "label": labels, **data, "Comments": []}
 
 
-SHAPE = LabelFormat("doccano", "jsonl", _matches, _read, _rows)
+FORMAT = LabelFormat("doccano", "jsonl", _matches, _read, _rows)

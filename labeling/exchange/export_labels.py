@@ -1,17 +1,21 @@
-"""Stage ``dialint export labels``: dialogues, and what was said of them, for other tools.
+"""Stage ``dialint export labels``: dialogues and their annotations for other tools.
 
-Reads logs, and if named our annotations and the verdicts that labelers may see; writes one file in a
-shape of `registry` (for Label Studio also its interface, ``OUT.xml``) and last ``OUT.manifest.json``.
-Without annotations it writes tasks to be done, with them the answers. All text is masked.
+Reads logs and, optionally, our annotations and the verdicts that labelers may see; writes one file in a
+format of `registry` (for Label Studio also its interface, ``OUT.xml``) and last ``OUT.manifest.json``.
+Without annotations it writes tasks, with them the answers. All text is masked.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
 
@@ -29,23 +33,22 @@ from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.records import Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.verdict_files import manifest_path, read_verdicts
+from dialint.detector.verdict_files import escape_cell, manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
-from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext, LabelFormat
-from dialint.labeling.exchange.import_labels import LabelImport
+from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext, LabelFormat, Row
+from dialint.labeling.exchange.import_labels import LabelReader
 from dialint.labeling.exchange.registry import format_by_name
-from dialint.labeling.exchange.rows import write_rows
 
-ENDINGS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+TABLE_FORMATS: dict[str, TableFormat] = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExportConfig:
-    """What is written for which tool."""
+    """Which dialogues are written for which tool."""
 
-    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = field(kw_only=False)
     """Logs of the dialogues."""
     out: Path
     """File to write; must not exist. Its ending says whether a crowd table is CSV, Parquet or JSONL."""
@@ -56,15 +59,15 @@ class ExportConfig:
     annotations: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Our annotations (JSONL): answers are written instead of tasks."""
     verdicts: Path | None = None
-    """Verdicts that labelers are shown; without them they are blind."""
+    """Verdicts that labelers see; without them they are blind."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
 
     def __post_init__(self) -> None:
-        shape = format_by_name(self.format)
+        label_format = format_by_name(self.format)
         if not self.codes:
             raise ConfigError("E_OPTION", "--codes: name at least one")
-        if shape.name == "dialint" and not self.annotations:
+        if label_format.name == "dialint" and not self.annotations:
             raise ConfigError("E_OPTION", "--format dialint writes annotations; --annotations names them")
 
 
@@ -77,7 +80,7 @@ def export_labels(config: ExportConfig) -> None:
 
 
 def run(config: ExportConfig) -> dict[str, Any]:
-    """Write the file; the manifest that was written.
+    """Write the file and return its manifest.
 
     Raises:
         OutputRefused: `out` exists, or the verdicts are damaged.
@@ -86,16 +89,16 @@ def run(config: ExportConfig) -> dict[str, Any]:
     if config.out.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: exists already; name another file")
     started = time.monotonic()
-    taxonomy, shape = load_taxonomy(config.taxonomy), format_by_name(config.format)
+    taxonomy, label_format = load_taxonomy(config.taxonomy), format_by_name(config.format)
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
     with disk_errors(config.out):
         make_output_folder(config.out.parent)
-    framing = framing_for(shape, config.out)
-    columns = shape.columns(bool(config.annotations)) if shape.columns else ()
+    table_format = table_format_for(label_format, config.out)
+    columns = label_format.columns(bool(config.annotations)) if label_format.columns else ()
     with atomic_file(config.out) as file:
-        rows = write_rows(file, shape.rows(_items(config, taxonomy, codes)), framing, columns)
+        rows = write_rows(file, label_format.rows(_items(config, taxonomy, codes)), table_format, columns)
     files = [file_entry(config.out, rows)]
-    if shape is label_studio.SHAPE:
+    if label_format is label_studio.FORMAT:
         interface = config.out.with_suffix(".xml")
         with atomic_file(interface) as file:
             file.write(label_studio.interface(codes).encode())
@@ -116,18 +119,18 @@ def run(config: ExportConfig) -> dict[str, Any]:
     return manifest
 
 
-def framing_for(shape: LabelFormat, out: Path) -> TableFormat:
-    """How `shape` is framed in a file of this name: a crowd table goes by the ending."""
-    if shape.name == "crowd":
-        return ENDINGS.get(out.suffix, "jsonl")
-    return shape.framing
+def table_format_for(label_format: LabelFormat, out: Path) -> TableFormat:
+    """The table format of a label format in a file of this name; a crowd table's depends on the ending."""
+    if label_format.name == "crowd":
+        return TABLE_FORMATS.get(out.suffix, "jsonl")
+    return label_format.table_format
 
 
 def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> Iterator[ExportItem]:
-    """Every dialogue, or those with annotations if these are written."""
+    """Every dialogue, or with `annotations` those that have some."""
     context = LabelContext(taxonomy, load_dialogues(config.dialogues))
-    answers = checked_annotations(config.annotations, context)
-    verdicts = verdicts_of(config.verdicts)
+    answers = load_annotations(config.annotations, context)
+    verdicts = load_verdicts(config.verdicts)
     for dialogue in context.dialogues.values():
         if config.annotations and dialogue.id not in answers:
             continue
@@ -142,25 +145,25 @@ def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> 
         yield item
 
 
-def checked_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str, list[Annotation]]:
+def load_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str, list[Annotation]]:
     """Our annotations by dialogue, in the order of the files.
 
     Raises:
-        InputRefused: a file is no file of ours, or holds a bad record.
+        InputRefused: a file is in another format, or holds a bad record.
     """
-    found: dict[str, list[Annotation]] = {}
-    intake = LabelImport(context)
+    annotations: dict[str, list[Annotation]] = {}
+    reader = LabelReader(context)
     for source in open_logs(list(files)) if files else ():
-        for item in intake.read(source, "dialint"):
+        for item in reader.read(source, "dialint"):
             if isinstance(item, Reject):
                 raise refuse(
                     item.code, source.name, f"line {item.line}, {item.path}: expected {item.expected}"
                 )
-            found.setdefault(item.dialogue_id, []).append(item)
-    return found
+            annotations.setdefault(item.dialogue_id, []).append(item)
+    return annotations
 
 
-def verdicts_of(path: Path | None) -> dict[str, Verdict]:
+def load_verdicts(path: Path | None) -> dict[str, Verdict]:
     """The scored verdicts of a finished output by dialogue; none without a path.
 
     Raises:
@@ -169,3 +172,54 @@ def verdicts_of(path: Path | None) -> dict[str, Verdict]:
     if path is None:
         return {}
     return {verdict.dialogue_id: verdict for verdict in read_verdicts(path) if verdict.status != "failed"}
+
+
+BATCH_ROWS = 4096
+
+
+def write_rows(
+    out: BinaryIO, rows: Iterable[Row], table_format: TableFormat, columns: tuple[str, ...]
+) -> int:
+    """Write rows as JSON lines, one JSON array, CSV, TSV or Parquet, and return how many there were.
+    `columns` are those of a table. Formulas are escaped in CSV and TSV."""
+    if table_format == "parquet":
+        return _write_parquet(out, rows, columns)
+    if table_format in ("csv", "tsv"):
+        return _write_table(out, rows, "," if table_format == "csv" else "\t", columns)
+    written = 0
+    for row in rows:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
+        opening = b"[" if not written else b",\n"
+        out.write(opening + text if table_format == "json" else text + b"\n")
+        written += 1
+    if table_format == "json":
+        out.write(b"]\n" if written else b"[]\n")
+    return written
+
+
+def _write_table(out: BinaryIO, rows: Iterable[Row], delimiter: str, columns: tuple[str, ...]) -> int:
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    writer.writerow([escape_cell(name) for name in columns])
+    written = 0
+    for row in rows:
+        values = (row.get(name) for name in columns)
+        writer.writerow([escape_cell(v) if v is None or isinstance(v, str) else str(v) for v in values])
+        written += 1
+    text.flush()
+    text.detach()
+    return written
+
+
+def _write_parquet(out: BinaryIO, rows: Iterable[Row], columns: tuple[str, ...]) -> int:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types: dict[str, Any] = {"seconds": pa.float64()}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in columns])
+    written, source = 0, iter(rows)
+    with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
+        while batch := list(islice(source, BATCH_ROWS)):
+            writer.write_table(pa.Table.from_pylist(batch, schema))
+            written += len(batch)
+    return written

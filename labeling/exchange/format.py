@@ -1,11 +1,11 @@
-"""The interface of another tool's label format, and what its labels may refer to.
+"""The interface of another tool's label format, and the dialogues, codes and labelers its labels refer to.
 
 A `LabelFormat` turns rows into annotations and back. One row may hold several people's answers; a bad answer
-affects no other. How rows are stored in a file is the business of `dialint.detector.ingest.readers.tables`.
+affects no other. `dialint.detector.ingest.readers.tables` reads the rows of a file.
 
-Other tools get masked text. What comes back is located in the masked text, or in the original if that is what
-the tool had, and becomes offsets in the original with a masked quote. All dialogues are held in memory; a
-label for any other is rejected.
+Other tools get masked text. Spans that come back refer to the masked text, or to the original if the tool had
+that, and become offsets in the original with a masked quote. All dialogues are held in memory; a label of
+any other is rejected.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class DialogueView:
         return mask_dialogue(self.dialogue)[1]
 
     @cached_property
-    def _places(self) -> dict[int, int]:
-        return {turn.index: place for place, turn in enumerate(self.dialogue.turns)}
+    def _positions(self) -> dict[int, int]:
+        return {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
 
     @cached_property
     def judged(self) -> tuple[int, ...]:
@@ -51,17 +51,17 @@ class DialogueView:
 
     def masked(self, turn: int) -> MaskedText:
         """The masked text of the turn with this index."""
-        return self._masked[self._places[turn]]
+        return self._masked[self._positions[turn]]
 
     def text(self, turn: int) -> str:
         """What labelers see of a turn."""
         return self.masked(turn).text
 
     def span(self, finding: Finding) -> tuple[int, int]:
-        """Where a finding stands in the masked text."""
+        """A finding's offsets in the masked text."""
         return self.masked(finding.turn).from_original(finding.start, finding.end)
 
-    def requested(self, turn: int, path: str) -> int:
+    def validate_turn(self, turn: int, path: str) -> int:
         """`turn`, if it can hold an error.
 
         Raises:
@@ -71,33 +71,33 @@ class DialogueView:
             raise BadRecord("E_LABEL", path, f"turn {turn}", "an agent's turn of the dialogue")
         return turn
 
-    def find_turn(self, view: str, path: str) -> int:
+    def find_turn(self, turn_text: str, path: str) -> int:
         """The one judged turn with this text, masked or not.
 
         Raises:
             BadRecord: E_LABEL, none or several.
         """
-        found = [turn for turn in self.judged if view in (self.text(turn), self._original(turn))]
-        if len(found) != 1:
-            raise BadRecord("E_LABEL", path, f"{len(found)} turns", "the text of one turn, or its number")
-        return found[0]
+        matches = [turn for turn in self.judged if turn_text in (self.text(turn), self._original(turn))]
+        if len(matches) != 1:
+            raise BadRecord("E_LABEL", path, f"{len(matches)} turns", "the text of one turn, or its number")
+        return matches[0]
 
-    def to_original(self, turn: int, view: str, start: int, end: int, path: str) -> tuple[int, int]:
-        """Offsets in the original of ``[start, end)`` of `view`, the turn's text in another tool.
+    def to_original(self, turn: int, turn_text: str, start: int, end: int, path: str) -> tuple[int, int]:
+        """Offsets in the original of ``[start, end)`` of `turn_text`, the turn's text in another tool.
 
         Raises:
             BadRecord: E_LABEL, it is another text, or the span is empty or outside.
         """
         masked, original = self.masked(turn), self._original(turn)
         try:
-            for own in (masked.text, original):
-                if view == with_line_feeds(own) != own:
-                    start, end = from_line_feeds(own, start), from_line_feeds(own, end)
-                elif view != own:
+            for candidate in (masked.text, original):
+                if turn_text == with_line_feeds(candidate) != candidate:
+                    start, end = from_line_feeds(candidate, start), from_line_feeds(candidate, end)
+                elif turn_text != candidate:
                     continue
-                if not 0 <= start < end <= len(own):
+                if not 0 <= start < end <= len(candidate):
                     raise ValueError("an empty span, or one outside the text")
-                return masked.to_original(start, end) if own == masked.text else (start, end)
+                return masked.to_original(start, end) if candidate == masked.text else (start, end)
             raise ValueError("another text than the turn's")
         except ValueError as error:
             raise BadRecord(
@@ -105,10 +105,10 @@ class DialogueView:
             ) from None
 
     def _original(self, turn: int) -> str:
-        return self.dialogue.turns[self._places[turn]].text
+        return self.dialogue.turns[self._positions[turn]].text
 
     def trimmed_span(self, turn: int) -> tuple[int, int]:
-        """The turn's original text without outer blanks: the evidence where nobody said which."""
+        """Offsets of the turn's original text without outer blanks: the evidence of labels without a span."""
         original = self._original(turn)
         return len(original) - len(original.lstrip()), len(original.rstrip())
 
@@ -118,10 +118,10 @@ class DialogueView:
 
     def role(self, turn: int) -> str:
         """Who speaks in a turn."""
-        return self.dialogue.turns[self._places[turn]].role
+        return self.dialogue.turns[self._positions[turn]].role
 
     def quote(self, turn: int, start: int, end: int) -> str:
-        """The masked words at offsets of the original."""
+        """The masked text at offsets of the original."""
         masked = self.masked(turn)
         first, last = masked.from_original(start, end)
         return masked.text[first:last]
@@ -131,8 +131,8 @@ class DialogueView:
 class LabelContext:
     """Dialogues, codes and labelers that labels may name.
 
-    `requested` are the codes that were asked where a record does not say; `names` maps another tool's
-    label to a code; `labelers` are the accounts there are, or none to take any name.
+    `requested` are the codes that labelers answered for where a record does not say; `names` maps another
+    tool's label to a code; `labelers` are the existing accounts, or None to accept any name.
     """
 
     taxonomy: Taxonomy
@@ -146,20 +146,20 @@ class LabelContext:
     def of(
         cls, taxonomy: Taxonomy, dialogues: Iterable[Dialogue], requested: tuple[str, ...] = ()
     ) -> LabelContext:
-        """Known things without names of another tool."""
+        """A context without another tool's names."""
         return cls(taxonomy, {dialogue.id: dialogue for dialogue in dialogues}, requested)
 
     def view(self, name: object, path: str) -> DialogueView:
         """The dialogue of that id, as labelers see it.
 
         Raises:
-            BadRecord: E_LABEL for one that is not known, E_TYPE for no name.
+            BadRecord: E_LABEL for a missing dialogue, E_TYPE for no name.
         """
         dialogue = self.dialogues.get(text(name, path))
         if dialogue is None:
             raise label_error(path, str(name), "the id of a known dialogue")
         if self._last is None or self._last.dialogue is not dialogue:
-            self._last = DialogueView(dialogue)  # labels of one dialogue stand together, and masking is dear
+            self._last = DialogueView(dialogue)  # labels of one dialogue are adjacent, and masking is slow
         return self._last
 
     def code(self, label: object, path: str) -> str:
@@ -178,20 +178,20 @@ class LabelContext:
         """The codes of which a label names one and thereby excludes the others; none if it does not."""
         return self.taxonomy.rivals(self.names.get(label, label)) if isinstance(label, str) else ()
 
-    def codes(self, value: object, path: str, found: Iterable[str] = ()) -> tuple[str, ...]:
-        """The codes asked, each once: those of the record, else `requested`; with those that were found.
+    def codes(self, value: object, path: str, marked: Iterable[str] = ()) -> tuple[str, ...]:
+        """The codes that were answered, each once: those of the record, else `requested`; and those `marked`.
 
         Raises:
-            BadRecord: E_LABEL, an unknown code, or nobody knows what was asked.
+            BadRecord: E_LABEL, an unknown code, or no codes at all.
         """
-        own = tuple(self.code(item, path) for item in items(value, path)) or self.requested
-        codes = tuple(dict.fromkeys((*own, *found)))
+        codes = tuple(self.code(item, path) for item in items(value, path)) or self.requested
+        codes = tuple(dict.fromkeys((*codes, *marked)))
         if not codes:
             raise BadRecord("E_LABEL", path, "nothing found", "the codes that were asked; --codes names them")
         return codes
 
     def labeler(self, name: str, path: str) -> str:
-        """`name`, if it is known.
+        """`name`, if there is such a labeler.
 
         Raises:
             BadRecord: E_LABEL.
@@ -202,19 +202,19 @@ class LabelContext:
 
     @cached_property
     def dialogue_codes(self) -> frozenset[str]:
-        """Codes that are asked once a dialogue."""
+        """Codes that are answered once a dialogue."""
         return frozenset(name for name, code in self.taxonomy.codes.items() if code.scope == "dialogue")
 
     def finding(
         self, view: DialogueView, turn: int, code: str, span: tuple[int, int], reason: str = ""
     ) -> Finding:
         """A person's finding; `span` in the original text. Severity and fault are the code's usual ones."""
-        context = self.taxonomy.codes[code]
+        entry = self.taxonomy.codes[code]
         return Finding(
             code=code,
             turn=turn,
-            severity=context.severity,
-            fault="bot" if view.role(turn) == "bot" else context.fault,
+            severity=entry.severity,
+            fault="bot" if view.role(turn) == "bot" else entry.fault,
             probability=1.0,
             quote=view.quote(turn, *span),
             start=span[0],
@@ -229,8 +229,8 @@ Answers: TypeAlias = Iterator[Annotation | BadRecord]
 
 @dataclass
 class ReadState:
-    """What a shape needs to read a row: what is known, whose answers these are if the row does not
-    say (`kind`, and `label`, the file's bare name), and the counts of what was left out."""
+    """What a format needs to read a row: the context, the labeler and the kind of an answer where the row
+    has none (`label`, the file's bare name), and the counts of skipped answers by reason."""
 
     context: LabelContext
     label: str
@@ -241,8 +241,8 @@ class ReadState:
 
 @dataclass(frozen=True)
 class ExportItem:
-    """One dialogue on its way out, with people's answers and, if labelers may see them, a model's
-    findings."""
+    """A dialogue to export, with people's annotations and, if labelers may see them, the findings of the
+    model `release`."""
 
     view: DialogueView
     codes: tuple[str, ...]
@@ -252,18 +252,18 @@ class ExportItem:
     release: str | None = None
 
     def answers(self, annotation: Annotation) -> Iterator[Question]:
-        """The questions one annotation answers."""
+        """The questions that an annotation answers."""
         return iterate_questions(annotation, self.view.dialogue, self.dialogue_codes)
 
     def turns(self, annotation: Annotation) -> dict[int, list[Question]]:
-        """The same by turn."""
-        found: dict[int, list[Question]] = {}
+        """The questions that an annotation answers, by turn."""
+        by_turn: dict[int, list[Question]] = {}
         for question in self.answers(annotation):
-            found.setdefault(question.turn, []).append(question)
-        return found
+            by_turn.setdefault(question.turn, []).append(question)
+        return by_turn
 
     def requested(self) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Turns and codes that are to be asked: a code of dialogue scope once, of the last turn."""
+        """Turns and codes to ask labelers about: a code of dialogue scope once, at the last turn."""
         for turn in self.view.judged:
             last = turn == self.view.judged[-1]
             codes = tuple(code for code in self.codes if last or code not in self.dialogue_codes)
@@ -273,11 +273,11 @@ class ExportItem:
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """Another tool's shape: its name, the file it is written as, how a row of it is recognised, read
-    and written. `columns` are those of a table, given whether people's answers are in it."""
+    """A label format: its name, its table format, and the functions that recognise, read and write its rows.
+    `columns` returns those of a table with or without people's answers."""
 
     name: str
-    framing: TableFormat
+    table_format: TableFormat
     matches: Callable[[Row], bool]
     read: Callable[[Row, ReadState], Answers]
     rows: Callable[[Iterable[ExportItem]], Iterator[Row]]
@@ -285,15 +285,15 @@ class LabelFormat:
 
 
 def make_annotation(platform: str, view: DialogueView, key: str | None = None, **fields: Any) -> Annotation:
-    """An annotation, its id made of `key` or, without one, of its own content: read again, it is the
-    same.
+    """An annotation whose id is made of `key` or, without one, of its content, so that it is the same when
+    read again.
 
     Raises:
-        BadRecord: E_LABEL, it cannot be one.
+        BadRecord: E_LABEL, a value is invalid.
     """
     findings: tuple[Finding, ...] = tuple(dict.fromkeys(fields.pop("findings", ())))
-    told = [view.dialogue.id, [finding.model_dump() for finding in findings], sorted(fields.items())]
-    name = key or hashlib.sha256(repr(told).encode()).hexdigest()[:24]
+    content = [view.dialogue.id, [finding.model_dump() for finding in findings], sorted(fields.items())]
+    name = key or hashlib.sha256(repr(content).encode()).hexdigest()[:24]
     try:
         return Annotation(id=f"{platform}:{name}", dialogue_id=view.dialogue.id, findings=findings, **fields)
     except ValidationError as error:

@@ -1,9 +1,9 @@
 """Label Studio: a task is a dialogue (tag Paragraphs), a region a finding; predictions out.
 
 Source: HumanSignal/label-studio, docs `guide/tasks.md`, `guide/predictions.md`, `tags/paragraphs.md` and
-the editor's ParagraphsRegion. Offsets count UTF-16 units within one paragraph; where a region tells its
-own text and that fits code points only, these are taken. A region over several turns is a finding in
-each agent's turn of it. Kept of a finding: code, turn, span and, as a text area of the region, reason.
+the editor's ParagraphsRegion. Offsets are UTF-16 units within one paragraph; they are read as code points
+where only these match the region's own text. A region over several turns is a finding in each agent's turn
+of it. The format preserves a finding's code, turn, span and, as a text area of the region, reason.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from dialint.labeling.exchange.values import (
     type_error,
 )
 
-LABELS, PARAGRAPHS, WHY = "err", "dlg", "why"
+LABELS, PARAGRAPHS, REASON = "err", "dlg", "why"
 """Names of the tags in our interface; any others are read as well."""
 
 
@@ -48,7 +48,7 @@ def interface(codes: Iterable[str]) -> str:
     return (
         f'<View><Paragraphs name="{PARAGRAPHS}" value="$dialogue" layout="dialogue" nameKey="author"'
         f' textKey="text"/><ParagraphLabels name="{LABELS}" toName="{PARAGRAPHS}">{labels}</ParagraphLabels>'
-        f'<TextArea name="{WHY}" toName="{PARAGRAPHS}" perRegion="true" rows="2"/></View>\n'
+        f'<TextArea name="{REASON}" toName="{PARAGRAPHS}" perRegion="true" rows="2"/></View>\n'
     )
 
 
@@ -63,11 +63,11 @@ def _read(row: Row, state: ReadState) -> Answers:
     for number, annotation in enumerate(items(row.get("annotations"), "annotations")):
         path = f"annotations[{number}]"
         try:
-            told = mapping(annotation, path)
-            if told.get("was_cancelled") is True:
+            fields = mapping(annotation, path)
+            if fields.get("was_cancelled") is True:
                 state.skipped["skipped"] += 1
                 continue
-            yield _answer(told, row, view, paragraphs, state, path)
+            yield _read_annotation(fields, row, view, paragraphs, state, path)
         except BadRecord as bad:
             bad.dialogue_id = view.dialogue.id
             yield bad
@@ -75,49 +75,51 @@ def _read(row: Row, state: ReadState) -> Answers:
 
 def _paragraphs(data: dict[str, Any], view: DialogueView) -> list[str]:
     """The texts of the task, of which there must be as many as turns."""
-    found = [
+    paragraphs = [
         mapping(item, f"data.dialogue[{n}]")
         for n, item in enumerate(items(data.get("dialogue"), "data.dialogue"))
     ]
-    if len(found) != len(view.dialogue.turns):
+    if len(paragraphs) != len(view.dialogue.turns):
         raise BadRecord(
-            "E_LABEL", "data.dialogue", f"{len(found)} paragraphs", "one for each turn", view.dialogue.id
+            "E_LABEL", "data.dialogue", f"{len(paragraphs)} paragraphs", "one for each turn", view.dialogue.id
         )
-    return [_words(item, f"data.dialogue[{number}].text") for number, item in enumerate(found)]
+    return [_paragraph_text(item, f"data.dialogue[{number}].text") for number, item in enumerate(paragraphs)]
 
 
-def _words(item: Row, path: str) -> str:
+def _paragraph_text(item: Row, path: str) -> str:
     if not isinstance(item.get("text"), str):
         raise type_error(path, item.get("text"), "a text")
     return str(item["text"])
 
 
-def _answer(
-    told: Row, row: Row, view: DialogueView, paragraphs: list[str], state: ReadState, path: str
+def _read_annotation(
+    fields: Row, row: Row, view: DialogueView, paragraphs: list[str], state: ReadState, path: str
 ) -> Annotation:
     context, data = state.context, mapping(row.get("data"), "data")
     results = [
         mapping(item, f"{path}.result[{n}]")
-        for n, item in enumerate(items(told.get("result"), f"{path}.result"))
+        for n, item in enumerate(items(fields.get("result"), f"{path}.result"))
     ]
     findings = list(_findings(results, view, paragraphs, state, f"{path}.result"))
     turn = (
-        None if data.get("turn") is None else view.requested(integer(data["turn"], "data.turn"), "data.turn")
+        None
+        if data.get("turn") is None
+        else view.validate_turn(integer(data["turn"], "data.turn"), "data.turn")
     )
-    by_id = "id" in row and "id" in told
+    by_id = "id" in row and "id" in fields
     return make_annotation(
         "label-studio",
         view,
-        f"{name_or_number(row['id'], 'id')}/{name_or_number(told['id'], f'{path}.id')}" if by_id else None,
-        labeler=context.labeler(_labeler(told.get("completed_by"), f"{path}.completed_by"), path),
-        kind="expert" if told.get("ground_truth") is True else state.kind,
+        f"{name_or_number(row['id'], 'id')}/{name_or_number(fields['id'], f'{path}.id')}" if by_id else None,
+        labeler=context.labeler(_labeler(fields.get("completed_by"), f"{path}.completed_by"), path),
+        kind="expert" if fields.get("ground_truth") is True else state.kind,
         codes=context.codes(data.get("codes"), "data.codes", (finding.code for finding in findings)),
         turn=turn,
         findings=findings,
         seen_verdict=bool(row.get("predictions"))
         or any("prediction" in str(r.get("origin")) for r in results),
-        seconds=seconds(told.get("lead_time"), f"{path}.lead_time"),
-        at=timestamp(told.get("created_at"), f"{path}.created_at"),
+        seconds=seconds(fields.get("lead_time"), f"{path}.lead_time"),
+        at=timestamp(fields.get("created_at"), f"{path}.created_at"),
     )
 
 
@@ -148,8 +150,8 @@ def _findings(
 
 
 def _reason(result: Row, path: str) -> str:
-    told = items(mapping(result.get("value"), path).get("text"), f"{path}.text")
-    return "\n".join(text(item, f"{path}.text") for item in told)
+    lines = items(mapping(result.get("value"), path).get("text"), f"{path}.text")
+    return "\n".join(text(item, f"{path}.text") for item in lines)
 
 
 def _spans(
@@ -164,59 +166,61 @@ def _spans(
     if not first <= last < len(paragraphs):
         raise label_error(f"{path}.end", str(last), "paragraphs in order, within the task")
     try:
-        start, end = _points(
+        start, end = _code_points(
             offsets, paragraphs[first], paragraphs[last], value.get("text") if first == last else None
         )
     except ValueError:
         raise BadRecord(
             "E_LABEL", path, "an offset", "offsets in UTF-16 units within the paragraph"
         ) from None
-    for place in range(first, last + 1):
-        turn = view.dialogue.turns[place].index
-        begins = start if place == first else 0
-        ends = end if place == last else len(paragraphs[place])
-        if turn in view.judged and (begins < ends or first == last):
-            yield turn, view.to_original(turn, paragraphs[place], begins, ends, path)
+    for position in range(first, last + 1):
+        turn = view.dialogue.turns[position].index
+        begin = start if position == first else 0
+        stop = end if position == last else len(paragraphs[position])
+        if turn in view.judged and (begin < stop or first == last):
+            yield turn, view.to_original(turn, paragraphs[position], begin, stop, path)
 
 
-def _points(offsets: tuple[int, int], first: str, last: str, quote: object) -> tuple[int, int]:
-    """The offsets in code points: UTF-16 units, unless only the other reading gives the quote."""
+def _code_points(offsets: tuple[int, int], first: str, last: str, quote: object) -> tuple[int, int]:
+    """The offsets in code points, read as UTF-16 units unless only code points give the quote."""
     try:
-        found = from_utf16(first, offsets[0]), from_utf16(last, offsets[1])
+        converted = from_utf16(first, offsets[0]), from_utf16(last, offsets[1])
     except ValueError:
         if not isinstance(quote, str) or first[slice(*offsets)] != quote:
             raise
         return offsets
-    fits = not isinstance(quote, str) or first[slice(*found)] == quote
-    return offsets if not fits and first[slice(*offsets)] == quote else found
+    fits = not isinstance(quote, str) or first[slice(*converted)] == quote
+    return offsets if not fits and first[slice(*offsets)] == quote else converted
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for number, item in enumerate(dialogues, 1):
-        requested: dict[tuple[int | None, tuple[str, ...]], list[Annotation]] = {}
+        tasks: dict[tuple[int | None, tuple[str, ...]], list[Annotation]] = {}
         for annotation in item.annotations:
-            requested.setdefault((annotation.turn, annotation.codes), []).append(annotation)
-        for part, ((turn, codes), own) in enumerate((requested or {(None, item.codes): []}).items()):
-            yield _task(f"{number}-{part}", turn, codes, own, item)
+            tasks.setdefault((annotation.turn, annotation.codes), []).append(annotation)
+        for part, ((turn, codes), answers) in enumerate((tasks or {(None, item.codes): []}).items()):
+            yield _task(f"{number}-{part}", turn, codes, answers, item)
 
 
 def _task(
-    name: str, turn: int | None, codes: tuple[str, ...], own: list[Annotation], item: ExportItem
+    name: str, turn: int | None, codes: tuple[str, ...], annotations: list[Annotation], item: ExportItem
 ) -> Row:
-    turns = [{"author": said.role, "text": item.view.text(said.index)} for said in item.view.dialogue.turns]
+    turns = [{"author": each.role, "text": item.view.text(each.index)} for each in item.view.dialogue.turns]
     data = {"dialogue_id": item.view.dialogue.id, "dialogue": turns, "codes": list(codes)}
     row: Row = {
         "data": data if turn is None else {**data, "turn": turn},
-        "annotations": [_told(told, item, f"{name}-{number}") for number, told in enumerate(own)],
+        "annotations": [
+            _annotation_row(annotation, item, f"{name}-{n}") for n, annotation in enumerate(annotations)
+        ],
         "predictions": [],
     }
     if item.release is not None:
-        view = [found for found in item.model if turn in (None, found.turn) and found.code in codes]
-        row["predictions"].append(_prediction(view, item, name))
+        findings = [each for each in item.model if turn in (None, each.turn) and each.code in codes]
+        row["predictions"].append(_prediction_row(findings, item, name))
     return row
 
 
-def _told(annotation: Annotation, item: ExportItem, name: str) -> Row:
+def _annotation_row(annotation: Annotation, item: ExportItem, name: str) -> Row:
     row = {
         "completed_by": {"email": annotation.labeler},
         "was_cancelled": False,
@@ -229,19 +233,19 @@ def _told(annotation: Annotation, item: ExportItem, name: str) -> Row:
     return {**row, "created_at": annotation.at.isoformat()} if annotation.at else row
 
 
-def _prediction(findings: list[Finding], item: ExportItem, name: str) -> Row:
+def _prediction_row(findings: list[Finding], item: ExportItem, name: str) -> Row:
     results = [r for n, f in enumerate(findings) for r in _result(f, item, f"p{name}-{n}", "prediction")]
     score = max((finding.probability for finding in findings), default=0.0)
     return {"model_version": item.release, "score": score, "result": results}
 
 
 def _result(finding: Finding, item: ExportItem, name: str, origin: str) -> Iterator[Row]:
-    place = next(n for n, turn in enumerate(item.view.dialogue.turns) if turn.index == finding.turn)
+    position = next(n for n, turn in enumerate(item.view.dialogue.turns) if turn.index == finding.turn)
     words = item.view.text(finding.turn)
     start, end = item.view.span(finding)
     region = {
-        "start": str(place),
-        "end": str(place),
+        "start": str(position),
+        "end": str(position),
         "startOffset": to_utf16(words, start),
         "endOffset": to_utf16(words, end),
         "text": words[start:end],
@@ -250,7 +254,7 @@ def _result(finding: Finding, item: ExportItem, name: str, origin: str) -> Itera
     labelled = {**region, "paragraphlabels": [finding.code]}
     yield {**tags, "from_name": LABELS, "type": "paragraphlabels", "value": labelled}
     if finding.reason.strip():
-        yield {**tags, "from_name": WHY, "type": "textarea", "value": {**region, "text": [finding.reason]}}
+        yield {**tags, "from_name": REASON, "type": "textarea", "value": {**region, "text": [finding.reason]}}
 
 
-SHAPE = LabelFormat("label-studio", "json", _matches, _read, _rows)
+FORMAT = LabelFormat("label-studio", "json", _matches, _read, _rows)

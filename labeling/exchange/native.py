@@ -1,4 +1,4 @@
-"""Our own JSON lines: one `Annotation` a line, whole. The one shape that loses nothing."""
+"""Our own JSON lines: one whole `Annotation` a line. The only format that loses nothing."""
 
 from __future__ import annotations
 
@@ -34,23 +34,27 @@ def _read(row: Row, state: ReadState) -> Answers:
         state.context.code(code, "codes")
     state.context.labeler(annotation.labeler, "labeler")
     if annotation.turn is not None:
-        view.requested(annotation.turn, "turn")
+        view.validate_turn(annotation.turn, "turn")
     for number, finding in enumerate(annotation.findings):
-        _check(finding, view, f"findings[{number}]")
+        _validate_finding(finding, view, f"findings[{number}]")
     yield annotation
 
 
 _FIELDS = {*Annotation.model_fields, *Finding.model_fields}
 
 
-def _check(finding: Finding, view: DialogueView, path: str) -> None:
-    """The finding lies in its turn and quotes what stands there."""
-    view.requested(finding.turn, f"{path}.turn")
+def _validate_finding(finding: Finding, view: DialogueView, path: str) -> None:
+    """Check that a finding lies in its turn and quotes the words there.
+
+    Raises:
+        BadRecord: E_LABEL.
+    """
+    view.validate_turn(finding.turn, f"{path}.turn")
     if finding.end > view.length(finding.turn):
         raise BadRecord("E_LABEL", f"{path}.end", "an offset", "a span of the turn's text", view.dialogue.id)
     words = view.quote(finding.turn, finding.start, finding.end)
     masked = PLACEHOLDER.search(words) or PLACEHOLDER.search(finding.quote)
-    if finding.quote != words and not masked:  # what is masked may have changed with the masking
+    if finding.quote != words and not masked:  # rules of masking may have changed since
         raise BadRecord("E_LABEL", f"{path}.quote", "other words", "the words of that span", view.dialogue.id)
 
 
@@ -60,4 +64,4 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
             yield annotation.model_dump(mode="json")
 
 
-SHAPE = LabelFormat("dialint", "jsonl", _matches, _read, _rows)
+FORMAT = LabelFormat("dialint", "jsonl", _matches, _read, _rows)

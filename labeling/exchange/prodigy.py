@@ -1,9 +1,9 @@
 """Prodigy: JSONL, a row is one agent turn with spans; also its binary and choice rows are read.
 
 Source: explosion/prodigy-recipes `example-datasets`; prodi.gy, page *Review*. Offsets are code points,
-`token_end` is inclusive. A row of spans counts if it was accepted; a binary row says yes or no to its
-label; ignored rows are left out. The annotator's name stays whole: the data set's name in front of it
-may hold hyphens, too.
+`token_end` is inclusive. A row of spans counts if it was accepted; a binary row answers yes or no to its
+label; ignored rows are left out. The annotator's name is not split from the data set's name in front of it,
+since both may contain hyphens.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def _matches(row: Row) -> bool:
 
 
 def _read(row: Row, state: ReadState) -> Answers:
-    verdict = row.get("answer")
-    if verdict == "ignore" or verdict is None:
-        state.skipped["ignored" if verdict else "unanswered"] += 1
+    answer = row.get("answer")
+    if answer == "ignore" or answer is None:
+        state.skipped["ignored" if answer else "unanswered"] += 1
         return
-    if verdict not in ("accept", "reject"):
+    if answer not in ("accept", "reject"):
         raise BadRecord("E_LABEL", "answer", "another word", "accept, reject or ignore")
     binary = "label" in row and "spans" not in row
-    if verdict == "reject" and not binary:
+    if answer == "reject" and not binary:
         state.skipped["rejected"] += 1
         return
     meta = mapping(row.get("meta"), "meta")
@@ -78,33 +78,33 @@ def _findings(
 def _codes(
     row: Row, meta: Row, findings: list[Finding], state: ReadState, *, binary: bool
 ) -> tuple[str, ...]:
-    """A binary row asks for its label, a choice for its options, any other for what `meta` says."""
-    found = [finding.code for finding in findings]
+    """The codes that a row answers: a binary row's label, a choice's options, any other's codes in `meta`."""
+    marked = [finding.code for finding in findings]
     if binary:
         return (state.context.code(row["label"], "label"),)
     if "options" in row:
-        named = [mapping(option, "options").get("id") for option in items(row["options"], "options")]
-        return state.context.codes(named, "options", found)
-    return state.context.codes(meta.get("codes"), "meta.codes", found)
+        names = [mapping(option, "options").get("id") for option in items(row["options"], "options")]
+        return state.context.codes(names, "options", marked)
+    return state.context.codes(meta.get("codes"), "meta.codes", marked)
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
         if not item.annotations:
-            for turn, codes, view in turn_records.iter_questions(item):
-                yield _row(item, turn, codes, view, seen=item.release is not None)
-        for annotation, turn, requested in turn_records.iter_answers(item):
-            codes = tuple(question.code for question in requested)
-            row = _row(item, turn, codes, turn_records.findings_of(requested), seen=annotation.seen_verdict)
-            who = {"_annotator_id": annotation.labeler, "_session_id": annotation.labeler}
-            row.update({"_view_id": "spans_manual", "answer": "accept", **who})
+            for turn, codes, findings in turn_records.iter_questions(item):
+                yield _row(item, turn, codes, findings, seen=item.release is not None)
+        for annotation, turn, questions in turn_records.iter_answers(item):
+            codes = tuple(question.code for question in questions)
+            row = _row(item, turn, codes, turn_records.findings_of(questions), seen=annotation.seen_verdict)
+            labeler = {"_annotator_id": annotation.labeler, "_session_id": annotation.labeler}
+            row.update({"_view_id": "spans_manual", "answer": "accept", **labeler})
             yield {**row, "_timestamp": int(annotation.at.timestamp())} if annotation.at else row
 
 
 def _row(item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Finding], *, seen: bool) -> Row:
     words = item.view.text(turn)
     spans = turn_records.span_rows(findings, item)
-    tokens = _tokens(words, {place for span in spans for place in (span["start"], span["end"])})
+    tokens = _tokens(words, {offset for span in spans for offset in (span["start"], span["end"])})
     for span in spans:
         inside = [
             token["id"] for token in tokens if span["start"] < token["end"] and token["start"] < span["end"]
@@ -119,7 +119,7 @@ def _row(item: ExportItem, turn: int, codes: tuple[str, ...], findings: list[Fin
 
 
 def _tokens(words: str, edges: set[int]) -> list[dict[str, Any]]:
-    """Words and signs, cut where a span begins or ends: the tool accepts no other span."""
+    """Words and signs, split where a span begins or ends: the tool accepts spans of whole tokens only."""
     cuts: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(words):
         inner = sorted(edge for edge in edges if match.start() < edge < match.end())
@@ -137,4 +137,4 @@ def _tokens(words: str, edges: set[int]) -> list[dict[str, Any]]:
     ]
 
 
-SHAPE = LabelFormat("prodigy", "jsonl", _matches, _read, _rows)
+FORMAT = LabelFormat("prodigy", "jsonl", _matches, _read, _rows)

@@ -1,4 +1,4 @@
-"""All shapes of labels, and which of them a file has by its content."""
+"""All label formats, and the detection of a file's format by its content."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from dialint.detector.ingest.sources import Source
 from dialint.labeling.exchange import argilla, crowd_table, doccano, label_studio, native, prodigy, toloka
 from dialint.labeling.exchange.format import LabelFormat
 
-SHAPES: tuple[LabelFormat, ...] = (
-    native.SHAPE,
-    label_studio.SHAPE,
-    toloka.SHAPE,
-    crowd_table.SHAPE,
-    prodigy.SHAPE,
-    argilla.SHAPE,
-    doccano.SHAPE,
+FORMATS: tuple[LabelFormat, ...] = (
+    native.FORMAT,
+    label_studio.FORMAT,
+    toloka.FORMAT,
+    crowd_table.FORMAT,
+    prodigy.FORMAT,
+    argilla.FORMAT,
+    doccano.FORMAT,
 )
-"""In order of recognition: those with the plainest marks first."""
-LOOKED_AT = 50
+"""In order of detection: those with the most distinctive fields first."""
+N_PROBED_ROWS = 50
 
 
 def format_by_name(name: str) -> LabelFormat:
-    """The shape called `name`.
+    """The label format called `name`.
 
     Raises:
         ConfigError: there is none.
     """
-    for shape in SHAPES:
-        if shape.name == name:
-            return shape
-    raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(s.name for s in SHAPES)}")
+    for label_format in FORMATS:
+        if label_format.name == name:
+            return label_format
+    raise ConfigError("E_OPTION", f"--format {name[:20]!r}: expected {', '.join(s.name for s in FORMATS)}")
 
 
 def detect_format(source: Source, name: str = "auto") -> tuple[LabelFormat, TableFormat]:
-    """The shape of `source`, by its first rows unless it is named, and how its rows are framed.
+    """The label format of `source`, detected by its first rows unless it is named, and its table format.
 
     Raises:
-        InputRefused: E_FORMAT where no row has a known shape; whatever makes the file unreadable.
-        ConfigError: no shape has that name.
+        InputRefused: E_FORMAT, no row is of a supported format; or the file is unreadable.
+        ConfigError: no format has that name.
     """
-    framing = detect_table_format(source)
+    table_format = detect_table_format(source)
     if name != "auto":
-        return format_by_name(name), framing
-    for placed in islice(read_rows(source, framing), LOOKED_AT):
-        if isinstance(placed.row, BadRecord):
+        return format_by_name(name), table_format
+    for located in islice(read_rows(source, table_format), N_PROBED_ROWS):
+        if isinstance(located.row, BadRecord):
             continue
-        for shape in SHAPES:
-            if shape.matches(placed.row):
-                return shape, framing
-    names = ", ".join(shape.name for shape in SHAPES)
-    raise refuse("E_FORMAT", source.name, f"no known shape of labels ({names}); --format names it")
+        for label_format in FORMATS:
+            if label_format.matches(located.row):
+                return label_format, table_format
+    names = ", ".join(label_format.name for label_format in FORMATS)
+    raise refuse("E_FORMAT", source.name, f"none of the label formats ({names}); --format names it")

@@ -1,8 +1,8 @@
-"""What the store holds, as the files that the other stages read: annotations, dialogues, labels, verdicts.
+"""Exports annotations and datasets from the store.
 
-Only answers of people whose work counts, the newest each, and the dialogues they are about. A dataset is
-masked when it is made of these files, which hold originals and are gone after; annotations are masked as
-they are written.
+Only the newest answers of people whose work counts, and the dialogues they are about. A dataset is made from
+a temporary snapshot in files, which hold the original text; masking is part of making the dataset.
+Annotations are masked as they are written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.progress import track
-from dialint.detector.records import Dialogue, Label, Record, Verdict
+from dialint.detector.records import Dialogue, Record
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.annotation import Annotation
@@ -39,8 +40,8 @@ from dialint.labeling.store.labels import load_labels
 from dialint.labeling.store.masked_view import load_view
 from dialint.labeling.store.permissions import require_permission
 
-VIEWS = 256
-"""Masked dialogues held while annotations, which come in the order of their time, are written."""
+CACHED_VIEWS = 256
+"""Masked dialogues in memory while annotations, which come in order of time, are written."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class Snapshot:
     verdicts: Path
 
     @classmethod
-    def within(cls, folder: Path) -> Snapshot:
-        """The names these files have in `folder`."""
+    def in_folder(cls, folder: Path) -> Snapshot:
+        """The paths of these files in `folder`."""
         names = ("dialogues", "annotations", "labels", "verdicts")
         return cls(*(folder / f"{name}.jsonl" for name in names))
 
@@ -62,11 +63,12 @@ class Snapshot:
 def export_annotations(
     store: Store, actor: str, out: Path, project: str | None, *, masked: bool = True
 ) -> dict[str, Any]:
-    """Write the annotations of a project, or of the whole store, as our JSON lines; the manifest. Masked,
-    findings stand as in the masked dialogue, with quotes and reasons; a reviewer may have them, else a lead.
+    """Write the annotations of a project, or of the whole store, as our JSON lines and return the manifest.
+    With `masked`, which a reviewer may export, findings have the offsets, quotes and reasons of the masked
+    dialogue; unmasked ones require a lead.
 
     Raises:
-        NotAllowed: the actor does not review; or does not plan, and asks for what is not masked.
+        NotAllowed: the actor does not review, or without `masked` does not plan.
         OutputRefused: `out` exists.
     """
     if out.exists():
@@ -74,8 +76,10 @@ def export_annotations(
     record_export(store, actor, project, masked=masked, what="annotations")
     with disk_errors(out):
         make_output_folder(out.parent)
-    given = iterate_counted(store, actor, project)
-    rows = _write(out, track(_shown(store, given) if masked else given, None, "exporting", "annotations"))
+    annotations = iterate_counted(store, actor, project)
+    if masked:
+        annotations = _mask_findings(store, annotations)
+    rows = _write_records(out, track(annotations, None, "exporting", "annotations"))
     manifest = {
         "kind": "annotations",
         "config": {"project": project, "masked": masked},
@@ -87,11 +91,11 @@ def export_annotations(
 
 
 def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str | None) -> dict[str, Any]:
-    """As `dataset.export.run`, of what is in the store: answers, the surest label of each question, and
-    the newest verdicts, for preference pairs. Masked, a reviewer may have it, else a lead.
+    """As `dataset.export.run`, from the store: its annotations, the surest label of each question, and the
+    newest verdicts, for preference pairs. A reviewer may export a masked one, a lead any.
 
     Raises:
-        NotAllowed: the actor does not review; or does not plan, and asks for what is not masked.
+        NotAllowed: the actor does not review, or without masking does not plan.
         ConfigError: files are named as well, or nobody has answered anything.
         OutputRefused: `out` holds a finished dataset.
     """
@@ -99,8 +103,8 @@ def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str
         raise ConfigError("E_OPTION", "a dataset is made of the store or of files: name no file, or all")
     record_export(store, actor, project, masked=config.masked)
     with disk_errors(TEMPORARY), tempfile.TemporaryDirectory(prefix="dialint-") as folder:
-        files = snapshot(store, actor, Path(folder), project)
-        named = replace(
+        files = write_snapshot(store, actor, Path(folder), project)
+        of_files = replace(
             config,
             dialogues=(str(files.dialogues),),
             records=True,
@@ -108,30 +112,37 @@ def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str
             labels=files.labels if files.labels.stat().st_size else None,
             verdicts=files.verdicts if files.verdicts.stat().st_size else None,
         )
-        return make_dataset(named)
+        return make_dataset(of_files)
 
 
-def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Snapshot:
-    """Write the answers of a project, or of the whole store, and all about their dialogues into `folder`.
+def write_snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Snapshot:
+    """Write the annotations of a project, or of the whole store, and their dialogues with labels and verdicts
+    into `folder`.
 
     Raises:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    files = Snapshot.within(folder)
+    files = Snapshot.in_folder(folder)
     ids: dict[str, None] = {}
 
-    def noted() -> Iterator[Record]:
-        for one in iterate_counted(store, actor, project):
-            ids.setdefault(one.dialogue_id)
-            yield one
+    def annotations() -> Iterator[Record]:
+        for annotation in iterate_counted(store, actor, project):
+            ids.setdefault(annotation.dialogue_id)
+            yield annotation
 
-    _write(files.annotations, noted())
+    _write_records(files.annotations, annotations())
     if not ids:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
-    _write(files.dialogues, _dialogues(store, ids))
-    _write(files.labels, _labels(store, ids))
-    rows = _write_verdicts(files.verdicts, _verdicts(store, ids))
+    _write_records(files.dialogues, _dialogues(store, ids))
+    labels = (select_surest(store.read(partial(load_labels, dialogue=name))) for name in ids)
+    _write_records(files.labels, chain.from_iterable(labels))
+    verdicts = (store.read(partial(load_verdict, name=name)) for name in ids)
+    rows = 0
+    with atomic_file(files.verdicts) as file:
+        for verdict in filter(None, verdicts):
+            file.write(verdict_line(verdict))
+            rows += 1
     manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(files.verdicts, rows)]}
     write_manifest(manifest_path(files.verdicts), manifest)
     return files
@@ -141,11 +152,10 @@ def snapshot(store: Store, actor: str, folder: Path, project: str | None) -> Sna
 def record_export(
     transaction: Transaction, actor: str, project: str | None, *, masked: bool, what: str = "dataset"
 ) -> None:
-    """Keep that the actor takes all that is known of the dialogues with answers, or `what` else, out of the
-    store, and how.
+    """Log in the audit trail that the actor exports `what` from the store.
 
     Raises:
-        NotAllowed: the actor does not review; or does not plan, and takes it unmasked.
+        NotAllowed: the actor does not review, or without `masked` does not plan.
     """
     account = require_permission(transaction, actor, "review" if masked else "plan")
     record_bulk_read(transaction, account, project, "export")
@@ -159,38 +169,17 @@ def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
         yield dialogue
 
 
-def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
-    view = lru_cache(VIEWS)(lambda name: store.read(partial(load_view, name=name)))
-    for one in given:
-        shown = view(one.dialogue_id).shown(one.findings) if one.findings else ()
-        yield one.model_copy(update={"findings": shown})
+def _mask_findings(store: Store, annotations: Iterable[Annotation]) -> Iterator[Annotation]:
+    view = lru_cache(CACHED_VIEWS)(lambda name: store.read(partial(load_view, name=name)))
+    for annotation in annotations:
+        findings = view(annotation.dialogue_id).shown(annotation.findings) if annotation.findings else ()
+        yield annotation.model_copy(update={"findings": findings})
 
 
-def _labels(store: Store, ids: Iterable[str]) -> Iterator[Label]:
-    for name in ids:
-        yield from select_surest(store.read(partial(load_labels, dialogue=name)))
-
-
-def _verdicts(store: Store, ids: Iterable[str]) -> Iterator[Verdict]:
-    for name in ids:
-        verdict = store.read(partial(load_verdict, name=name))
-        if verdict is not None:
-            yield verdict
-
-
-def _write(path: Path, records: Iterable[Record]) -> int:
+def _write_records(path: Path, records: Iterable[Record]) -> int:
     rows = 0
     with atomic_file(path) as file:
         for record in records:
             file.write(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
-            rows += 1
-    return rows
-
-
-def _write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> int:
-    rows = 0
-    with atomic_file(path) as file:
-        for verdict in verdicts:
-            file.write(verdict_line(verdict))
             rows += 1
     return rows

@@ -3,7 +3,7 @@
 Streams: memory does not grow with the file. Each thousand records is a transaction, so a killed import is
 simply run again. Bad records of a log are rejected, up to the share that `read` allows. A label for an
 unknown dialogue, code or worker, and a second one by the same worker, is rejected and counted, also where
-the first came from another file, at the same moment, or was given in the console.
+the first came from another file, at the same moment, or from the console.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.progress import Progress
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, LocatedAnnotation
+from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, LocatedAnnotation
 from dialint.labeling.store import accounts, dialogues
 from dialint.labeling.store.annotation_import import ImportOutcome, import_annotations
 from dialint.labeling.store.database.transactions import Store
@@ -67,14 +67,14 @@ def open_rejects(path: Path | None) -> Iterator[Rejects]:
     require_new_files(path)
     with disk_errors(path):
         make_output_folder(path.parent)
-    stopped = None
+    too_many = None
     with atomic_file(path) as file:
         try:
             yield Rejects(file=file)
         except TooManyBad as error:
-            stopped = error
-    if stopped is not None:
-        raise stopped
+            too_many = error
+    if too_many is not None:
+        raise too_many
 
 
 T = TypeVar("T")
@@ -82,10 +82,10 @@ T = TypeVar("T")
 
 @dataclass
 class ImportCounts:
-    """Number of records that were `new`, and `known` with the same content."""
+    """Number of records that were `new`, and that were in the store with the same content (`existing`)."""
 
     new: int = 0
-    known: int = 0
+    existing: int = 0
 
 
 def import_logs(
@@ -96,13 +96,13 @@ def import_logs(
     progress: Progress,
     rejects: Rejects | None = None,
 ) -> ImportCounts:
-    """Put the dialogues of `logs` into the store, and what is bad among `rejects`.
+    """Add the dialogues of `logs` to the store, and bad records to `rejects`.
 
     Raises:
         NotAllowed: the actor does not plan.
         InputRefused: a log is refused whole.
-        TooManyBad: too many bad records; what came before is in the store.
-        StoreRefused: a dialogue is there with other content.
+        TooManyBad: too many bad records; those before them are in the store.
+        StoreRefused: a dialogue exists with other content.
     """
     imported, rejects = ImportCounts(), Rejects() if rejects is None else rejects
     sources, counts = open_logs(list(logs)), Counts()
@@ -123,30 +123,30 @@ def import_logs(
             if sum(len(turn.text) for turn in item.dialogue.turns) >= LONG_CHARS:
                 prepare_view(store, item.dialogue.id)
         _count_batch(imported, new, len(batch))
-        progress(imported.new + imported.known, counts.bytes_read / total if total else None)
+        progress(imported.new + imported.existing, counts.bytes_read / total if total else None)
     return imported
 
 
 def import_verdicts(store: Store, actor: str, path: Path, progress: Progress) -> ImportCounts:
-    """Put the verdicts of a finished output of ``dialint score`` into the store.
+    """Add the verdicts of a finished output of ``dialint score`` to the store.
 
     Raises:
         NotAllowed: the actor does not plan.
         OutputRefused: the output is not finished, or damaged.
-        StoreRefused: a dialogue is not in the store, or the release said something else of it before.
+        StoreRefused: a dialogue is not in the store, or has another verdict by the same release.
     """
     imported = ImportCounts()
     for batch in batches(read_verdicts(path), MAX_PER_CALL):
         new = dialogues.add_verdicts(store, actor, batch)
         refresh_long_views(store, [verdict.dialogue_id for verdict in batch])
         _count_batch(imported, new, len(batch))
-        progress(imported.new + imported.known)
+        progress(imported.new + imported.existing)
     return imported
 
 
 def _count_batch(imported: ImportCounts, new: int, size: int) -> None:
     imported.new += new
-    imported.known += size - new
+    imported.existing += size - new
 
 
 def batches(records: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -163,16 +163,16 @@ REJECT_REASONS: dict[ImportOutcome, tuple[str, str]] = {
     "a code that is not asked": ("codes", "codes of the project"),
     "an own dialogue": ("labeler", "somebody who did not speak in the dialogue"),
 }
-"""The field that is wrong, and what was expected there."""
+"""The field that is wrong and its expected value, by outcome."""
 
 
 @dataclass
 class LabelImportCounts:
-    """How many annotations were `taken`, how many of them `new`; what was rejected, and what was left out
-    and why."""
+    """How many annotations were `accepted`, how many of them `new`; the rejects, and what was left out, by
+    reason."""
 
     rejects: Rejects
-    taken: int = 0
+    accepted: int = 0
     new: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
 
@@ -187,11 +187,10 @@ def import_labels(
     project: str | None = None,
     rejects: Rejects | None = None,
 ) -> LabelImportCounts:
-    """Put the labels of all files into the store as annotations; the same files again add nothing.
+    """Add the labels of all files to the store as annotations; the same files again add nothing.
 
-    `source` names where they are from: with it the ids of an export of ours are one store's. Those of a
-    `project` are answers to what it asks; where they do not say what was asked, and no codes are named, it
-    is all that the project asks.
+    `source` names their origin and makes the ids of an export of ours unique. With a `project` they are
+    answers to its codes, all of them where neither the labels nor the config name any.
 
     Raises:
         NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.
@@ -199,21 +198,22 @@ def import_labels(
         InputRefused: a file is refused whole.
         TooManyBad: over `max_bad` of the answers are bad; the good ones are in the store.
     """
-    people = frozenset(one.id for one in accounts.list_accounts(store, actor))
+    people = frozenset(account.id for account in accounts.list_accounts(store, actor))
     if project is not None:
-        asked = store.read(partial(get_project, name=project)).codes
-        config = replace(config, codes=config.codes or asked)
-    known = StoredDialogues(store)
-    intake = config.intake(load_taxonomy(config.taxonomy), known, frozenset(config.labelers) or people)
+        project_codes = store.read(partial(get_project, name=project)).codes
+        config = replace(config, codes=config.codes or project_codes)
+    reader = config.make_reader(
+        load_taxonomy(config.taxonomy), StoredDialogues(store), frozenset(config.labelers) or people
+    )
     imported = LabelImportCounts(Rejects() if rejects is None else rejects)
     import_batch = partial(import_annotations, store, actor, source=source, project=project)
     for file in open_logs(config.labels):
-        for batch in batches(intake.placed(file, config.format), MAX_PER_CALL):
+        for batch in batches(reader.read_located(file, config.format), MAX_PER_CALL):
             for item, outcome in _import_batch(batch, import_batch):
-                _count_answer(imported, intake, item, outcome)
-            progress(imported.taken)
-    imported.left_out = intake.left_out
-    intake.counts.check_share(config.max_bad)
+                _count_answer(imported, reader, item, outcome)
+            progress(imported.accepted)
+    imported.left_out = reader.left_out
+    reader.counts.check_share(config.max_bad)
     return imported
 
 
@@ -221,25 +221,27 @@ def _import_batch(
     batch: Sequence[LocatedAnnotation | Reject], import_batch: Callable[..., Sequence[ImportOutcome]]
 ) -> Iterator[tuple[LocatedAnnotation | Reject, ImportOutcome | None]]:
     """Import the annotations of a batch; yield each item with its outcome, None if it was rejected before."""
-    some = [item for item in batch if isinstance(item, LocatedAnnotation)]
-    outcomes = iter(import_batch([item.annotation for item in some], once=any(item.once for item in some)))
+    located = [item for item in batch if isinstance(item, LocatedAnnotation)]
+    outcomes = iter(
+        import_batch([item.annotation for item in located], once=any(item.once for item in located))
+    )
     for item in batch:
         yield item, next(outcomes) if isinstance(item, LocatedAnnotation) else None
 
 
 def _count_answer(
     imported: LabelImportCounts,
-    intake: LabelImport,
+    reader: LabelReader,
     item: LocatedAnnotation | Reject,
     outcome: ImportOutcome | None,
 ) -> None:
     if isinstance(item, LocatedAnnotation) and outcome in REJECT_REASONS:
         path, expected = REJECT_REASONS[outcome]
-        item = item.refused(BadRecord("E_LABEL", path, outcome, expected, item.annotation.dialogue_id))
-        intake.counts.rejected += 1
-        intake.counts.codes[item.code] += 1
+        item = item.to_reject(BadRecord("E_LABEL", path, outcome, expected, item.annotation.dialogue_id))
+        reader.counts.rejected += 1
+        reader.counts.codes[item.code] += 1
     if isinstance(item, Reject):
         imported.rejects.add(item)
     else:
-        imported.taken += 1
+        imported.accepted += 1
         imported.new += outcome == "new"

@@ -2,9 +2,9 @@
 
 Source: Toloka/docs `pool_csv.md`, `result-of-eval.md`; Toloka/toloka-kit `assignment.py`. Columns
 `INPUT:dialogue_id`, `INPUT:turn`, `INPUT:code`, `INPUT:context`, `INPUT:reply` and `OUTPUT:label` (yes or
-no) are ours; other pools may name the code itself in any `OUTPUT:` column. Answers that were not handed
-in or were rejected are left out. `started` and `submitted` are those of a page of tasks: the time is kept
-as `at`, the duration is not, since the page's size is not known.
+no) are ours; other pools may have the code itself in any `OUTPUT:` column. Answers that were not submitted
+or were rejected are left out. `started` and `submitted` are those of a page of tasks: the time is read as
+`at`, the duration is not, since the page's size is unknown.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ RESULT_COLUMNS = (
     OUT + "label",
     *(BY + name for name in ("assignment_id", "worker_id", "status", "submitted")),
 )
-COUNTED = ("SUBMITTED", "APPROVED", "ACCEPTED")
-NONE_FOUND = ("", "no", "none", "no_error")
+ACCEPTED_STATUSES = ("SUBMITTED", "APPROVED", "ACCEPTED")
+NO_ERROR_LABELS = ("", "no", "none", "no_error")
 
 
 def _matches(row: Row) -> bool:
@@ -45,36 +45,37 @@ def _read(row: Row, state: ReadState) -> Answers:
         state.skipped["unanswered"] += 1
         return
     status = cell(row.get(f"{BY}status"), f"{BY}status").upper()
-    if status and status not in COUNTED:
+    if status and status not in ACCEPTED_STATUSES:
         state.skipped["not accepted"] += 1
         return
-    given = {name.removeprefix(IN): value for name, value in row.items() if name.startswith(IN)}
-    view, turn = turn_records.locate_turn(given, given.get("reply") or given.get("text"), state, IN)
-    code = cell(given.get("code"), f"{IN}code")
-    found = _yes_or_no(code, row, state.context) if code else _named(outputs, state.context)
+    inputs = {name.removeprefix(IN): value for name, value in row.items() if name.startswith(IN)}
+    view, turn = turn_records.locate_turn(inputs, inputs.get("reply") or inputs.get("text"), state, IN)
+    code = cell(inputs.get("code"), f"{IN}code")
+    marked = _answered_code(code, row, state.context) if code else _output_codes(outputs, state.context)
     worker = text(row.get(f"{BY}worker_id"), f"{BY}worker_id")
     yield make_annotation(
         "toloka",
         view,
         labeler=state.context.labeler(worker, f"{BY}worker_id"),
         kind=state.kind,
-        codes=(state.context.code(code, f"{IN}code"),) if code else state.context.codes(None, OUT, found),
+        codes=(state.context.code(code, f"{IN}code"),) if code else state.context.codes(None, OUT, marked),
         turn=turn,
-        findings=tuple(turn_records.read_turn_labels(found, view, turn, state, OUT)),
+        findings=tuple(turn_records.read_turn_labels(marked, view, turn, state, OUT)),
         at=timestamp(row.get(f"{BY}submitted"), f"{BY}submitted"),
     )
 
 
-def _yes_or_no(code: str, row: Row, context: LabelContext) -> list[str]:
+def _answered_code(code: str, row: Row, context: LabelContext) -> list[str]:
+    """The code if the answer is yes, else nothing."""
     if f"{OUT}label" not in row:
         raise BadRecord("E_LABEL", OUT, "another column", f"{OUT}label with yes or no")
     return [context.code(code, f"{IN}code")] if is_yes(row[f"{OUT}label"], f"{OUT}label") else []
 
 
-def _named(outputs: Row, context: LabelContext) -> list[str]:
-    """The codes that the outputs name; a blank one or "no error" names none."""
+def _output_codes(outputs: Row, context: LabelContext) -> list[str]:
+    """The codes in the output columns, without blanks and "no error"."""
     values = [(name, cell(value, name)) for name, value in outputs.items()]
-    return [context.code(value, name) for name, value in values if value.lower() not in NONE_FOUND]
+    return [context.code(value, name) for name, value in values if value.lower() not in NO_ERROR_LABELS]
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
@@ -92,8 +93,8 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
 
 
 def _task(item: ExportItem, turn: int, code: str) -> Row:
-    said = [own for own in item.view.dialogue.turns if own.index < turn]
-    context = "\n".join(f"{own.role}: {item.view.text(own.index)}" for own in said)
+    turns = [each for each in item.view.dialogue.turns if each.index < turn]
+    context = "\n".join(f"{each.role}: {item.view.text(each.index)}" for each in turns)
     values = (item.view.dialogue.id, turn, code, context, item.view.text(turn))
     return dict(zip(TASK_COLUMNS, values, strict=True))
 
@@ -102,4 +103,4 @@ def _columns(with_answers: bool) -> tuple[str, ...]:
     return TASK_COLUMNS + RESULT_COLUMNS if with_answers else TASK_COLUMNS
 
 
-SHAPE = LabelFormat("toloka", "tsv", _matches, _read, _rows, _columns)
+FORMAT = LabelFormat("toloka", "tsv", _matches, _read, _rows, _columns)

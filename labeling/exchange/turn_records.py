@@ -1,7 +1,7 @@
-"""What the tools that show one turn at a time have in common: where the turn is, what its spans say.
+"""Rows of the tools that display one turn at a time: locating the turn, reading and writing its spans.
 
-A row carries `dialogue_id`, `turn`, `codes` (those asked) and `seen_verdict` as its own data, which the
-tools hand back unchanged; a row without `turn` is found by its text.
+A row carries `dialogue_id`, `turn`, `codes` (those to answer) and `seen_verdict` as its own data, which the
+tools return unchanged; the turn of a row without `turn` is located by its text.
 """
 
 from __future__ import annotations
@@ -16,45 +16,41 @@ from dialint.labeling.exchange.format import DialogueView, ExportItem, ReadState
 from dialint.labeling.exchange.values import from_utf16, integer, items, mapping, text
 
 
-def locate_turn(data: Row, words: object, state: ReadState, path: str) -> tuple[DialogueView, int]:
-    """The dialogue and the turn that `data` names, or that says `words`.
+def locate_turn(data: Row, turn_text: object, state: ReadState, path: str) -> tuple[DialogueView, int]:
+    """The dialogue and the turn that `data` names, or whose text is `turn_text`.
 
     Raises:
         BadRecord: E_LABEL or E_TYPE.
     """
     view = state.context.view(data.get("dialogue_id"), f"{path}dialogue_id")
     if data.get("turn") not in (None, ""):
-        return view, view.requested(integer(data["turn"], f"{path}turn"), f"{path}turn")
-    return view, view.find_turn(text(words, "text"), "text")
+        return view, view.validate_turn(integer(data["turn"], f"{path}turn"), f"{path}turn")
+    return view, view.find_turn(text(turn_text, "text"), "text")
 
 
 def read_spans(
-    found: object, words: object, view: DialogueView, turn: int, state: ReadState, path: str
+    spans: object, turn_text: object, view: DialogueView, turn: int, state: ReadState, path: str
 ) -> Iterator[Finding]:
-    """The findings of spans ``{"start", "end", "label"}`` or ``[start, end, label]`` in `words`.
+    """The findings of spans ``{"start", "end", "label"}`` or ``[start, end, label]`` in `turn_text`.
 
     Raises:
         BadRecord: E_LABEL or E_TYPE.
     """
-    for number, item in enumerate(items(found, path)):
+    for number, item in enumerate(items(spans, path)):
         here = f"{path}[{number}]"
         if isinstance(item, list) and len(item) == 3:
             item = dict(zip(("start", "end", "label"), item, strict=True))
         span = mapping(item, here)
         start, end = integer(span.get("start"), f"{here}.start"), integer(span.get("end"), f"{here}.end")
-        told = text(words, "text")
+        words = text(turn_text, "text")
         if state.utf16:
-            start, end = _points(told, start, end, here)
+            try:
+                start, end = from_utf16(words, start), from_utf16(words, end)
+            except ValueError as error:
+                raise BadRecord("E_LABEL", here, str(error), "offsets in UTF-16 units") from None
         code = state.context.code(span.get("label"), f"{here}.label")
-        where = view.to_original(turn, told, start, end, here)
-        yield state.context.finding(view, turn, code, where)
-
-
-def _points(told: str, start: int, end: int, path: str) -> tuple[int, int]:
-    try:
-        return from_utf16(told, start), from_utf16(told, end)
-    except ValueError as error:
-        raise BadRecord("E_LABEL", path, str(error), "offsets in UTF-16 units") from None
+        original = view.to_original(turn, words, start, end, here)
+        yield state.context.finding(view, turn, code, original)
 
 
 def read_turn_labels(
@@ -76,7 +72,7 @@ def span_rows(findings: Iterable[Finding], item: ExportItem) -> list[dict[str, A
 
 
 def row_data(item: ExportItem, turn: int, codes: Iterable[str], seen: bool) -> dict[str, Any]:
-    """What a row carries along."""
+    """A row's own data, which the tool returns."""
     return {
         "dialogue_id": item.view.dialogue.id,
         "turn": turn,
@@ -85,19 +81,19 @@ def row_data(item: ExportItem, turn: int, codes: Iterable[str], seen: bool) -> d
     }
 
 
-def findings_of(requested: Iterable[Question]) -> list[Finding]:
+def findings_of(questions: Iterable[Question]) -> list[Finding]:
     """All findings of some questions."""
-    return [finding for question in requested for finding in question.findings]
+    return [finding for question in questions for finding in question.findings]
 
 
 def iter_answers(item: ExportItem) -> Iterator[tuple[Annotation, int, list[Question]]]:
     """Each annotation's turns with their questions."""
     for annotation in item.annotations:
-        for turn, requested in item.turns(annotation).items():
-            yield annotation, turn, requested
+        for turn, questions in item.turns(annotation).items():
+            yield annotation, turn, questions
 
 
 def iter_questions(item: ExportItem) -> Iterator[tuple[int, tuple[str, ...], list[Finding]]]:
-    """Turns to be labeled: the codes to ask and the model's findings there, which are shown."""
+    """Turns to be labeled: the codes to ask about and the model's findings to display."""
     for turn, codes in item.requested():
         yield turn, codes, [f for f in item.model if f.turn == turn and f.code in codes]

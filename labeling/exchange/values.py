@@ -1,4 +1,4 @@
-"""Values of a foreign record: typed, or a reject that names the field; offsets between encodings.
+"""Typed values of another tool's record, with a reject that names the field; offsets between encodings.
 
 No value is coerced, except text that holds a whole number: tables and Label Studio write numbers as text.
 Offsets are converted between UTF-16 units, code points, and texts whose line ends were changed; each of these
@@ -94,27 +94,29 @@ def timestamp(value: object, path: str) -> datetime | None:
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
-        found = None
-    if found is None:
+        parsed = None
+    if parsed is None:
         raise type_error(path, value, "a time in ISO 8601 or epoch seconds")
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def type_error(path: str, value: object, expected: str) -> BadRecord:
-    """The fault of a value of another type or range."""
-    found = excerpt(value) if isinstance(value, str) else "nothing" if value is None else type(value).__name__
-    return BadRecord("E_TYPE", path, found or "nothing", expected)
+    """The reject of a value of another type or range."""
+    description = (
+        excerpt(value) if isinstance(value, str) else "nothing" if value is None else type(value).__name__
+    )
+    return BadRecord("E_TYPE", path, description or "nothing", expected)
 
 
-def label_error(path: str, found: str, expected: str) -> BadRecord:
-    """The fault of a label for something that is not known; `found` is shown masked."""
-    return BadRecord("E_LABEL", path, excerpt(found), expected)
+def label_error(path: str, name: str, expected: str) -> BadRecord:
+    """The reject of a label for something that does not exist; `name` is masked."""
+    return BadRecord("E_LABEL", path, excerpt(name), expected)
 
 
 def from_utf16(text: str, offset: int) -> int:
-    """The place in code points of an offset in UTF-16 units."""
+    """The offset in code points of an offset in UTF-16 units."""
     raw = text.encode("utf-16-le")
     if not 0 <= 2 * offset <= len(raw):
         raise ValueError("an offset outside the text")
@@ -122,22 +124,22 @@ def from_utf16(text: str, offset: int) -> int:
 
 
 def to_utf16(text: str, offset: int) -> int:
-    """The place in UTF-16 units of an offset in code points."""
+    """The offset in UTF-16 units of an offset in code points."""
     if not 0 <= offset <= len(text):
         raise ValueError("an offset outside the text")
     return len(text[:offset].encode("utf-16-le")) // 2
 
 
 def from_line_feeds(text: str, offset: int) -> int:
-    """The place in `text` of an offset in the same text with CRLF and CR as LF."""
+    """The offset in `text` of an offset in the same text with CRLF and CR as LF."""
     if offset < 0:
         raise ValueError("an offset outside the text")
-    place = 0
+    position = 0
     for _ in range(offset):
-        if place >= len(text):
+        if position >= len(text):
             raise ValueError("an offset outside the text")
-        place += 2 if text.startswith("\r\n", place) else 1
-    return place
+        position += 2 if text.startswith("\r\n", position) else 1
+    return position
 
 
 def with_line_feeds(text: str) -> str:

@@ -68,23 +68,25 @@ def test_a_label_needs_an_answer(answered: Store) -> None:
 
 
 def test_what_is_open_goes_to_experts_once(answered: Store) -> None:
-    config = AdjudicateConfig("e", "p", sure=0.95)
-    dry = adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=0.95, dry_run=True), TAXONOMY)
+    config = AdjudicateConfig(into="e", project="p", sure=0.95)
+    dry = adjudicate(
+        answered, "lea", AdjudicateConfig(into="e", project="p", sure=0.95, dry_run=True), TAXONOMY
+    )
     told = adjudicate(answered, "lea", config, TAXONOMY)
     assert (dry.added, told.added, told.cases, told.disagree) == (0, told.cases, dry.cases, 2)
     assert told.cases >= 1
     assert adjudicate(answered, "lea", config, TAXONOMY).added == 0
-    everything = AdjudicateConfig("e", "p", sure=0.5, disagreements=True)
+    everything = AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True)
     assert adjudicate(answered, "lea", everything, TAXONOMY).cases == 2
     with pytest.raises(NotAllowed):
         leases.claim(answered, "rob", "e")
     with pytest.raises(ConfigError, match="for adjudication"):
-        adjudicate(answered, "lea", AdjudicateConfig("p"), TAXONOMY)
+        adjudicate(answered, "lea", AdjudicateConfig(into="p"), TAXONOMY)
 
 
 def decided(store: Store, made: Any, wanted: str, *, present: bool) -> int:
     """Emil decides the case of a dialogue; its task."""
-    adjudicate(store, "lea", AdjudicateConfig("e", "p", sure=0.5, disagreements=True), TAXONOMY)
+    adjudicate(store, "lea", AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True), TAXONOMY)
     while lease := leases.claim(store, "emil", "e", at_once=9):
         if lease.dialogue == wanted:
             shown = load_case(store, "emil", lease.task)
@@ -111,12 +113,14 @@ def test_a_decision_is_gold_and_stands_above_the_crowd(answered: Store, made: An
     assert aggregate_store(answered, "lea", SETTLE, TAXONOMY).gold == 2
     best = {one.code: one for one in select_surest(labels.list_labels(answered, "rob", "d5"))}
     assert (best["C1"].method, best["C1"].probability) == ("expert", 0.0)
-    again = adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=1.0), TAXONOMY)
+    again = adjudicate(answered, "lea", AdjudicateConfig(into="e", project="p", sure=1.0), TAXONOMY)
     assert again.questions == 8
 
 
 def test_nothing_is_decided_in_part(answered: Store, made: Any) -> None:
-    adjudicate(answered, "lea", AdjudicateConfig("e", "p", sure=0.5, disagreements=True), TAXONOMY)
+    adjudicate(
+        answered, "lea", AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True), TAXONOMY
+    )
     lease = leases.claim(answered, "emil", "e")
     assert lease is not None
     with pytest.raises(StoreRefused, match="reason"):
@@ -141,13 +145,15 @@ def test_a_task_of_labelers_is_no_case(answered: Store) -> None:
 
 def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None:
     """All agree on 8 questions: T1 nowhere (5), C1 in d1, not in d2 and d4."""
-    config = AcceptConfig("p", minimum=3, sure=0.7)
+    config = AcceptConfig(project="p", minimum=3, sure=0.7)
     dry = accept_agreed(answered, "lea", config, TAXONOMY)
     assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
     assert dry.no == 7
     assert labels.list_labels(answered, "rob", "d1") == ()
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
-    done = accept_agreed(answered, "lea", AcceptConfig("p", minimum=3, sure=0.7, apply=True), TAXONOMY)
+    done = accept_agreed(
+        answered, "lea", AcceptConfig(project="p", minimum=3, sure=0.7, apply=True), TAXONOMY
+    )
     assert (done.yes, done.no) == (dry.yes, dry.no)
     best = {
         name: next(select_surest(labels.list_labels(answered, "rob", name))) for name in ("d1", "d2", "d3")
@@ -157,6 +163,6 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
     }  # fmt: skip
     assert best["d3"].method == "joint"
     assert gold.list_gold(answered, "eve") == ()
-    assert accept_agreed(answered, "lea", AcceptConfig("p", minimum=4), TAXONOMY).yes == 0
+    assert accept_agreed(answered, "lea", AcceptConfig(project="p", minimum=4), TAXONOMY).yes == 0
     with pytest.raises(NotAllowed):
         accept_agreed(answered, "eve", config, TAXONOMY)

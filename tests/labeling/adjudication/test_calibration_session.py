@@ -42,7 +42,7 @@ def answer(store: Store, made: Any, name: str, yes: dict[str, Any]) -> dict[str,
 
 
 def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None:
-    config = CalibrationConfig("w1", ("C1", "T1"), "g", n=10)
+    config = CalibrationConfig(name="w1", codes=("C1", "T1"), skill="g", n=10)
     told = start_session(group, "lea", config, TAXONOMY)
     assert (told.people, told.tasks) == (GROUP, 10)
     assert start_session(group, "lea", config, TAXONOMY) == told
@@ -57,7 +57,7 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
     with pytest.raises(NotAllowed, match="lacks g"):
         leases.claim(group, "cem", "w1")
 
-    start_session(group, "lea", CalibrationConfig("w2", ("C1",), "g", n=10), TAXONOMY)
+    start_session(group, "lea", CalibrationConfig(name="w2", codes=("C1",), skill="g", n=10), TAXONOMY)
     answer(group, made, "w2", dict.fromkeys(GROUP, lambda place: place % 2 == 0))
     found = report_session(group, "lea", "w2", "w1", TAXONOMY)
     (agreement,) = found.agreement
@@ -76,11 +76,16 @@ def test_the_same_dialogues_to_all_and_a_report(group: Store, made: Any) -> None
 
 def test_a_round_needs_a_group_and_answers(group: Store) -> None:
     with pytest.raises(ConfigError, match="at least two"):
-        start_session(group, "lea", CalibrationConfig("w", ("C1",), "nobody"), TAXONOMY)
+        start_session(group, "lea", CalibrationConfig(name="w", codes=("C1",), skill="nobody"), TAXONOMY)
     with pytest.raises(ConfigError, match="24"):
-        start_session(group, "lea", CalibrationConfig("w", ("C1",), "g", n=25), TAXONOMY)
-    assert start_session(group, "lea", CalibrationConfig("w", ("C1",), "g", n=24), TAXONOMY).tasks == 24
+        start_session(group, "lea", CalibrationConfig(name="w", codes=("C1",), skill="g", n=25), TAXONOMY)
+    assert (
+        start_session(
+            group, "lea", CalibrationConfig(name="w", codes=("C1",), skill="g", n=24), TAXONOMY
+        ).tasks
+        == 24
+    )
     with pytest.raises(ConfigError, match="no answers"):
         report_session(group, "lea", "w", None, TAXONOMY)
     with pytest.raises(NotAllowed):
-        start_session(group, "rob", CalibrationConfig("v", ("C1",), "g"), TAXONOMY)
+        start_session(group, "rob", CalibrationConfig(name="v", codes=("C1",), skill="g"), TAXONOMY)

@@ -28,7 +28,7 @@ from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import MANIFEST, run
 from dialint.labeling.dataset.inputs import read_labels
-from dialint.labeling.dataset.splits import is_key, side_of, split_key
+from dialint.labeling.dataset.splits import assign_split, matches_fingerprint, split_key
 
 WORDS = ["kettle", "ladder", "carpet", "lantern", "mirror", "saddle", "hammer", "basket", "violin", "anchor", "pillow", "bucket"]  # fmt: skip
 SAYS = ["Where is my order?", "It arrived yesterday I think.", "It did not arrive.", "Have a nice day!"]
@@ -590,7 +590,7 @@ def test_the_same_key_gives_the_same_splits_as_ever() -> None:
     """Worked out with the version before keys were stretched: the stretching is of what is told, not of this."""
     shares = list(zip(SPLITS, (0.4, 0.2, 0.2, 0.2), strict=True))
     sides = "train dev dev calibration calibration test train dev calibration train"
-    assert " ".join(side_of(f"dialogue:d{n}", "k", shares) for n in range(10)) == sides
+    assert " ".join(assign_split(f"dialogue:d{n}", "k", shares) for n in range(10)) == sides
 
 
 def test_the_manifest_does_not_give_the_key_away(tmp_path: Path) -> None:
@@ -600,8 +600,8 @@ def test_the_manifest_does_not_give_the_key_away(tmp_path: Path) -> None:
         for path in (tmp_path / folder).iterdir():
             assert SECRET not in path.read_text()
     assert told[0]["hash"] != told[1]["hash"], "no table made in advance serves for two"
-    assert [is_key(SECRET, one) for one in told] == [True, True]
-    assert not is_key("another", told[0])
+    assert [matches_fingerprint(SECRET, one) for one in told] == [True, True]
+    assert not matches_fingerprint("another", told[0])
     assert (told[0]["kdf"], told[0]["n"] * told[0]["r"] * 128) == ("scrypt", 32 << 20), "32 MiB a guess"
     quick = {hashlib.new(name, SECRET.encode()).hexdigest() for name in ("sha256", "md5", "sha1", "blake2b")}
     quick.add(fingerprint(SECRET))

@@ -19,8 +19,8 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange.format import LabelContext
-from dialint.labeling.exchange.import_labels import ImportConfig, LabelImport, run
-from dialint.labeling.exchange.registry import SHAPES
+from dialint.labeling.exchange.import_labels import ImportConfig, LabelReader, run
+from dialint.labeling.exchange.registry import FORMATS
 
 TAXONOMY = load_taxonomy()
 D1 = Dialogue(
@@ -41,17 +41,17 @@ def context(**over: Any) -> LabelContext:
     )
 
 
-def taken(
+def read_labels(
     path: Path, content: str | bytes, knows: LabelContext | None = None, utf16: bool = False
-) -> tuple[list[Annotation], list[Reject], LabelImport]:
+) -> tuple[list[Annotation], list[Reject], LabelReader]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     (source,) = open_logs([str(path)])
-    intake = LabelImport(knows or context(), utf16=utf16)
-    outcomes = list(intake.read(source))
+    reader = LabelReader(knows or context(), utf16=utf16)
+    outcomes = list(reader.read(source))
     return (
         [o for o in outcomes if isinstance(o, Annotation)],
         [o for o in outcomes if isinstance(o, Reject)],
-        intake,
+        reader,
     )
 
 
@@ -103,14 +103,14 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
             by(5, was_cancelled=True, id=13),
         )
     ]
-    found, rejects, intake = taken(tmp_path / "export.json", json.dumps(tasks))
+    found, rejects, reader = read_labels(tmp_path / "export.json", json.dumps(tasks))
     assert rejects == []
     assert [spans(a) for a in found] == [ARRIVED, []]
     assert [(a.id, a.labeler, a.seconds, a.codes, a.seen_verdict) for a in found] == [
         ("label-studio:1/11", "3", 12.5, ("I1", "L1"), False), ("label-studio:1/12", "4", 12.5, ("I1", "L1"), False)
     ]  # fmt: skip
     assert found[0].findings[0].reason == "tracking says\nin transit"
-    assert intake.left_out == {"skipped": 1}
+    assert reader.left_out == {"skipped": 1}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
 def test_label_studio_offsets_are_utf16_within_a_paragraph(
     tmp_path: Path, results: list[Any], expected: Any
 ) -> None:
-    found, rejects, _ = taken(tmp_path / "export.json", json.dumps([studio(by(3, *results))]))
+    found, rejects, _ = read_labels(tmp_path / "export.json", json.dumps([studio(by(3, *results))]))
     assert rejects == []
     assert spans(found[0]) == expected
 
@@ -137,7 +137,7 @@ def test_label_studio_offsets_are_utf16_within_a_paragraph(
 )  # fmt: skip
 def test_a_bad_region_costs_its_own_answer_only(tmp_path: Path, result: dict[str, Any]) -> None:
     tasks = [studio(by(3, result), by(4, region("1", 3, "1", 20), id=12))]
-    found, rejects, _ = taken(tmp_path / "export.json", json.dumps(tasks))
+    found, rejects, _ = read_labels(tmp_path / "export.json", json.dumps(tasks))
     assert [spans(a) for a in found] == [ARRIVED]
     assert len(rejects) == 1
     assert rejects[0].code in ("E_LABEL", "E_TYPE")
@@ -145,17 +145,17 @@ def test_a_bad_region_costs_its_own_answer_only(tmp_path: Path, result: dict[str
 
 
 def test_predictions_mean_that_the_labeler_saw_a_verdict(tmp_path: Path) -> None:
-    found, _, _ = taken(tmp_path / "a.json", json.dumps([studio(by(3), predictions=[{"result": []}])]))
+    found, _, _ = read_labels(tmp_path / "a.json", json.dumps([studio(by(3), predictions=[{"result": []}])]))
     assert found[0].seen_verdict
     accepted = {**region("1", 3, "1", 20), "origin": "prediction-changed"}
-    found, _, _ = taken(tmp_path / "b.json", json.dumps([studio(by(3, accepted))]))
+    found, _, _ = read_labels(tmp_path / "b.json", json.dumps([studio(by(3, accepted))]))
     assert found[0].seen_verdict
 
 
 def test_a_task_of_another_text_is_refused(tmp_path: Path) -> None:
     task = studio(by(3, region("1", 3, "1", 20)))
     task["data"]["dialogue"][1]["text"] = "It has arrived yesterday."
-    _, (reject,), _ = taken(tmp_path / "export.json", json.dumps([task]))
+    _, (reject,), _ = read_labels(tmp_path / "export.json", json.dumps([task]))
     assert (reject.code, reject.found) == ("E_LABEL", "another text than the turn's")
 
 
@@ -167,7 +167,7 @@ def test_line_ends_that_a_tool_changed_move_offsets_back(tmp_path: Path) -> None
         "turn": 3,
         "Comments": [],
     }
-    (found,), rejects, _ = taken(tmp_path / "leo.jsonl", json.dumps(row))
+    (found,), rejects, _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row))
     assert rejects == []
     assert spans(found) == [("L1", 3, 9, 12, "teh")]
 
@@ -181,12 +181,12 @@ def test_toloka_as_it_exports(tmp_path: Path) -> None:
         "d1\tIt arrived yesterday.\twrong_fact\t\t\ta-79\tw-7\tREJECTED",
         'd1\t"He said ""it arrived"""\twrong_fact\t\t\ta-80\tw-8\tAPPROVED',
     ]
-    found, rejects, intake = taken(tmp_path / "pool.tsv", "\n".join([head, *rows]))
+    found, rejects, reader = read_labels(tmp_path / "pool.tsv", "\n".join([head, *rows]))
     assert [(a.labeler, spans(a), a.codes) for a in found] == [
         ("w-5", [("I1", 1, 0, 21, "It arrived yesterday.")], ("I1", "L1")), ("w-6", [], ("I1", "L1")),
     ]  # fmt: skip
     assert [(r.line, r.code, r.path) for r in rejects] == [(6, "E_LABEL", "text")]
-    assert intake.left_out == {"not accepted": 1}
+    assert reader.left_out == {"not accepted": 1}
 
 
 def test_prodigy_as_it_exports(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_prodigy_as_it_exports(tmp_path: Path) -> None:
         row | {"answer": "ignore"},
         {k: v for k, v in row.items() if k != "answer"},
     ]
-    found, rejects, intake = taken(
+    found, rejects, reader = read_labels(
         tmp_path / "p.jsonl", "\n".join(map(json.dumps, [row, binary, choice, *others]))
     )
     assert rejects == []
@@ -217,13 +217,13 @@ def test_prodigy_as_it_exports(tmp_path: Path) -> None:
     assert spans(found[0]) == ARRIVED
     assert found[0].at is not None
     assert found[0].at.isoformat() == "2026-03-02T09:14:05+00:00"
-    assert intake.left_out == {"rejected": 1, "ignored": 1, "unanswered": 1}
+    assert reader.left_out == {"rejected": 1, "ignored": 1, "unanswered": 1}
 
 
 def test_doccano_as_it_exports(tmp_path: Path) -> None:
     base = {"id": 7, "text": "It arrived yesterday.", "dialogue_id": "d1", "Comments": []}
     rows = [base | {"label": [[3, 20, "wrong_fact"]]}, base | {"labeler": "b", "entities": [{"id": 1, "label": "wrong_fact", "start_offset": 3, "end_offset": 20}], "relations": []}, base | {"labeler": "c", "label": ["L1"]}]  # fmt: skip
-    found, rejects, _ = taken(tmp_path / "leo.jsonl", "\n".join(map(json.dumps, rows)))
+    found, rejects, _ = read_labels(tmp_path / "leo.jsonl", "\n".join(map(json.dumps, rows)))
     assert rejects == []
     assert [(a.labeler, spans(a)) for a in found] == [
         ("leo", ARRIVED), ("b", ARRIVED), ("c", [("L1", 1, 0, 21, "It arrived yesterday.")])
@@ -235,7 +235,7 @@ def test_doccano_as_it_exports(tmp_path: Path) -> None:
         "label": [[10, 13, "L1"]],
         "Comments": [],
     }
-    (by_units,), _, _ = taken(tmp_path / "old.jsonl", json.dumps(old), utf16=True)
+    (by_units,), _, _ = read_labels(tmp_path / "old.jsonl", json.dumps(old), utf16=True)
     assert spans(by_units) == [("L1", 3, 9, 12, "teh")]
 
 
@@ -243,30 +243,32 @@ def test_argilla_nested_and_flattened(tmp_path: Path) -> None:
     user, other = "6f1c0d0e-0000-4000-8000-000000000001", "6f1c0d0e-0000-4000-8000-000000000002"
     span = [{"start": 3, "end": 20, "label": "wrong_fact"}]
     nested = {"id": "d1#1", "fields": {"reply": "It arrived yesterday."}, "metadata": {"channel": "chat"}, "suggestions": {"err": {"value": span, "score": None, "agent": "v1"}}, "responses": {"err": [{"value": [], "user_id": user}, {"value": span, "user_id": other}]}, "vectors": {}}  # fmt: skip
-    found, rejects, _ = taken(tmp_path / "a.json", json.dumps([nested]))
+    found, rejects, _ = read_labels(tmp_path / "a.json", json.dumps([nested]))
     assert rejects == []
     assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [
         (user, [], True),
         (other, ARRIVED, True),
     ]
     flat = {"id": "d1#1", "reply": "It arrived yesterday.", "err.responses": [span, [], span], "err.responses.users": [user, other, "u3"], "err.responses.status": ["submitted", "draft", "discarded"]}  # fmt: skip
-    found, rejects, intake = taken(tmp_path / "b.jsonl", json.dumps(flat))
+    found, rejects, reader = read_labels(tmp_path / "b.jsonl", json.dumps(flat))
     assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [(user, ARRIVED, False)]
-    assert intake.left_out == {"not submitted": 2}
+    assert reader.left_out == {"not submitted": 2}
 
 
 def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path) -> None:
     rows = ["task,worker,label", "d1/1/I1,a,yes", "d9/1/I1,a,yes", "d1/1/Z9,a,yes", "d1/1/L1,zed,no", "d1/1/I1,a,no", "d1/1/I1,a,yes", "d1/0/I1,a,no", "d1/1/L1,a,perhaps", "d1/1/L1,a,no"]  # fmt: skip
-    found, rejects, intake = taken(tmp_path / "c.csv", "\r\n".join(rows), context(labelers=frozenset({"a"})))
+    found, rejects, reader = read_labels(
+        tmp_path / "c.csv", "\r\n".join(rows), context(labelers=frozenset({"a"}))
+    )
     assert [(a.codes, bool(a.findings)) for a in found] == [(("I1",), True), (("L1",), False)]
     assert [(r.line, r.path) for r in rejects] == [(3, "task"), (4, "task"), (5, "worker"), (6, "labeler"), (8, "task"), (9, "label")]  # fmt: skip
     assert {r.code for r in rejects} == {"E_LABEL"}
-    assert intake.counts.duplicates == 1
+    assert reader.counts.duplicates == 1
 
 
 def test_what_was_asked_must_be_known(tmp_path: Path) -> None:
     row = {"text": "It arrived yesterday.", "label": [], "dialogue_id": "d1", "Comments": []}
-    found, (reject,), _ = taken(tmp_path / "leo.jsonl", json.dumps(row), context(requested=()))
+    found, (reject,), _ = read_labels(tmp_path / "leo.jsonl", json.dumps(row), context(requested=()))
     assert found == []
     assert reject.expected == "the codes that were asked; --codes names them"
 
@@ -278,7 +280,7 @@ def test_rejects_tell_no_text(tmp_path: Path) -> None:
         "dialogue_id": "Hunter2",
         "Comments": [],
     }
-    _, rejects, _ = taken(
+    _, rejects, _ = read_labels(
         tmp_path / "leo.jsonl", json.dumps(row) + "\n" + json.dumps({**row, "dialogue_id": "d1", "turn": 1})
     )
     assert len(rejects) == 2
@@ -360,7 +362,7 @@ BASES: list[dict[str, Any]] = [
 @given(
     base=st.sampled_from(BASES),
     changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),
-    shape=st.sampled_from(SHAPES),
+    shape=st.sampled_from(FORMATS),
 )
 def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str, Any], shape: Any) -> None:
     """Records of every shape with fields of any type: an annotation or a reject, whoever reads them."""
@@ -372,7 +374,7 @@ def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str,
         for name in ("auto", shape.name):
             (source,) = open_logs([str(path)])
             try:
-                outcomes = list(LabelImport(context()).read(source, name))
+                outcomes = list(LabelReader(context()).read(source, name))
             except InputRefused:
                 continue
             assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
@@ -398,7 +400,7 @@ def test_no_bytes_are_more_than_refused(start: bytes, at: int, cut: int, put: by
         path.write_bytes(content)
         (source,) = open_logs([str(path)])
         try:
-            outcomes = list(LabelImport(context()).read(source))
+            outcomes = list(LabelReader(context()).read(source))
         except InputRefused:
             return
         assert all(isinstance(outcome, Annotation | Reject) for outcome in outcomes)
@@ -411,12 +413,12 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     parquet.write_table(pa.table({"task": ["d1/1/L1"], "worker": ["a"], "label": ["no"]}), path)
     whole = path.read_bytes()
-    found, rejects, _ = taken(path, whole)
+    found, rejects, _ = read_labels(path, whole)
     assert (len(found), rejects) == (1, [])
     for place in range(4, len(whole) - 4, 23):
         damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
         try:
-            taken(path, damaged)
+            read_labels(path, damaged)
         except InputRefused as error:
             assert error.code in ("E_PARQUET", "E_FORMAT", "E_NO_RECORDS")
 
@@ -426,7 +428,7 @@ def test_a_crowd_table_of_codes_that_exclude_one_another(tmp_path: Path) -> None
     knows = context(names={"lukewarm": "K2"}, requested=())
     knows.taxonomy = load_taxonomy(write_taxonomy(tmp_path))
     content = "task,worker,label\nd1/1,w1,K1\nd1/1,w2,lukewarm\nd1/3/K3,w1,no\nd1/0,w1,K1\nd1/1/K1,w3,K1\nd1/1,w4,K9\n"
-    annotations, rejects, _ = taken(tmp_path / "crowd.csv", content, knows)
+    annotations, rejects, _ = read_labels(tmp_path / "crowd.csv", content, knows)
     assert [(a.labeler, a.turn, a.codes, [f.code for f in a.findings]) for a in annotations] == [
         ("w1", 1, ("K1", "K2", "K3"), ["K1"]),
         ("w2", 1, ("K1", "K2", "K3"), ["K2"]),

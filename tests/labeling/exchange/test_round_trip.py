@@ -16,12 +16,11 @@ from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, iterate_questions
-from dialint.labeling.exchange.argilla import SPACE
-from dialint.labeling.exchange.export_labels import framing_for
+from dialint.labeling.exchange.argilla import NAMESPACE
+from dialint.labeling.exchange.export_labels import table_format_for, write_rows
 from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext
-from dialint.labeling.exchange.import_labels import LabelImport
-from dialint.labeling.exchange.registry import SHAPES, detect_format, format_by_name
-from dialint.labeling.exchange.rows import write_rows
+from dialint.labeling.exchange.import_labels import LabelReader
+from dialint.labeling.exchange.registry import FORMATS, detect_format, format_by_name
 
 TAXONOMY = load_taxonomy()
 CODES = ("L1", "C1", "R1")
@@ -67,7 +66,7 @@ def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
         span = masked.to_original(start, end)
         findings.append(context.finding(view, where, draw(st.sampled_from(codes)), span))
     return Annotation(
-        id=f"{view.dialogue.id}~{number}", dialogue_id=view.dialogue.id, labeler=str(uuid5(SPACE, f"w{number}")), kind="crowd",
+        id=f"{view.dialogue.id}~{number}", dialogue_id=view.dialogue.id, labeler=str(uuid5(NAMESPACE, f"w{number}")), kind="crowd",
         codes=codes, turn=turn, findings=tuple(dict.fromkeys(findings)),
     )  # fmt: skip
 
@@ -95,10 +94,10 @@ def there_and_back(name: str, made: list[ExportItem], ending: str) -> tuple[list
         path = Path(folder) / f"labels{ending}"
         with open(path, "wb") as file:
             columns = shape.columns(True) if shape.columns else ()
-            write_rows(file, shape.rows(made), framing_for(shape, path), columns)
+            write_rows(file, shape.rows(made), table_format_for(shape, path), columns)
         (source,) = open_logs([str(path)])
         assert detect_format(source)[0] is shape
-        outcomes = list(LabelImport(context).read(source))
+        outcomes = list(LabelReader(context).read(source))
     return (
         [item for item in outcomes if isinstance(item, Annotation)],
         [item for item in outcomes if isinstance(item, Reject)],
@@ -111,7 +110,7 @@ WITHOUT = [("toloka", ".tsv"), ("crowd", ".csv"), ("crowd", ".parquet"), ("crowd
 
 
 def test_no_shape_is_left_out_here() -> None:
-    assert {shape.name for shape in SHAPES} == {name for name, _ in WITH_SPANS + WITHOUT}
+    assert {shape.name for shape in FORMATS} == {name for name, _ in WITH_SPANS + WITHOUT}
 
 
 @pytest.mark.parametrize(("name", "ending"), WITH_SPANS)
@@ -148,7 +147,7 @@ def test_no_findings_is_an_answer_in_every_shape() -> None:
         turns=(Turn(index=0, role="customer", text="Where?"), Turn(index=1, role="agent", text="There. 😀")),
     )
     nothing = Annotation(
-        id="a", dialogue_id="d", labeler=str(uuid5(SPACE, "w")), kind="crowd", codes=("L1", "C1")
+        id="a", dialogue_id="d", labeler=str(uuid5(NAMESPACE, "w")), kind="crowd", codes=("L1", "C1")
     )
     made = [ExportItem(DialogueView(dialogue), ("L1", "C1"), OF_DIALOGUE, (nothing,))]
     for name, ending in WITH_SPANS + WITHOUT:

@@ -61,11 +61,11 @@ def test_logs_come_in_once_and_whole(store: Store, tmp_path: Path) -> None:
     told: list[int] = []
     with open_rejects(tmp_path / "folder" / "bad.jsonl") as bad:
         first = import_logs(store, "lea", [path], ReadConfig(), lambda done, share: told.append(done), bad)
-    assert (first.new, first.known, bad.codes.total(), told) == (1203, 0, 1, [1000, 1203])
+    assert (first.new, first.existing, bad.codes.total(), told) == (1203, 0, 1, [1000, 1203])
     (row,) = map(json.loads, (tmp_path / "folder" / "bad.jsonl").read_text().splitlines())
     assert (row["line"], row["path"], row["code"]) == (1204, bad.first[0].path, bad.first[0].code)
     again = import_logs(store, "lea", [path], ReadConfig(), SILENT)
-    assert (again.new, again.known) == (0, 1203)
+    assert (again.new, again.existing) == (0, 1203)
     found = dialogues.read(store, "rob", "d7")[0]
     loaded = next(read(open_logs([log(tmp_path / "one.jsonl", 8)]), ReadConfig(), Counts()))
     assert isinstance(loaded, Loaded)
@@ -91,7 +91,7 @@ def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: A
     assert (import_verdicts(store, "lea", path, SILENT).new, dialogues.read(store, "rob", "d1")[1]) == (
         2, made.verdict("d1", made.finding(), risk=0.5),
     )  # fmt: skip
-    assert import_verdicts(store, "lea", path, SILENT).known == 2
+    assert import_verdicts(store, "lea", path, SILENT).existing == 2
     with pytest.raises(StoreRefused, match="E_VERDICT"):
         import_verdicts(store, "lea", verdict_file(tmp_path / "w.jsonl", made, ["d9"]), SILENT)
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.6"))
@@ -128,31 +128,31 @@ def test_bad_input_43_is_rejected_on_every_way_in(filled: Store, made: Any, tmp_
         "d2/1/L1,cem,no",
     ]
     first = table(tmp_path / "first.csv", *good, *bad)
-    told = import_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
-    assert (told.taken, told.new, told.rejects.codes.total()) == (4, 4, 6)
+    told = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
+    assert (told.accepted, told.new, told.rejects.codes.total()) == (4, 4, 6)
     assert [(one.line, one.code) for one in told.rejects.first] == [
         (line, "E_LABEL") for line in range(6, 12)
     ]
-    again = import_labels(filled, "ada", ImportConfig((first,), max_bad=1.0), "crowd", SILENT)
-    assert (again.taken, again.new, again.rejects.codes.total()) == (4, 0, 6)
+    again = import_labels(filled, "ada", ImportConfig(labels=(first,), max_bad=1.0), "crowd", SILENT)
+    assert (again.accepted, again.new, again.rejects.codes.total()) == (4, 0, 6)
     second = table(tmp_path / "second.csv", "d0/1/L1,ann,no", "d0/1/C1,ann,no")
-    told = import_labels(filled, "ada", ImportConfig((second,), max_bad=1.0), "crowd", SILENT)
+    told = import_labels(filled, "ada", ImportConfig(labels=(second,), max_bad=1.0), "crowd", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (1, 1, "a second answer")
     found = annotations.list_annotations(filled, "rob", "d0")
     assert [(one.labeler, one.kind, one.codes, bool(one.findings)) for one in found] == [
         ("ann", "crowd", ("L1",), True), ("ben", "crowd", ("L1",), False), ("ann", "crowd", ("C1",), False),
     ]  # fmt: skip
     with pytest.raises(TooManyBad):
-        import_labels(filled, "ada", ImportConfig((second,)), "crowd", SILENT)
+        import_labels(filled, "ada", ImportConfig(labels=(second,)), "crowd", SILENT)
     with pytest.raises(NotAllowed):
-        import_labels(filled, "rob", ImportConfig((second,)), "crowd", SILENT)
+        import_labels(filled, "rob", ImportConfig(labels=(second,)), "crowd", SILENT)
 
 
 def test_strangers_are_taken_where_they_are_named(filled: Store, tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv", "d0/1/L1,zoe,yes", "d0/1/L1,yan,yes")
-    some = ImportConfig((path,), labelers=("zoe",), max_bad=1.0)
+    some = ImportConfig(labels=(path,), labelers=("zoe",), max_bad=1.0)
     assert import_labels(filled, "ada", some, "crowd", SILENT).new == 1
-    everybody = ImportConfig((path,), labelers=("*",))
+    everybody = ImportConfig(labels=(path,), labelers=("*",))
     assert import_labels(filled, "ada", everybody, "crowd", SILENT).new == 1
 
 
@@ -161,11 +161,11 @@ def test_one_id_has_one_content(filled: Store, made: Any, tmp_path: Path) -> Non
     row = {"id": "7", "dialogue_id": "d0", "labeler": "ann", "kind": "crowd", "codes": ["C1"], "seconds": 3.0}
     path = tmp_path / "ours.jsonl"
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "id": "8"}) + "\n")
-    assert import_labels(filled, "ada", ImportConfig((str(path),)), "old", SILENT).new == 2
+    assert import_labels(filled, "ada", ImportConfig(labels=(str(path),)), "old", SILENT).new == 2
     path.write_text(json.dumps({**row, "seconds": 4.0}) + "\n")
-    told = import_labels(filled, "ada", ImportConfig((str(path),), max_bad=1.0), "old", SILENT)
+    told = import_labels(filled, "ada", ImportConfig(labels=(str(path),), max_bad=1.0), "old", SILENT)
     assert (told.new, told.rejects.codes.total(), told.rejects.first[0].found) == (0, 1, "an id again")
-    assert import_labels(filled, "ada", ImportConfig((str(path),)), "new", SILENT).new == 1
+    assert import_labels(filled, "ada", ImportConfig(labels=(str(path),)), "new", SILENT).new == 1
 
 
 def crowd_answer(name: str, labeler: str = "ann", **more: Any) -> Annotation:
@@ -235,7 +235,7 @@ def test_two_imports_of_whole_files_bring_each_answer_once(
 
     def bring(source: str, path: str) -> None:
         with Store.open(place) as own:
-            config = ImportConfig((path,), max_bad=1.0)
+            config = ImportConfig(labels=(path,), max_bad=1.0)
             new.append(import_labels(own, "ada", config, source, SILENT).new)
 
     files = table(tmp_path / "one.csv", *rows), table(tmp_path / "two.csv", *reversed(rows))
@@ -252,7 +252,9 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     projects.create(filled, "lea", Project(id="p", codes=("C1", "L1")))
     projects.create(filled, "lea", Project(id="q", codes=("T1",)))
     path = table(tmp_path / "t.csv", "d0/1/C1,ann,yes", "d0/1/L1,ann,no", "d0/1/T1,ann,no", "d1/1/C1,ben,no")
-    told = import_labels(filled, "ada", ImportConfig((path,), max_bad=1.0), "crowd", SILENT, project="p")
+    told = import_labels(
+        filled, "ada", ImportConfig(labels=(path,), max_bad=1.0), "crowd", SILENT, project="p"
+    )
     assert (told.new, [(bad.line, bad.path) for bad in told.rejects.first]) == (3, [(4, "codes")])
     for project, n in (("p", 3), ("q", 0), (None, 3)):
         assert len(list(counted_annotations.iterate_counted(filled, "rob", project))) == n
@@ -270,7 +272,7 @@ def test_labels_of_a_project_are_answers_to_what_it_asks(filled: Store, tmp_path
     }
     other = tmp_path / "prodigy.jsonl"
     other.write_text(json.dumps({**marked, "meta": {"dialogue_id": "d2", "turn": 1}}) + "\n")
-    asked = import_labels(filled, "ada", ImportConfig((str(other),)), "prodigy", SILENT, project="p")
+    asked = import_labels(filled, "ada", ImportConfig(labels=(str(other),)), "prodigy", SILENT, project="p")
     assert asked.new == 1
     assert annotations.list_annotations(filled, "rob", "d2")[0].codes == ("C1", "L1")
 
@@ -279,7 +281,7 @@ def test_answers_to_other_questions_about_a_turn_all_count(filled: Store, tmp_pa
     """A crowd table has a row for each code; a correction of ours comes in the place of the same questions."""
     rows = ("d0/1/C1,ann,yes", "d0/1/L1,ann,yes", "d0/1/T1,ann,no", "d1/1/C1,ann,no")
     path = table(tmp_path / "t.csv", *rows)
-    import_labels(filled, "ada", ImportConfig((path,)), "crowd", SILENT)
+    import_labels(filled, "ada", ImportConfig(labels=(path,)), "crowd", SILENT)
     assert [one.codes[0] for one in counted_annotations.iterate_counted(filled, "lea")] == [
         "C1",
         "L1",
@@ -344,7 +346,7 @@ def test_annotations_go_out_and_come_into_another_store(answered: Store, made: A
         export_annotations(answered, "rob", out, "p")
     with pytest.raises(NotAllowed):
         export_annotations(answered, "ann", tmp_path / "b.jsonl", "p")
-    told = import_labels(answered, "ada", ImportConfig((str(out),)), "other", SILENT)
+    told = import_labels(answered, "ada", ImportConfig(labels=(str(out),)), "other", SILENT)
     assert (told.new, told.rejects.codes.total()) == (6, 0)
 
 
@@ -439,7 +441,7 @@ def test_what_was_stripped_from_a_log_moves_no_finding(store: Store, made: Any, 
         manifest_path(verdicts), {"kind": "verdicts", "format": "jsonl", "files": [file_entry(verdicts, 1)]}
     )
     assert import_verdicts(store, "lea", verdicts, SILENT).new == 1
-    assert import_verdicts(store, "lea", verdicts, SILENT).known == 1
+    assert import_verdicts(store, "lea", verdicts, SILENT).existing == 1
     kept, verdict = dialogues.read(store, "rob", "d0")
     assert verdict is not None
     assert [(turn.index, turn.text) for turn in kept.turns] == [
