@@ -131,10 +131,10 @@ where they are."""
 
 def group(name: str, help: str, commands: Commands) -> App:
     """A group of commands."""
-    made = App(name=name, help=help)
+    app = App(name=name, help=help)
     for number, (command, (target, line)) in enumerate(commands.items()):
-        made.command(target, name=command, help=line, sort_key=number)
-    return made
+        app.command(target, name=command, help=line, sort_key=number)
+    return app
 
 
 def format_usage_error(error: CycloptsError) -> object:

@@ -247,9 +247,9 @@ def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     write_json(path, {**content, "seal": fingerprint(content)})
 
 
-def read_manifest(path: Path, made_by: str = "") -> dict[str, Any]:
+def read_manifest(path: Path, command: str = "") -> dict[str, Any]:
     """A manifest's content, its seal verified; every byte counts, also those JSON does not care about.
-    `made_by` is the command that makes what it describes.
+    `command` is the command that makes what it describes.
 
     Raises:
         OutputRefused: missing, not JSON, or changed since it was written.
@@ -257,7 +257,7 @@ def read_manifest(path: Path, made_by: str = "") -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        again = f"; `{made_by}` makes it" if made_by else ": name another, or make it again"
+        again = f"; `{command}` makes it" if command else ": name another, or make it again"
         raise OutputRefused(
             "E_MANIFEST", f"{path}: no manifest, so the output is not complete{again}"
         ) from None
@@ -312,11 +312,11 @@ def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[
     Raises:
         OutputRefused: a file is missing, its bytes differ, or it does not belong there; the message names it.
     """
-    named = {str(entry["name"]) for entry in entries}
+    listed = {str(entry["name"]) for entry in entries}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         if path.is_symlink():
             raise OutputRefused("E_CHECKSUM", f"{path}: a link; only files can be vouched for")
-        if not path.is_dir() and str(inside) not in named and inside.parts[0] not in beside:
+        if not path.is_dir() and str(inside) not in listed and inside.parts[0] not in beside:
             raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
     verify_files(folder, entries)

@@ -86,7 +86,7 @@ class CodeRelease(Record):
     check: Check | None = None
 
     @model_validator(mode="after")
-    def _found_somehow(self) -> CodeRelease:
+    def _check_source(self) -> CodeRelease:
         if self.scan is None and self.check is None:
             raise ValueError("a covered code needs a scan or a check")
         return self

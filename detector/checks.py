@@ -82,7 +82,7 @@ _ROUTINE = re.compile(
     r"|\b(have a|enjoy|thank|thanks|welcome|goodbye|bye)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+_REQUEST = re.compile(
     r"\?|\b(?:can|could|would|will) (?:you|i|we)\b|\b(?:please|i'?d|need|want|wish|like to|prefer)\b"
     r"|\b(?:looking for|looks for|let'?s|how about|what about|instead|changed?|different|another|other)\b"
     r"|\b(?:also|too|as well|actually|wait|forgot|remember|remembered|repeat|resend|again|once more|pardon)\b"
@@ -95,7 +95,7 @@ _VALUE = re.compile(
     r"|evening|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[ap]m)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z](?=[^\WA-Z]*+[A-Z])\w++")
+_PROPER_NOUN = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z](?=[^\WA-Z]*+[A-Z])\w++")
 _EMPTY_WORDS = """
 amazing answer appreciate appreciated asked before believe best come day excellent heard kind last like
 listening lot love lovely noted read sad sadly seriously service sitting sounds understood waiting wow
@@ -167,21 +167,21 @@ def _uncalled_for(
     if any(turn.role in JUDGED_ROLES and _QUESTION.search(turn.text) for turn in between[1:]):
         return False  # a "yes" to another question may well call for the same words again
     last = next((turns[i].text for i in range(sent - 1, -1, -1) if turns[i].role == "customer"), "")
-    heard = {word for reply in customer_text for word in _words(reply) if first[word] <= sent}
-    return not any(_calls_for_more(reply, heard, last) for reply in customer_text)
+    earlier_words = {word for reply in customer_text for word in _words(reply) if first[word] <= sent}
+    return not any(_calls_for_more(reply, earlier_words, last) for reply in customer_text)
 
 
-def _calls_for_more(reply: str, heard: set[str], last: str) -> bool:
-    """Whether the customer's turn `reply` asks, wishes or states something new, of which no word was `heard`
-    before. Saying once more what was said in the turn before (`last`) does not count: the text did not
-    answer it the first time either."""
+def _calls_for_more(reply: str, earlier_words: set[str], last: str) -> bool:
+    """Whether the customer's turn `reply` asks, wishes or states something new, of which no word was
+    `earlier_words` before. Saying once more what was said in the turn before (`last`) does not count: the
+    text did not answer it the first time either."""
     words = set(_words(reply)) - _EMPTY
     if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= set(_words(last))):
         return False
-    if _ASKS.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
+    if _REQUEST.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
         return True
-    values = {result.casefold() for result in (*_VALUE.findall(reply), *_NAMED.findall(reply))}
-    return bool(values - heard)
+    values = {result.casefold() for result in (*_VALUE.findall(reply), *_PROPER_NOUN.findall(reply))}
+    return bool(values - earlier_words)
 
 
 def _words(text: str) -> list[str]:
@@ -198,7 +198,7 @@ MAX_FILLERS = 4
 class _Phrases:
     """The phrases of one check in one language, and the words that make them none."""
 
-    found: re.Pattern[str]
+    pattern: re.Pattern[str]
     blocked: re.Pattern[str]
 
 
@@ -237,7 +237,7 @@ def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
             match = next(
                 (
                     one
-                    for one in phrases.found.finditer(turn.text)
+                    for one in phrases.pattern.finditer(turn.text)
                     if _is_own(turn.text, one, phrases, quoted, customer_text)
                 ),
                 None,

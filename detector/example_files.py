@@ -88,7 +88,7 @@ def read_preferences(path: Path) -> Iterator[Preference]:
     return read_records(path, Preference, "E_PREFERENCE")
 
 
-def _read_parquet(path: Path, made: Callable[[dict[str, Any]], Kind], code: str) -> Iterator[Kind]:
+def _read_parquet(path: Path, make: Callable[[dict[str, Any]], Kind], code: str) -> Iterator[Kind]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -97,7 +97,7 @@ def _read_parquet(path: Path, made: Callable[[dict[str, Any]], Kind], code: str)
         with parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(BATCH_ROWS):
                 for row in batch.to_pylist():
-                    yield made(row)
+                    yield make(row)
                     done += 1
     except (pa.ArrowException, OSError):
         raise InputRefused(code, f"{path}: not a readable table") from None

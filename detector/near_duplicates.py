@@ -108,8 +108,8 @@ def _powers(n: int) -> tuple[Shingles, Shingles]:
 
 @lru_cache(maxsize=64)
 def _factors(width: int) -> NDArray[np.uint64]:
-    drawn = np.random.default_rng(width).integers(0, 2**63, width, np.uint64)
-    return drawn * np.uint64(2) + np.uint64(1)
+    odd = np.random.default_rng(width).integers(0, 2**63, width, np.uint64)
+    return odd * np.uint64(2) + np.uint64(1)
 
 
 def is_first(codes: Shingles) -> NDArray[np.bool_]:

@@ -200,7 +200,9 @@ class ReleaseDetector:
         self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
         """Called while `verdicts` is at work, before every row that goes through the model and after every
         dialogue: how many dialogues are done, how many tokens went through, how much was found."""
-        self._done = self._reported = self._found = self._reached = self._tokens = self._tokens_before = 0
+        self._done = self._reported = self._n_findings = self._reached = self._tokens = (
+            self._tokens_before
+        ) = 0
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
@@ -218,7 +220,7 @@ class ReleaseDetector:
         return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        self._done = self._reported = self._found = self._reached = 0
+        self._done = self._reported = self._n_findings = self._reached = 0
         self._tokens_before = self._tokens
         masked = []
         coverages = []
@@ -245,7 +247,7 @@ class ReleaseDetector:
                     dialogue, changed, texts, judged[index], scan, coverages[index], all_probabilities
                 )
             )
-            self._done, self._found = self._done + 1, self._found + len(verdicts[-1].findings)
+            self._done, self._n_findings = self._done + 1, self._n_findings + len(verdicts[-1].findings)
             self._report_progress(self._done)
         return verdicts
 
@@ -259,7 +261,7 @@ class ReleaseDetector:
 
     def _report_progress(self, done: int) -> None:
         self._reported = max(self._reported, done)
-        self.on_progress(self._reported, self._tokens - self._tokens_before, self._found)
+        self.on_progress(self._reported, self._tokens - self._tokens_before, self._n_findings)
 
     def _can_judge(self, turn: Turn) -> bool:
         """Whether a turn gets a verdict where its language is covered, as the renderer has it."""

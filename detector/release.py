@@ -100,7 +100,7 @@ class Release:
             raise ReleaseRefused("E_MANIFEST", f"{folder}: the manifest names no files") from None
         except OSError as error:
             raise ReleaseRefused("E_RELEASE", f"{error.filename or folder}: {error.strerror}") from None
-        self._only_known_files()
+        self._validate_files()
         self.info = self._info()
         self._sound_weights()
 
@@ -146,7 +146,7 @@ class Release:
             raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: not safetensors") from None
         return {name: (part["dtype"], part["shape"], bytes(part["data"])) for name, part in parts}
 
-    def _only_known_files(self) -> None:
+    def _validate_files(self) -> None:
         listed = {entry["name"] for entry in self.manifest["files"]}
         for path in sorted(self.folder.iterdir()):
             if path.name == MANIFEST:

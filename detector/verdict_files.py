@@ -59,10 +59,10 @@ def find_manifest(out: Path) -> Path:
     if path == older or path.exists() or not older.exists():
         return path
     try:
-        is_named = out.name in [entry["name"] for entry in read_manifest(older).get("files", [])]
+        is_listed = out.name in [entry["name"] for entry in read_manifest(older).get("files", [])]
     except OutputRefused:
-        is_named = out.exists()  # who reads it learns that it is damaged
-    return older if is_named else path
+        is_listed = out.exists()  # who reads it learns that it is damaged
+    return older if is_listed else path
 
 
 def rejects_path(out: Path) -> Path:

@@ -161,7 +161,7 @@ def late_texts() -> Iterator[tuple[str, str]]:
     from dialint.labeling.synthetic.state import DETAILS
 
     for phrases in (*_phrases("insult"), *_phrases("secret")):
-        yield from (("phrases", one.pattern) for one in (phrases.found, phrases.blocked))
+        yield from (("phrases", one.pattern) for one in (phrases.pattern, phrases.blocked))
     yield "empathy", empathy._FEELING
     for _, _, pattern in (*topic.OTHER_CASE, *topic.BULLETINS):
         yield "topic", rf"\b({pattern})"

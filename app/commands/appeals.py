@@ -81,14 +81,14 @@ def show_appeal(number: int, *, session: Session = DEFAULT_SESSION) -> int:
     from dialint.labeling.store.appeals import load_dispute
 
     with session.open() as (store, actor):
-        shown = load_dispute(store, actor, number)
-    one = shown.appeal
+        dispute = load_dispute(store, actor, number)
+    one = dispute.appeal
     print_line(f"appeal {one.id} by {one.account}, {one.state}: {one.code} in turn {one.turn}")
     print_line(f"statement: {one.statement}")
-    print_dialogue(shown.dialogue)
-    print_findings("verdict", shown.verdict.findings if shown.verdict else ())
-    print_answers("answer", shown.answers)
-    print_answers("blind second review", shown.second)
+    print_dialogue(dispute.dialogue)
+    print_findings("verdict", dispute.verdict.findings if dispute.verdict else ())
+    print_answers("answer", dispute.answers)
+    print_answers("blind second review", dispute.second)
     return 0
 
 
@@ -132,9 +132,9 @@ def decide_appeal(
     with session.open() as (store, actor):
         finding = None
         if code is not None:
-            shown = load_dispute(store, actor, number)
+            dispute = load_dispute(store, actor, number)
             severity = codes[code].severity
-            finding = quoted_finding(shown.dialogue, shown.appeal.turn, code, severity, reason, quote)
+            finding = quoted_finding(dispute.dialogue, dispute.appeal.turn, code, severity, reason, quote)
         decided = settle_appeal(store, actor, number, outcome, reason, finding)
     print_line(f"appeal {decided.id}: {decided.state}")
     return 0

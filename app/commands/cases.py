@@ -53,15 +53,15 @@ def next_case(project: str, *, session: Session = DEFAULT_SESSION) -> int:
 
     with session.open() as (store, actor):
         lease = claim(store, actor, project)
-        shown = None if lease is None else load_case(store, actor, lease.task)
-    if shown is None:
+        case = None if lease is None else load_case(store, actor, lease.task)
+    if case is None:
         print_line(f"{project}: no case is waiting")
         return 0
-    print_line(f"task {shown.task.task}: turn {shown.task.turn}, codes {' '.join(shown.task.codes)}")
-    print_dialogue(shown.task.dialogue)
-    print_findings("verdict", shown.verdict.findings if shown.verdict else ())
-    print_answers("answer", shown.answers)
-    for label in shown.labels:
+    print_line(f"task {case.task.task}: turn {case.task.turn}, codes {' '.join(case.task.codes)}")
+    print_dialogue(case.task.dialogue)
+    print_findings("verdict", case.verdict.findings if case.verdict else ())
+    print_answers("answer", case.answers)
+    for label in case.labels:
         print_line(f"label: {label.code} in turn {label.turn}, {label.probability:.2f} ({label.method})")
     print_line("`dialint label decide record PROJECT TASK --reason TEXT --present CODE` records the decision")
     return 0

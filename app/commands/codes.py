@@ -81,12 +81,12 @@ def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
     try:
         described = json.loads(release.read_bytes())
         names = {str(code): _languages(how) for code, how in described["codes"].items()}
-        made_for = described.get("taxonomy", taxonomy.version)
+        release_taxonomy = described.get("taxonomy", taxonomy.version)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ReleaseRefused("E_RELEASE", f"{release}: not a release's description") from None
-    if made_for != taxonomy.version:
+    if release_taxonomy != taxonomy.version:
         return {}
     return {code: languages for code, languages in names.items() if code in taxonomy.codes}
 

@@ -106,13 +106,13 @@ def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
         A file with the new key; where there is none, it is made. Put it where the old one was, or set
         DIALINT_STORE_KEY_FILE to it.
     """
-    from dialint.labeling.store.database.keys import new_key as made
+    from dialint.labeling.store.database.keys import new_key as generate_key
     from dialint.labeling.store.database.keys import read_key, write_key
     from dialint.labeling.store.database.transactions import Store
     from dialint.labeling.store.database.upgrade import rekey as rekey_store
 
     with Store.open(config.store, way="command line") as store:
-        write_key(new_key, made())
+        write_key(new_key, generate_key())
         key = read_key(new_key)
         rekey_store(store, key)
     print_line(f"sealed with the key {key.id}, which is in {new_key}")

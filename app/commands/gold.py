@@ -34,9 +34,9 @@ def import_gold_file(
     from dialint.labeling.store.gold import import_gold
     from dialint.labeling.store.gold_files import read_gold_file
 
-    known = read_gold_file(file, load_taxonomy(taxonomy))
+    rows = read_gold_file(file, load_taxonomy(taxonomy))
     with session.open() as (store, actor):
-        counts = import_gold(store, actor, known, replace=replace)
+        counts = import_gold(store, actor, rows, replace=replace)
     print_line(
         f"{counts.new:,} rows of gold new, {counts.replaced:,} replaced, {counts.unchanged:,} unchanged"
     )
@@ -82,16 +82,16 @@ def list_gold(*, retired: bool = False, out: Path | None = None, session: Sessio
 
     require_new_files(out)
     with session.open() as (store, actor):
-        known = all_gold(store, actor, retired=retired)
+        rows = all_gold(store, actor, retired=retired)
     if out is not None:
-        write_gold_file(out, known)
-        print_line(f"{len(known):,} rows of gold in {out}")
+        write_gold_file(out, rows)
+        print_line(f"{len(rows):,} rows of gold in {out}")
         return 0
     print_table(
         ("dialogue", "turn", "code", "present", "source", "state"),
         (
             (one.dialogue, str(one.turn), one.code, "yes" if one.present else "no", one.source, state)
-            for one in known
+            for one in rows
             for state in ["retired" if one.retired else "in doubt" if one.doubt else "in use"]
         ),
     )
@@ -172,8 +172,8 @@ def decide(
     from dialint.labeling.store.gold import decide_gold
 
     with session.open() as (store, actor):
-        known = decide_gold(store, actor, dialogue, turn, code, present=answer == "yes", reason=reason)
-    print_line(f"{known.dialogue}, turn {known.turn}, {known.code}: {answer}")
+        rows = decide_gold(store, actor, dialogue, turn, code, present=answer == "yes", reason=reason)
+    print_line(f"{rows.dialogue}, turn {rows.turn}, {rows.code}: {answer}")
     return 0
 
 

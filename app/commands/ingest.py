@@ -63,49 +63,49 @@ def preview_log(
     sources = open_logs([log])
     if len(sources) > 1:
         raise ConfigError("E_OPTION", f"{log}: {len(sources)} files; name one of them")
-    made = preview(sources[0], read, records)
-    _show(made)
-    if write is not None and made.native and not made.fields:
+    result = preview(sources[0], read, records)
+    _show(result)
+    if write is not None and result.native and not result.fields:
         print_line(f"{write}: not written, for this format needs no mapping")
     elif write is not None:
         with atomic_file(write) as file:
-            file.write(as_yaml(made).encode())
+            file.write(as_yaml(result).encode())
         print_line(f"{write}: written; correct it, then: dialint ingest preview {log} --mapping {write}")
-    elif not made.native and made.fields and read.mapping is None:
+    elif not result.native and result.fields and read.mapping is None:
         print_line("dialint ingest preview LOG --write map.yaml writes this as a mapping, to be corrected")
-    return 0 if made.is_readable else 1
+    return 0 if result.is_readable else 1
 
 
-def _show(made: Preview) -> None:
+def _show(result: Preview) -> None:
     from dialint.detector.ingest.preview import masked_word
 
-    print_line(f"{made.file}: {made.format}{'; needs no mapping' if made.native else ''}")
-    if made.facts:
-        print_line(f"  {', '.join(made.facts)}")
-    for meaning, path in made.fields.items():
-        guess = "   (guessed by what it holds)" if meaning in made.by_content else ""
+    print_line(f"{result.file}: {result.format}{'; needs no mapping' if result.native else ''}")
+    if result.facts:
+        print_line(f"  {', '.join(result.facts)}")
+    for meaning, path in result.fields.items():
+        guess = "   (guessed by what it holds)" if meaning in result.by_content else ""
         print_line(f"  {meaning:9} {path}{guess}")
-    if made.words:
-        speakers = [f"{masked_word(word)} = {role or '?'}" for word, role in made.words.items()]
+    if result.words:
+        speakers = [f"{masked_word(word)} = {role or '?'}" for word, role in result.words.items()]
         print_line(f"  speakers  {', '.join(speakers)}")
-    if made.privacy:
-        print_line(f"  unknown words of privacy: {', '.join(map(masked_word, made.privacy))}")
-    if made.unread:
-        more = f" and {len(made.unread) - 20} more" if len(made.unread) > 20 else ""
-        print_line(f"  not read  {', '.join(made.unread[:20])}{more}")
-    for dialogue in made.dialogues:
+    if result.privacy:
+        print_line(f"  unknown words of privacy: {', '.join(map(masked_word, result.privacy))}")
+    if result.unread:
+        more = f" and {len(result.unread) - 20} more" if len(result.unread) > 20 else ""
+        print_line(f"  not read  {', '.join(result.unread[:20])}{more}")
+    for dialogue in result.dialogues:
         _show_dialogue(dialogue)
     print_line("")
-    if made.refused:
-        print_line(f"the log would be refused: {made.refused}")
+    if result.refused:
+        print_line(f"the log would be refused: {result.refused}")
         return
-    counts = made.counts
+    counts = result.counts
     good = counts.read - counts.rejected
-    share = f"all {counts.read:,}" if made.is_complete else f"the first {counts.read:,}"
+    share = f"all {counts.read:,}" if result.is_complete else f"the first {counts.read:,}"
     print_line(f"{share} records: {good:,} read, {counts.rejected:,} rejected")
     for code, n in counts.codes.most_common():
         print_line(f"  {code} {n:,}")
-    for reject in made.rejects:
+    for reject in result.rejects:
         expectation = f"found {reject.found}, expected {reject.expected}"
         print_line(f"  line {reject.line}, {reject.path or 'record'}: {reject.code}, {expectation}")
     for name, n in sorted(counts.warnings.items()):

@@ -99,10 +99,10 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
         print_line(f"{config.html}: {figures.tally.n:,} dialogues, {len(examples)} examples")
     if config.xlsx is not None:
         with atomic_file(config.xlsx) as file:
-            left = write_workbook(
+            n_omitted = write_workbook(
                 file, figures, manifest, read_verdicts(verdicts), with_text=not config.no_text
             )
-        more = f", no room for {left:,} findings" if left else ""
+        more = f", no room for {n_omitted:,} findings" if n_omitted else ""
         print_line(f"{config.xlsx}: {figures.tally.n:,} dialogues{more}")
     return 0
 

@@ -19,9 +19,9 @@ from dialint.labeling.store.records import Account, AccountRole
 def accounts_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader("Accounts", anchor=False)
-    if (made := st.session_state.pop("made account", None)) is not None:
+    if (created := st.session_state.pop("made account", None)) is not None:
         st.success("Tell this password to its owner. It is shown once and works for one sign-in.")
-        st.code(safe_text(f"{made[0]}  {made[1]}"), language=None)
+        st.code(safe_text(f"{created[0]}  {created[1]}"), language=None)
     if (message := st.session_state.pop("accounts error", None)) is not None:
         st.error(safe_markdown(message))
     listed = accounts.list_accounts(store, account.id)

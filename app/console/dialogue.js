@@ -1,13 +1,13 @@
-// Draws a dialogue and says which words of one turn were selected, in code points of the shown text.
+// Renders a dialogue and reports the words selected in one turn, in code points of the rendered text.
 // Everything that comes from a dialogue goes in by textContent or as a data attribute, never as markup.
 
 const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System" };
 
 function element(kind, className, text) {
-  const made = document.createElement(kind);
-  made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const node = document.createElement(kind);
+  node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
 }
 
 function pieceOf(piece) {
@@ -30,18 +30,18 @@ function pieceOf(piece) {
 }
 
 function turnOf(turn) {
-  const made = element("li", "dialint-turn dialint-" + turn.role + (turn.asked ? " dialint-asked" : ""));
-  made.dataset.turn = turn.index;
-  made.dataset.from = turn.from;
+  const item = element("li", "dialint-turn dialint-" + turn.role + (turn.in_question ? " dialint-in-question" : ""));
+  item.dataset.turn = turn.index;
+  item.dataset.from = turn.from;
   const part = turn.part ? "  (a part, from character " + turn.from + ")" : "";
   const head = element("div", "dialint-head", turn.index + "  " + (NAMES[turn.role] || turn.role) + part);
-  if (turn.asked) head.append(element("strong", "", "  this turn is asked about"));
+  if (turn.in_question) head.append(element("strong", "", "  this turn is asked about"));
   const text = element("div", "dialint-text");
   text.dir = "auto";
   if (turn.selectable) text.dataset.selectable = "yes";
   for (const piece of turn.pieces) text.append(...pieceOf(piece));
-  made.append(head, text);
-  return made;
+  item.append(head, text);
+  return item;
 }
 
 function codePoints(from, node, offset) {
@@ -69,37 +69,43 @@ function selectedIn(list) {
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const list = parentElement.querySelector(".dialint-turns");
-  const shown = JSON.stringify(data);
-  if (list.shown !== shown) {
-    const before = list.shown ? JSON.parse(list.shown) : { shown: null, focus: null };
+  const rendered = JSON.stringify(data);
+  if (list.rendered !== rendered) {
+    const last = list.rendered ? JSON.parse(list.rendered) : { number: null, focus: null };
     const top = list.scrollTop;
     list.replaceChildren(...data.turns.map(turnOf));
-    list.scrollTop = data.shown === before.shown && data.page === before.page ? top : 0;
-    if (data.shown !== before.shown) {
-      const page = list.closest('[data-testid="stMain"]'); // it stands where the last answer was saved
+    list.scrollTop = data.number === last.number && data.page === last.page ? top : 0;
+    if (data.number !== last.number) {
+      const page = list.closest('[data-testid="stMain"]'); // still where the last answer was saved
       if (page) page.scrollTop = 0;
     }
-    const moved = data.focus !== before.focus || data.shown !== before.shown || data.page !== before.page;
+    const moved = data.focus !== last.focus || data.number !== last.number || data.page !== last.page;
     if (data.focus !== null && moved) {
       const turn = list.querySelector('[data-turn="' + Number(data.focus) + '"]');
-      if (turn) list.scrollTop = turn.offsetTop - list.offsetTop - 60;
+      if (turn) {
+        // with the turn before it, if that is short: the first visible heading is never cut at the edge
+        const before = turn.previousElementSibling;
+        const first = before && before.offsetHeight < list.clientHeight / 3 ? before : turn;
+        const padding = parseFloat(getComputedStyle(list).paddingTop) + list.clientTop;
+        list.scrollTop = first.offsetTop - list.offsetTop - padding;
+      }
     }
-    list.shown = shown;
-    list.said = "";
+    list.rendered = rendered;
+    list.reported = "";
   }
-  const tell = () => {
-    const place = selectedIn(list);
-    const said = JSON.stringify(place);
-    if (place && said !== list.said) {
-      list.said = said;
-      setTriggerValue("selected", place);
+  const report = () => {
+    const selected = selectedIn(list);
+    const reported = JSON.stringify(selected);
+    if (selected && reported !== list.reported) {
+      list.reported = reported;
+      setTriggerValue("selected", selected);
     }
   };
-  const later = () => setTimeout(tell, 0); // the selection is settled after the event
-  document.addEventListener("pointerup", later);
-  document.addEventListener("keyup", later);
+  const schedule = () => setTimeout(report, 0); // the selection is settled after the event
+  document.addEventListener("pointerup", schedule);
+  document.addEventListener("keyup", schedule);
   return () => {
-    document.removeEventListener("pointerup", later);
-    document.removeEventListener("keyup", later);
+    document.removeEventListener("pointerup", schedule);
+    document.removeEventListener("keyup", schedule);
   };
 }

@@ -27,7 +27,7 @@ NAME = "dialint.dialogue"
 MarkState = Literal["open", "kept", "rejected", "selected"]
 UNSEEN = "\ufffd"
 """Replaces in the displayed text a character that is rendered by its name."""
-MAX_NAMED = 200
+MAX_HIDDEN_NAMES = 200
 """So many characters of a turn are rendered by their names, more of them as `UNSEEN`."""
 PAGE_TURNS, PAGE_CHARS = 200, 100_000
 """What a browser renders at once: of a longer dialogue, one page of it."""
@@ -116,19 +116,19 @@ def view_data(
                 "role": turn.role,
                 "from": part.start,
                 "part": (part.start, part.end) != (0, len(turn.text)),
-                "asked": turn.index == only_turn,
+                "in_question": turn.index == only_turn,
                 "selectable": turn.index in judged and only_turn in (None, turn.index),
                 "pieces": _split(turn.text[part.start : part.end], part.start, near),
             }
         )
-    return {"shown": number, "page": index, "turns": turns, "focus": focus}
+    return {"number": number, "page": index, "turns": turns, "focus": focus}
 
 
 def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]:
     """A turn's text, or its part from `first`, split where marks and hidden characters begin and end; each
     piece with the states over it, the labels of marks that end with it, and its name if it is a hidden
     character."""
-    matches = islice(HIDDEN_PATTERN.finditer(text), MAX_NAMED)
+    matches = islice(HIDDEN_PATTERN.finditer(text), MAX_HIDDEN_NAMES)
     hidden = {match.start(): HIDDEN[ord(match[0])] for match in matches}
     displayed = HIDDEN_PATTERN.sub(UNSEEN, replace_controls(text))
     spans = [
@@ -140,13 +140,15 @@ def _split(text: str, first: int, marks: Sequence[Mark]) -> list[dict[str, Any]]
     cuts = sorted(edges.union({0, len(displayed)}, hidden, (position + 1 for position in hidden)))
     pieces = []
     for start, end in pairwise(cuts):
-        over = [(mark, last) for mark, begin, last in spans if begin <= start and end <= last]
+        covering = [(mark, last) for mark, begin, last in spans if begin <= start and end <= last]
         pieces.append(
             {
                 "text": displayed[start:end],
                 "name": hidden.get(start),
-                "states": sorted({mark.state for mark, _ in over}),
-                "ends": [{"label": mark.label, "state": mark.state} for mark, last in over if last == end],
+                "states": sorted({mark.state for mark, _ in covering}),
+                "ends": [
+                    {"label": mark.label, "state": mark.state} for mark, last in covering if last == end
+                ],
             }
         )
     return pieces

@@ -25,7 +25,7 @@ def page(
     examples: Sequence[tuple[Verdict, Finding, Excerpt | None]],
 ) -> str:
     """The page. `name` is the file's, `examples` come with the words to show, if any are to be shown."""
-    made = str(manifest.get("ended_at", ""))[:10]
+    date = str(manifest.get("ended_at", ""))[:10]
     release = manifest.get("work", {}).get("release", {}).get("id", "")
     boxes = "".join(
         f"<div><dt>{escape(label)}</dt><dd>{_format_cell(value)}</dd></div>"
@@ -33,7 +33,7 @@ def page(
     )
     header = (
         f'<h1>Findings in {escape(visible(name))}</h1><p class="dim">'
-        f"{escape(visible(f'Scored {made} by {release}.'))} Small figures are 95 % intervals.</p>"
+        f"{escape(visible(f'Scored {date} by {release}.'))} Small figures are 95 % intervals.</p>"
     )
     excerpt = "".join(f"<li>{escape(visible(line))}</li>" for line in limits(figures, manifest))
     main = (
@@ -53,8 +53,8 @@ def _section(content: Table) -> str:
         ]
         for row in content.rows[:MAX_ROWS]
     ]
-    left = len(content.rows) - MAX_ROWS
-    more = f'<p class="dim">and {left:,} more; --xlsx has all of them</p>' if left > 0 else ""
+    n_omitted = len(content.rows) - MAX_ROWS
+    more = f'<p class="dim">and {n_omitted:,} more; --xlsx has all of them</p>' if n_omitted > 0 else ""
     return (
         f'<section><h2>{escape(content.title)}</h2><p class="dim">{escape(content.note)}</p>'
         f"{table(content.title, content.headings, rows)}{more}</section>"

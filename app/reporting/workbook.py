@@ -84,9 +84,9 @@ def write_workbook(
         sheet(content.title, headings, [_wide(row) for row in content.rows])
     rest = iter(_findings(verdicts, with_text))
     sheet("Findings", FINDING_COLUMNS, (row for row, _ in zip(rest, range(MAX_ROWS), strict=False)))
-    left = sum(1 for _ in rest)
+    n_omitted = sum(1 for _ in rest)
     book.close()
-    return left
+    return n_omitted
 
 
 def _spread(cell: Cell) -> tuple[Cell, ...]:

@@ -119,9 +119,9 @@ def _windows(backbone: PreTrainedModel) -> list[list[int]]:
     n_tokens: int = backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]
     padding = backbone.config.pad_token_id
     usable = [token for token in range(n_tokens) if token != padding]
-    chance = np.random.default_rng(0)
-    shared = chance.choice(usable, SHARED).tolist()
-    return [[*shared, *chance.choice(usable, length).tolist()] for length in LENGTHS]
+    rng = np.random.default_rng(0)
+    shared = rng.choice(usable, SHARED).tolist()
+    return [[*shared, *rng.choice(usable, length).tolist()] for length in LENGTHS]
 
 
 @contextmanager

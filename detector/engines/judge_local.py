@@ -162,10 +162,10 @@ class LocalJudge:
         ids, mask = self._pad([[*prompt, *prefix] for prompt in prompts])
         first = ids.shape[1] - len(prefix)
 
-        def constrain(seen: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
+        def constrain(token_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
             """The likeliest of what the quote may hold: of shape (rows, vocabulary)."""
             for row, rule in enumerate(rules):
-                allowed = rule(seen[row, first:].tolist())
+                allowed = rule(token_ids[row, first:].tolist())
                 if allowed is not None:
                     retained = scores[row, allowed].clone()
                     scores[row] = -torch.inf

@@ -102,7 +102,7 @@ class JudgePrompt:
         chars, own = self.max_tokens * 6, 0
         while True:
             requested = chat(question, code, self.spelling, self.detail, chars)
-            if not self.tells_system:
+            if not self.shows_system:
                 requested = replace(requested, messages=_fold_system(requested.messages))
             ids = self.of_chat(requested.messages)
             if len(ids) <= self.max_tokens:
@@ -118,11 +118,11 @@ class JudgePrompt:
         bare = question.model_copy(update={"dialogue": question.dialogue.model_copy(update={"turns": ()})})
         requested = chat(bare, code, self.spelling, self.detail)
         return len(
-            self.of_chat(requested.messages if self.tells_system else _fold_system(requested.messages))
+            self.of_chat(requested.messages if self.shows_system else _fold_system(requested.messages))
         )
 
     @cached_property
-    def tells_system(self) -> bool:
+    def shows_system(self) -> bool:
         """Whether the chat template shows a system message: some refuse it, some leave it out.
 
         Raises:

@@ -180,7 +180,7 @@ def load_engine(release: Release, precision: Precision, row_tokens: int, device:
     with no_init_weights():
         model = _empty(release)
     model.load_state_dict(tensors)
-    _known_tokens(release, model)
+    _validate_tokens(release, model)
     check_equivalence(model, release.info.render.context_tokens)
     return LocalEngine(model, precision, row_tokens, device)
 
@@ -197,7 +197,7 @@ def _shapes(release: Release) -> dict[str, torch.Size]:
     return {name: tensor.shape for name, tensor in empty.state_dict().items()}
 
 
-def _known_tokens(release: Release, model: ScanModel) -> None:
+def _validate_tokens(release: Release, model: ScanModel) -> None:
     """No token of the tokenizer may lie beyond the embedding's rows."""
     largest = max(load_tokenizer(release.tokenizer_json()).get_vocab().values(), default=-1)
     rows: int = model.backbone.get_input_embeddings().num_embeddings  # type: ignore[assignment]

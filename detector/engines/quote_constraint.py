@@ -60,7 +60,7 @@ class QuoteConstraint:
         self._source = b"".join(letters)
         self._bounds = {0, *accumulate(map(len, letters))}
         self._verbatim = verbatim
-        self._known: dict[bytes, list[int] | None] = {}
+        self._cache: dict[bytes, list[int] | None] = {}
 
     def __call__(self, ids: Sequence[int]) -> list[int] | None:
         """Allowed after `ids`, the answer so far; None: any, also where nothing of the turn can follow."""
@@ -69,14 +69,14 @@ class QuoteConstraint:
         if _CLOSE.search(quote):
             return None
         if mark:
-            if quote not in self._known:
-                self._known[quote] = sorted(self._continuations(quote)) or None
-            return self._known[quote]
+            if quote not in self._cache:
+                self._cache[quote] = sorted(self._continuations(quote)) or None
+            return self._cache[quote]
         for prefix in self._verbatim.entering:
             if before.endswith(prefix):
-                if prefix not in self._known:
-                    self._known[prefix] = self._without_foreign(prefix)
-                return self._known[prefix]
+                if prefix not in self._cache:
+                    self._cache[prefix] = self._tokens_without_foreign(prefix)
+                return self._cache[prefix]
         return None
 
     def _ends(self, quote: bytes) -> list[int]:
@@ -98,7 +98,7 @@ class QuoteConstraint:
                     results.update(closing)
         return results
 
-    def _without_foreign(self, prefix: bytes) -> list[int]:
+    def _tokens_without_foreign(self, prefix: bytes) -> list[int]:
         """Every token but those that reach over the quote's mark with something that is not the turn's."""
         spelled = self._verbatim.spelled
         foreign = {

@@ -39,7 +39,7 @@ class AttentionLayer:
     out_columns: int
     n_heads: int
 
-    def kept(self, weights: dict[str, torch.Tensor], heads: list[int]) -> dict[str, torch.Tensor]:
+    def select(self, weights: dict[str, torch.Tensor], heads: list[int]) -> dict[str, torch.Tensor]:
         """This layer's weights, by their names in the backbone, with only these heads."""
         cut = {
             f"{name}.{part}": _blocks(weights[f"{name}.{part}"], heads, width, 0)

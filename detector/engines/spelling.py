@@ -37,8 +37,8 @@ class JsonSpelling:
         self._marks = tuple(mark for mark in (*self.control, BEGIN, END) if len(mark) > 1)
         begins = {re.escape(mark[:2]) for mark in self._marks}
         self._begin = re.compile(f"(?={'|'.join(sorted(begins))})")
-        self._seen: dict[str, bool] = {}
-        if not self.lossless and not self._comes_back(self._break(_PROBE)):
+        self._preserved: dict[str, bool] = {}
+        if not self.lossless and not self._round_trips(self._break(_PROBE)):
             raise ConfigError(
                 "E_BASE", "the base's tokenizer changes plain text: two dialogues could be one to it"
             )
@@ -46,11 +46,13 @@ class JsonSpelling:
     def __call__(self, text: str) -> str:
         """`text`, compact JSON or the beginning of some, spelled so that it is safe."""
         safe = self._break(text)
-        if self.lossless or text.isascii() or self._comes_back(safe):
+        if self.lossless or text.isascii() or self._round_trips(safe):
             return safe
-        retained = [part if self._is_kept(part) else _ascii(part) for part in _letters_with_accents(text)]
+        retained = [
+            part if self._is_preserved(part) else _ascii(part) for part in _letters_with_accents(text)
+        ]
         safe = self._break("".join(retained))
-        return safe if self._comes_back(safe) else self._break(_ascii(text))
+        return safe if self._round_trips(safe) else self._break(_ascii(text))
 
     def letters(self, text: str) -> list[str]:
         """How each character of `text` is spelled inside a string."""
@@ -62,14 +64,14 @@ class JsonSpelling:
         kinds = json.dumps([self._parts.get("pre_tokenizer"), self._parts.get("decoder")])
         return self._parts.get("normalizer") is None and "ByteLevel" in kinds
 
-    def _is_kept(self, letter: str) -> bool:
+    def _is_preserved(self, letter: str) -> bool:
         if letter.isascii():
             return True
-        if letter not in self._seen:
-            self._seen[letter] = self._comes_back(f"a{letter}a")
-        return self._seen[letter]
+        if letter not in self._preserved:
+            self._preserved[letter] = self._round_trips(f"a{letter}a")
+        return self._preserved[letter]
 
-    def _comes_back(self, text: str) -> bool:
+    def _round_trips(self, text: str) -> bool:
         ids = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         back = self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return str(back).lstrip(" ") == text.lstrip(" ")

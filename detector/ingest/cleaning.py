@@ -1,7 +1,7 @@
 """Cleans the text of each message: renders HTML and removes quoted text, signatures and footers.
 
-Works on the drafts of the format readers, before validation, so alike for every format. What is removed is
-counted; where nothing would remain, all stays. The edits map each character back to its position in the log.
+Works on drafts, before validation, so the same for every format. Removals are counted; a message of which
+nothing would remain stays whole. The edits map each character back to its position in the log.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dialint.detector.ingest.html_text import Markup, is_html, may_be_html, read_html
+from dialint.detector.ingest.html_text import is_html, may_be_html, read_html
 from dialint.detector.ingest.quoted_text import EarlierMessages, Kind, find_quoted_text
 from dialint.detector.offsets import Edit, Piece, assemble, remove_ranges
 
@@ -26,7 +26,7 @@ STRIPPED = {
     "W_TEMPLATE_LINE": "lines of templates",
     "W_INTERNAL_NOTE": "internal notes",
 }
-"""What is counted as left out, in words for a person."""
+"""Names of the counters, as shown to users."""
 
 
 class Clean(NamedTuple):
@@ -38,25 +38,28 @@ class Clean(NamedTuple):
 
 
 def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) -> list[Clean]:
-    """The texts of a dialogue's messages, cleaned. Texts of over `most` characters are only read as HTML.
+    """Clean the texts of a dialogue's messages. In texts of over `most` characters only HTML is rendered.
 
-    `html` says of each whether it is HTML, none where that is to be seen from the texts: where one is, the
-    others of the dialogue are likely to be.
+    `html` is whether each text is HTML, None if unknown: then the text decides, more readily if another text
+    of the dialogue is HTML.
 
     Raises:
         BadRecord: E_TURN_SIZE, a text has too many tags.
     """
-    pieces = [_read_markup(text, markup) for text, markup in zip(texts, _are_html(texts, html), strict=True)]
+    pieces = [
+        read_html(text) if markup and ("<" in text or "&" in text) else None
+        for text, markup in zip(texts, _are_html(texts, html), strict=True)
+    ]
     read = [
         text if markup is None else assemble(text, markup.pieces)[0]
         for text, markup in zip(texts, pieces, strict=True)
     ]
-    heard = EarlierMessages(read)
+    earlier = EarlierMessages(read)
     results = []
     for index, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
         marks = () if markup is None else markup.marks
         ranges, kinds = (
-            find_quoted_text(plain, marks, partial(heard.before, index))
+            find_quoted_text(plain, marks, partial(earlier.before, index))
             if len(plain) <= most
             else ([], set())
         )
@@ -75,7 +78,7 @@ def is_plain(texts: Sequence[str]) -> bool:
 
 
 def may_change(text: str) -> bool:
-    """Whether cleaning may change a text that has no tags, whatever stands beside it."""
+    """Whether cleaning may change a text that has no tags, whatever the other messages are."""
     if "\n" not in text and "##-" not in text:
         return False
     return bool(find_quoted_text(text, (), lambda words: True)[0])
@@ -89,10 +92,3 @@ def _are_html(texts: Sequence[str], declared: Sequence[bool | None]) -> list[boo
         html or (is_declared is None and may_be_html(text))
         for text, html, is_declared in zip(texts, by_text, declared, strict=True)
     ]
-
-
-def _read_markup(text: str, html: bool) -> Markup | None:
-    """The markup of a text; none where there is none to be read."""
-    if not html or ("<" not in text and "&" not in text):
-        return None
-    return read_html(text)

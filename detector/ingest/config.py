@@ -58,7 +58,7 @@ class ReadConfig:
 
     mapping: Path | None = None
     """File (.yaml) that says how logs of another shape are read; `dialint ingest preview LOG --write FILE`
-    makes one. The options below go before what it says."""
+    makes one. The options below override it."""
 
     column: tuple[str, ...] = ()
     """Which column (CSV, Parquet) or path (JSON) holds what: `text=message_body`, `text=messages[].body`.
@@ -131,12 +131,12 @@ class ReadConfig:
 
     @cached_property
     def mapped(self) -> LogMapping:
-        """The mapping file, if there is one, under the options.
+        """The mapping file, if there is one, overridden by the options.
 
         Raises:
             ConfigError: E_MAPPING or E_OPTION.
         """
-        below = load_mapping(self.mapping) if self.mapping else LogMapping()
+        base = load_mapping(self.mapping) if self.mapping else LogMapping()
         columns = _pairs("column", self.column, value_first=False)
         for meaning, path in columns.items():
             try:
@@ -144,15 +144,15 @@ class ReadConfig:
             except ValueError as error:
                 raise ConfigError("E_OPTION", f"--column {meaning}={path}: {error}") from None
         return LogMapping(
-            {**below.fields, **columns},
-            {**below.roles, **self._roles()},
-            {**below.privacy, **self._privacy()},
-            below.encoding if self.encoding == "auto" else self.encoding,
-            below.delimiter if self.delimiter == "auto" else self.delimiter,
-            below.time_format if self.time_format == "auto" else self.time_format,
-            self.time_zone or below.time_zone,
-            below.html,
-            {**below.places, **{meaning: f"--column {meaning}" for meaning in columns}},
+            {**base.fields, **columns},
+            {**base.roles, **self._roles()},
+            {**base.privacy, **self._privacy()},
+            base.encoding if self.encoding == "auto" else self.encoding,
+            base.delimiter if self.delimiter == "auto" else self.delimiter,
+            base.time_format if self.time_format == "auto" else self.time_format,
+            self.time_zone or base.time_zone,
+            base.html,
+            {**base.places, **{meaning: f"--column {meaning}" for meaning in columns}},
         )
 
     def described(self) -> dict[str, Any]:

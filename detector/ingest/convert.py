@@ -1,7 +1,7 @@
-"""Dialogues written in the formats that other tools read; what a format cannot hold is counted.
+"""Writes dialogues in formats that other tools read, and counts the values that a format cannot hold.
 
-JSON lines of ours hold all of a dialogue, Parquet and CSV nearly all, chats for models little more than who
-said what. Texts and personal data stay as they are in the log.
+The canonical JSON lines hold all of a dialogue, Parquet and CSV nearly all, chat formats for models little
+more than roles and texts. Texts are not masked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENDINGS: dict[LogFormat, tuple[str, ...]] = {
     "csv": (".csv",),
     "parquet": (".parquet",),
 }
-KEPT: dict[LogFormat, frozenset[str]] = {
+RETAINED_FIELDS: dict[LogFormat, frozenset[str]] = {
     "dialint": frozenset(
         {"at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata", "masked"}
     ),
@@ -36,7 +36,7 @@ KEPT: dict[LogFormat, frozenset[str]] = {
     "csv": frozenset({"at", "author", "agents, read again as bots", "language", "channel", "agent", "team"}),
     "parquet": frozenset({"at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources"}),
 }
-"""What a format holds beside ids, texts, and customer, system or other."""
+"""The fields that a format holds beside ids, texts and roles."""
 OPENAI_ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant", "system": "system"}
 SHAREGPT_ROLES = {"customer": "human", "agent": "gpt", "bot": "gpt", "system": "system"}
 CSV_FIELDS = ("language", "channel", "agent", "team")
@@ -46,7 +46,7 @@ GROUP = 256
 
 
 def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tuple[int, Counter[str]]:
-    """Write dialogues in a format; how many there were, and how many values of each kind it does not hold."""
+    """Write dialogues in a format. Returns their number, and the number of lost values of each field."""
     lost: Counter[str] = Counter()
     count = [0]
 
@@ -61,18 +61,18 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
     elif to == "csv":
         _write_csv(count_dialogues(), out, lost)
     else:
-        made: dict[LogFormat, Callable[[Dialogue], dict[str, Any]]] = {
+        converters: dict[LogFormat, Callable[[Dialogue], dict[str, Any]]] = {
             "dialint": as_record,
             "openai": _as_openai,
             "sharegpt": _as_sharegpt,
         }
         for dialogue in count_dialogues():
-            out.write(json.dumps(made[to](dialogue), ensure_ascii=False).encode() + b"\n")
+            out.write(json.dumps(converters[to](dialogue), ensure_ascii=False).encode() + b"\n")
     return count[0], lost
 
 
 def _lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
-    retained = KEPT[to]
+    retained = RETAINED_FIELDS[to]
     results = Counter(name for name in (*TEXT_FIELDS, "sources", "masked") if getattr(dialogue, name))
     metadata = set(dialogue.metadata) - (set(METADATA_FIELDS) if to == "parquet" else set())
     results["metadata"] += len(metadata)
@@ -83,18 +83,18 @@ def _lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
 
 
 def as_record(dialogue: Dialogue) -> dict[str, Any]:
-    """The canonical record of a dialogue, without what is not there."""
+    """The canonical record of a dialogue, without fields that have no value."""
     fields = dialogue.model_dump(mode="json", exclude_defaults=True, exclude={"turns", "id"})
     return {"id": dialogue.id, "turns": [_turn(turn) for turn in dialogue.turns], **fields}
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    made: dict[str, Any] = {"role": turn.role, "text": turn.text}
+    record: dict[str, Any] = {"role": turn.role, "text": turn.text}
     if turn.at is not None:
-        made["at"] = turn.at.isoformat()
+        record["at"] = turn.at.isoformat()
     if turn.author is not None:
-        made["author"] = turn.author
-    return made
+        record["author"] = turn.author
+    return record
 
 
 def _as_openai(dialogue: Dialogue) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Which dialogue ids were seen before in a job, in memory that does not grow with the log.
+"""Detects repeated dialogue ids of a job in bounded memory.
 
-A Bloom filter answers nearly every question; ids it cannot rule out are looked up in sorted runs on
-disk. Ids and contents are known by Python's keyed 64-bit hashes: over a million dialogues the chance
-of one false match is 3 in 100 million.
+A Bloom filter rules out nearly every id; the others are looked up in sorted runs on disk. Ids and contents
+are compared by Python's keyed 64-bit hashes: among a million dialogues the probability of one false match is
+3 in 100 million.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.records import Dialogue
 
 WORD_BITS = 22
-"""The filter has so many bits of 64-bit words: 32 MiB, 27 bits an id at ten million."""
+"""log2 of the number of 64-bit words of the filter: 32 MiB, 27 bits an id at ten million ids."""
 RUN_ROWS = 1 << 16
 N_PROBES = 4
 _BARE = {"id", "turns"}
@@ -24,7 +24,7 @@ _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 
 
 def content_hash(dialogue: Dialogue) -> int:
-    """Hash of all that a dialogue says, whatever file format said it. Differs between processes."""
+    """Hash of a dialogue's content, the same for every log format. Differs between processes."""
     turns = tuple([tuple(turn.__dict__.values()) for turn in dialogue.turns])
     if dialogue.model_fields_set == _BARE:
         return hash(turns)
@@ -34,8 +34,8 @@ def content_hash(dialogue: Dialogue) -> int:
     return hash(turns) if extra == _NO_EXTRA else hash((turns, extra))
 
 
-class Seen:
-    """The ids of a job so far. Row: hash of the id, hash of the content, where it stood."""
+class SeenIds:
+    """The ids of a job so far. Rows: hash of the id, hash of the content, position."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -47,7 +47,7 @@ class Seen:
         self._file: Any = None
 
     def close(self) -> None:
-        """Give back the disk."""
+        """Delete the temporary file."""
         if self._file is not None:
             with disk_errors(TEMPORARY):
                 self._file.close()
@@ -55,8 +55,8 @@ class Seen:
     def add(
         self, ids: Sequence[int], contents: Sequence[int], positions: Sequence[int]
     ) -> dict[int, tuple[int, int]]:
-        """Note hashes of ids and contents with their places; for each position whose id came before,
-        the content hash and place of its first appearance. Repeated ids are not noted again."""
+        """Add hashes of ids and contents with their positions. Returns, for the index of each repeated id,
+        the content hash and position of its first appearance; repeated ids are not added again."""
         if not ids:
             return {}
         np = self._np
@@ -78,8 +78,8 @@ class Seen:
         return repeated
 
     def _slots(self, names: Any) -> tuple[Any, Any]:
-        """For each name a word of the filter and the bits of it that are the name's: of one word, for
-        each further word would be a miss of the cache."""
+        """For each name, its word of the filter and its bits in it. One word only: each further word would be
+        another cache miss."""
         np = self._np
         unsigned = names.astype(np.uint64)
         words = (unsigned * np.uint64(_MIX[0])) >> np.uint64(64 - WORD_BITS)
@@ -90,7 +90,7 @@ class Seen:
         return words, marks
 
     def _lookup(self, names: Any) -> dict[int, tuple[int, int]]:
-        """Position in `names` (sorted, unique) to content hash and place, of those seen before."""
+        """Index in `names` (sorted, unique) to content hash and position, for those added before."""
         np = self._np
         words, marks = self._slots(names)
         maybe = (self._filter[words] & marks) == marks

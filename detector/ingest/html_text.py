@@ -1,11 +1,11 @@
-"""HTML as the text a person reads, each character with its place in the source; and which texts are HTML.
+"""Renders HTML as text, each character with its position in the source, and detects which texts are HTML.
 
-Written here and not taken from a library: none of those that are kept (lxml, selectolax, html5lib,
-inscriptis) says where in the source a character came from, and `html.parser` of the standard library
-takes time by the square on hostile text. One pass, linear in the text.
+Written here and not taken from a library: none of the maintained ones (lxml, selectolax, html5lib,
+inscriptis) reports source positions of characters, and `html.parser` of the standard library takes quadratic
+time on hostile text. One pass, linear in the text.
 
-Only elements of HTML are markup. ``<name>`` or ``a < b > c`` stay: in a message they are what somebody
-wrote, a template's empty slot for one.
+Only elements of HTML are markup. ``<name>`` or ``a < b > c`` stay: in a message they are text, for instance a
+template's unfilled slot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CELLS = frozenset(("td", "th"))
 _SILENT = {
     name: re.compile(rf"</{name}(?=[\s>])", re.IGNORECASE) for name in ("script", "style", "head", "title")
 }
-_KNOWN = _BLOCKS.union(_CELLS, _INLINE_NAMES.split(), _SILENT)
+_ELEMENTS = _BLOCKS.union(_CELLS, _INLINE_NAMES.split(), _SILENT)
 
 _MARKUP = re.compile(r"<(?:(!--)|([!?][a-zA-Z\[])|(/?)([a-zA-Z][a-zA-Z0-9:_-]{0,40}+)(?=[\s/>]))")
 _ENTITY = re.compile(r"&(?:#\d{1,7}+|#[xX][0-9a-fA-F]{1,6}+|[a-zA-Z][a-zA-Z0-9]{1,31}+);?")
@@ -49,7 +49,7 @@ MAX_QUOTED = 2_000
 MAX_TAGS = 100_000
 """Tags of one message; a long newsletter has some thousands."""
 MAX_ATTRIBUTES = 400
-"""Characters of a tag in which its class is looked for."""
+"""Characters at the head of a tag that are searched for its class."""
 
 Mark = Literal["quote", "blockquote", "signature"]
 _MARKS: dict[str, Mark] = {
@@ -71,7 +71,7 @@ _CONTAINERS = ("div", "blockquote", "span", "p", "section")
 
 
 class Markup(NamedTuple):
-    """What HTML says: the pieces of its text, and ranges of that text that its tags mark."""
+    """The pieces of an HTML text, and the ranges of the text that its tags mark."""
 
     pieces: list[Piece]
     marks: list[tuple[int, int, Mark]]
@@ -80,8 +80,8 @@ class Markup(NamedTuple):
 def is_html(text: str) -> bool:
     """Whether a text of unknown type is HTML as a whole.
 
-    So is one that begins and ends with a tag and has a pair of them, one with ``<br>`` where a line ends, and
-    one with links as programs make them. A text that speaks of tags is none.
+    True if it begins and ends with a tag and has a pair of tags, if a line ends with ``<br>``, or if it has
+    links as programs make them. A text that only mentions tags is not HTML.
     """
     if "<" not in text or ">" not in text:
         return False
@@ -89,19 +89,20 @@ def is_html(text: str) -> bool:
     opened, paired = set(), False
     for match in _MARKUP.finditer(body):
         name = (match[4] or "").lower()
-        if name in _KNOWN:
+        if name in _ELEMENTS:
             paired = paired or bool(match[3] and name in opened)
             opened.add(name)
     if body.startswith("<") and body.endswith(">") and paired:
         first = _MARKUP.match(body)
-        return first is not None and (first[4] is None or first[4].lower() in _KNOWN)
+        return first is not None and (first[4] is None or first[4].lower() in _ELEMENTS)
     if _BREAK.search(body):
         return True
     return any(match[1].rstrip("/") in match[2] for match in _LINKIFIED.finditer(body))
 
 
 def may_be_html(text: str) -> bool:
-    """Whether a text beside one that is HTML is so, too: it has a pair of tags, a line break or an entity."""
+    """Whether a text is HTML if another one of its dialogue is: it has a pair of tags, a line break or an
+    entity."""
     if "<" not in text:
         return any(_entity(match[0]) != match[0] for match in _ENTITY.finditer(text))
     opened = set()
@@ -109,15 +110,15 @@ def may_be_html(text: str) -> bool:
         name = (match[4] or "").lower()
         if name in opened and match[3]:
             return True
-        if name in _KNOWN:
+        if name in _ELEMENTS:
             opened.add(name)
     return _BREAK.search(text) is not None
 
 
 def read_html(html: str) -> Markup:
-    """The visible text of an HTML fragment: blocks on their own lines, other white space as one blank.
+    """Render an HTML fragment as text: blocks on their own lines, other white space as one blank.
 
-    What no tag closes stays visible, so that broken markup hides no words.
+    The content of unclosed tags stays visible, so that broken markup hides no words.
 
     Raises:
         BadRecord: E_TURN_SIZE, over `MAX_TAGS` tags.
@@ -126,7 +127,7 @@ def read_html(html: str) -> Markup:
 
 
 class _Reader:
-    """One pass over a text. `size` is the length of what came of it so far."""
+    """One pass over a text. `size` is the length of the rendered text so far."""
 
     def __init__(self, html: str) -> None:
         self.html = html
@@ -137,7 +138,7 @@ class _Reader:
         self._pre = 0
         self._break: tuple[int, int] | None = None
         self._blank: tuple[int, int] | None = None
-        self._known_ends: dict[str, int] = {}
+        self._next_ends: dict[str, int] = {}
         self._unclosed: set[str] = set()
         self._lines = not any(
             (match[4] or "").lower() in _BLOCKS for match in _MARKUP.finditer(html)
@@ -168,14 +169,15 @@ class _Reader:
         return Markup(self.pieces, sorted(self.marks))
 
     def _next(self, sign: str, start: int) -> int:
-        """Where `sign` stands next, or -1; each part of the text is searched once."""
-        end = self._known_ends.get(sign, 0)
-        if 0 <= end < start or (end == 0 and sign not in self._known_ends):
-            end = self._known_ends[sign] = self.html.find(sign, start)
+        """Position of the next `sign`, or -1. Results are cached, so that each part of the text is searched
+        once."""
+        end = self._next_ends.get(sign, 0)
+        if 0 <= end < start or (end == 0 and sign not in self._next_ends):
+            end = self._next_ends[sign] = self.html.find(sign, start)
         return end
 
     def _tag_end(self, match: re.Match[str]) -> int:
-        """Where a tag ends, exclusive; -1 where it is no tag."""
+        """End of a tag, exclusive; -1 if it is not a tag."""
         html, start = self.html, match.end()
         if match[1]:
             end = self._next("-->", start)
@@ -183,7 +185,7 @@ class _Reader:
         end = self._next(">", start)
         if match[2]:
             return end + 1 if end >= 0 else -1
-        if end < 0 or (match[4].lower() not in _KNOWN and ":" not in match[4]):
+        if end < 0 or (match[4].lower() not in _ELEMENTS and ":" not in match[4]):
             return -1
         inner = html.find("<", start, end)
         if inner >= 0 and (end - start > MAX_QUOTED or not _quote_open(html[start:inner])):
@@ -197,7 +199,7 @@ class _Reader:
         return end + 1
 
     def _tag(self, name: str, closing: bool, inside: int, start: int, end: int) -> int:
-        """Take one tag; where to go on."""
+        """Process one tag. Returns the position from which to continue."""
         if name in _BLOCKS:
             self._break = self._break or (start, end)
         elif name in _CELLS:
@@ -261,15 +263,15 @@ class _Reader:
 
 
 def _entity(token: str) -> str:
-    """What an entity stands for; itself where it is none. A name needs its semicolon, but for those that
-    HTML knows without."""
+    """The character of an entity, or the token itself if it is none. A name needs its semicolon, except the
+    names that HTML accepts without."""
     if token[1:2] != "#" and token[1:] not in html5:
         return token
     return unescape(token) or token
 
 
 def _quote_open(attributes: str) -> str:
-    """The quote in which the text of a tag so far ends, or none."""
+    """The quote that is open at the end of `attributes`, or an empty string."""
     last = ""
     for match in _ATTRIBUTE.finditer(attributes):
         value = match[1]

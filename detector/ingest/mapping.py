@@ -1,8 +1,8 @@
-"""How a log of any shape is read: which column or JSON path holds what, and what its words mean.
+"""Mappings: which column or JSON path of a log holds which field, and what its words mean.
 
-A mapping is a YAML file that a person edits; ``dialint ingest preview LOG --write map.yaml`` makes the first
-one. Paths are dotted, ``[]`` stands behind the name of a list: in ``ticket.messages[].author.kind`` each item
-of `messages` is a turn. A key that itself has a dot is found as well. Knows nothing of how files are read.
+A mapping is a YAML file that a person edits; ``dialint ingest preview LOG --write map.yaml`` writes a first
+version. Paths are dotted, ``[]`` follows the name of a list: in ``ticket.messages[].author.kind`` each item
+of `messages` is a turn. A key may contain dots itself. Reads no logs.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ ROLES: dict[str, Role] = {
     "system": "system",
     "tool": "system",
 }
-"""Roles of the canonical format; what a tool says is a system line."""
+"""Roles of the canonical format; tool messages are system turns."""
 ANY_ROLE = "*"
-"""In `roles`: whoever is named nowhere else."""
+"""In `roles`: every speaker without an entry."""
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")
-"""Codecs of Python that are no encodings of logs."""
+"""Codecs of Python that logs are never encoded in."""
 HTML = {"auto": None, "html": True, "plain": False}
 CODE = "E_MAPPING"
 MAX_LISTS = 4
@@ -57,10 +57,11 @@ _INDEX = re.compile(r"\[\d{1,9}\]")
 
 @dataclass(frozen=True)
 class LogMapping:
-    """What a mapping file and the options say together; `places` says where each field was named.
+    """A mapping file combined with the options.
 
-    `fields` leads from a meaning to a column or path, `roles` from a speaker as written to a role, `privacy`
-    from a folded word to whether it means internal; `html` says what texts are, none where each shows it.
+    `fields` maps a meaning to a column or path, `roles` a speaker as written to a role, `privacy` a folded
+    word to whether it means internal. `html` is whether texts are HTML, None to detect it for each text.
+    `places` is where each field was set, for error messages.
     """
 
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -75,19 +76,19 @@ class LogMapping:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it says enough to read records of any shape by it."""
+        """Whether it has the fields that records of any shape need."""
         return {"role", "text"} <= self.fields.keys()
 
     def as_json(self) -> dict[str, Any]:
-        """What it says, for a manifest."""
+        """The mapping as JSON, for a manifest."""
         return {name: value for name, value in vars(self).items() if name != "places"}
 
 
 def load_mapping(path: Path) -> LogMapping:
-    """The mapping in a file.
+    """Read a mapping file.
 
     Raises:
-        ConfigError: E_MAPPING, with the line, what stands there and what was expected.
+        ConfigError: E_MAPPING, with the line, its value and what was expected.
     """
     document = read_document(path, CODE)
     value = document.value
@@ -133,9 +134,10 @@ def load_mapping(path: Path) -> LogMapping:
 
 
 def check_reading(encoding: str, delimiter: str, time_format: str, time_zone: str | None) -> None:
-    """
+    """Validate the options of reading.
+
     Raises:
-        ConfigError: E_OPTION, one of them cannot be.
+        ConfigError: E_OPTION.
     """
     if delimiter not in ("auto", "tab") and len(delimiter) != 1:
         raise ConfigError("E_OPTION", "--delimiter: expected one character, 'tab' or 'auto'")
@@ -147,7 +149,7 @@ def check_reading(encoding: str, delimiter: str, time_format: str, time_zone: st
 
 
 def _is_encoding(name: str) -> bool:
-    """Whether Python has a codec of text to bytes by this name that works piece by piece."""
+    """Whether Python has an incremental text codec of this name."""
     try:
         codec = codecs.lookup(name)
         is_text = "a".encode(name) != b"" and codec.incrementaldecoder is not None
@@ -156,9 +158,9 @@ def _is_encoding(name: str) -> bool:
     return is_text and codec.name not in NO_ENCODING
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``did you mean 'x'? `` where one of `known` is near."""
-    result = get_close_matches(word, list(known), 1, 0.6)
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """``did you mean 'x'? `` if one of `choices` is similar to `word`, else an empty string."""
+    result = get_close_matches(word, list(choices), 1, 0.6)
     return f"did you mean {result[0]!r}? " if result else ""
 
 
@@ -209,17 +211,18 @@ def _html(document: Document) -> bool | None:
 
 @dataclass(frozen=True)
 class Route:
-    """A path: through the lists at `lists`, each seen from the item before it, to `key` ("" is the item)."""
+    """A parsed path: through nested `lists`, each relative to the item of the one before, to `key` ("" for
+    the item itself)."""
 
     lists: tuple[str, ...]
     key: str
 
 
 def parse_route(text: str) -> Route:
-    """The route that a path describes.
+    """Parse a path.
 
     Raises:
-        ValueError: it is none; says why.
+        ValueError: with the reason.
     """
     if _INDEX.search(text):
         raise ValueError("a list is written name[], without a number")
@@ -232,7 +235,7 @@ def parse_route(text: str) -> Route:
 
 
 def value_at(item: object, key: str) -> Any:
-    """What stands at a dotted `key`, or none; a key with dots in it is preferred."""
+    """The value at a dotted `key`, or None; a key that itself contains the dots is preferred."""
     if not key:
         return item
     if not isinstance(item, dict):
@@ -248,8 +251,8 @@ def value_at(item: object, key: str) -> Any:
 
 
 class MappedRecord:
-    """A mapping as the way through a record. `meanings` are those of each message's cells, in order; ids come
-    first. `by_row` says that a message names its dialogue itself, so that rows must be brought together."""
+    """Extracts messages from a record by a mapping. `meanings` are those of each message's cells, in order,
+    ids first. `by_row`: each message has the id of its dialogue, so that rows must be grouped."""
 
     def __init__(self, mapping: LogMapping) -> None:
         """
@@ -275,16 +278,16 @@ class MappedRecord:
 
     @property
     def n_ids(self) -> int:
-        """How many cells make the id."""
+        """Number of cells that make the id."""
         return self.meanings.count("id")
 
     @property
     def path(self) -> str:
-        """Where the messages stand, for messages of faults."""
+        """Path of the messages, for error messages."""
         return ".".join(filter(None, self.lists))
 
     def is_streamed(self) -> bool:
-        """Whether a document can be read item by item of its outermost list: all stands in there, and more
+        """Whether a document can be read item by item of its outermost list, which holds every field and more
         than one dialogue."""
         first = self.lists[:1]
         if not first or not first[0] or "." in first[0]:
@@ -292,12 +295,11 @@ class MappedRecord:
         return all(route.lists[:1] == first for route in self.routes) and (self.by_row or len(self.lists) > 1)
 
     def messages(self, record: object, streamed: bool = False) -> Iterator[list[Any]]:
-        """The cells of every message in a record, in order; of an object or list, which no cell can be, an
-        empty one. `streamed` says that the record is an item of the
-        outermost list.
+        """The cells of every message in a record, in order; an object or list is replaced by an empty one, as
+        no cell can hold it. `streamed`: the record is an item of the outermost list.
 
         Raises:
-            BadRecord: E_TYPE, something else stands where a list was expected.
+            BadRecord: E_TYPE, a value is not the expected list.
         """
         for cells, item in self._items(record, int(streamed), len(self.lists), {}):
             yield self._row(cells, item)
@@ -305,8 +307,8 @@ class MappedRecord:
     def dialogues(
         self, record: object, max_turns: int, *, streamed: bool = False
     ) -> Iterator[list[list[Any]]]:
-        """The same, those of each dialogue together, one more than `max_turns` at most; not for a log that
-        goes `by_row`."""
+        """The cells of the messages of each dialogue in a record, at most `max_turns` + 1 of them. Not for
+        `by_row` mappings."""
         start = int(streamed)
         for cells, value in self._items(record, start, max(self._dialogue_level, start), {}):
             below = self._items(value, max(self._dialogue_level, start), len(self.lists), cells)
@@ -343,7 +345,7 @@ class MappedRecord:
 
 
 def paths_of(records: Sequence[object]) -> list[str]:
-    """Every path that leads to a value in some records, in order of first appearance; bounded."""
+    """Every path to a value in `records`, in order of first appearance; bounded."""
     results: dict[str, None] = {}
 
     def walk(value: object, path: str, depth: int) -> None:

@@ -1,6 +1,6 @@
-"""What becomes of a record of a log: loaded, or rejected and why; and how many of each.
+"""The outcome of each record of a log, loaded or rejected with a reason, and their counts.
 
-Refusals of whole files are exceptions (`dialint.detector.errors.InputRefused`) and not here.
+A file that cannot be read at all raises `dialint.detector.errors.InputRefused`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dialint.detector.records import Dialogue
 
 
 class Loaded(msgspec.Struct, frozen=True, gc=False):
-    """A checked dialogue and where it stands: file as named, line (or record number) from 1."""
+    """A valid dialogue with its source: file as named by the user, line (or record number) from 1."""
 
     dialogue: Dialogue
     file: str
@@ -26,10 +26,10 @@ class Loaded(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A quarantined record: where it stands, what was found and what was expected there.
+    """A rejected record: its position, the value found and the value expected.
 
-    `byte_offset` counts in the decompressed file and is 0 where there are no bytes to point at
-    (Parquet). `path` is the JSON path of the field. `found` is masked, at most 20 characters.
+    `byte_offset` is in the decompressed file, 0 for Parquet. `path` is the JSON path of the field. `found` is
+    masked, at most 20 characters.
     """
 
     file: str
@@ -47,8 +47,8 @@ class Reject:
 
 
 class BadRecord(Exception):
-    """One record is bad; says why, not where its file stands. `found` is words of ours, or an
-    `excerpt` of what was there."""
+    """A record that cannot be used, and why; its file and line are added by `reject`. `found` is a
+    description or an `excerpt` of the value."""
 
     def __init__(
         self, code: str, path: str, found: str, expected: str, dialogue_id: str | None = None
@@ -66,7 +66,7 @@ class BadRecord(Exception):
 
 
 def line_too_long(n_bytes: int, max_bytes: int) -> BadRecord:
-    """The fault of a record that is too long to be held."""
+    """The fault of a record with more bytes than a line may have."""
     return BadRecord("E_LINE_SIZE", "", f"{n_bytes} bytes", f"at most {max_bytes} bytes; one record a line")
 
 
@@ -78,8 +78,8 @@ def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = Non
 
 @dataclass
 class Counts:
-    """Running totals of a job. `read` counts every record: loaded, rejected and skipped. `facts` holds what
-    was found out of each file that is not the usual: its encoding, its delimiter, the order of its dates."""
+    """Running totals of a job. `read` counts every record: loaded, rejected and skipped. `facts` lists what
+    is unusual about each file: its encoding, its delimiter, the order of its dates."""
 
     read: int = 0
     rejected: int = 0
@@ -101,11 +101,11 @@ class Counts:
             )
 
 
-def try_preview(file: str) -> str:
-    """What to type where a log is of a shape that is not known."""
+def preview_hint(file: str) -> str:
+    """The command to try on a log of unknown shape."""
     return f"try: dialint ingest preview {shlex.quote(file)}"
 
 
-def refuse(code: str, file: str, message: str) -> InputRefused:
-    """The exception for a file refused whole, its name in front."""
+def file_error(code: str, file: str, message: str) -> InputRefused:
+    """The exception for a file that cannot be read; the message begins with its name."""
     return InputRefused(code, f"{file}: {message}")

@@ -1,4 +1,5 @@
-"""The wordings of ``phrases.yaml``: how exports, mail programs and helpdesks mark what is not the message."""
+"""The phrases of ``phrases.yaml``, by which exports, mail programs and help desks mark text that is not part
+of a message."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ PATH = Path(__file__).with_name("phrases.yaml")
 
 
 def fold(text: str) -> str:
-    """`text` as phrases are compared: without case, white space as one blank."""
+    """`text` case-folded, with white space as one blank: the form in which phrases are compared."""
     return " ".join(text.casefold().split())
 
 
@@ -30,7 +31,7 @@ def starts(name: str) -> tuple[str, ...]:
 
 @cache
 def introductions() -> tuple[tuple[str, str, str], ...]:
-    """What announces a quotation: how the line begins, what stands before any words, how it ends."""
+    """The lines that introduce a quotation: how they begin, what precedes the free words, how they end."""
     results = []
     for begin, end in _document()["quote_introductions"]:
         inner, _, last = end.casefold().rpartition("*")

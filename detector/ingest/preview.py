@@ -1,9 +1,8 @@
-"""What a log seems to be, before anything of it is scored: its format, which column or path holds what, and
-how its first dialogues would be read.
+"""Previews a log before it is scored: its format, the meaning of its columns or paths, its first dialogues.
 
-Columns and paths are known by name in several languages (``columns.yaml``), and where no name helps by what
-they hold: long texts, few words that name speakers, times, ids that come again. What is guessed is said, and
-goes into a mapping file that a person corrects. Nothing is scored and no log is changed.
+Columns and paths are recognised by name in several languages (``columns.yaml``), else by their content: long
+texts, few different words that name speakers, times, repeated ids. Guesses are reported, and written to a
+mapping file that a person corrects. Nothing is scored and no log is changed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from dialint.detector.errors import InputRefused, excerpt
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
-from dialint.detector.ingest.privacy import asks_public, is_internal
+from dialint.detector.ingest.privacy import is_internal, is_public_column
 from dialint.detector.ingest.read import inspect, read
 from dialint.detector.ingest.readers.csv_logs import DELIMITERS
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
@@ -31,7 +30,7 @@ from dialint.detector.ingest.readers.format_detection import (
     is_one_record_a_line,
 )
 from dialint.detector.ingest.readers.json_logs import json_records
-from dialint.detector.ingest.readers.message_rows import Columns, names, plain, speakers
+from dialint.detector.ingest.readers.message_rows import Columns, column_names, normalize_name, speaker_roles
 from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, magic
 from dialint.detector.ingest.sources import Source
@@ -39,18 +38,18 @@ from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.records import Dialogue
 
 N_SAMPLE = 400
-"""Records that are looked at for a guess."""
+"""Records that are read to guess meanings."""
 N_VALUES = 2000
-N_SHOWN = 3
+N_EXAMPLES = 3
 HEAD_BYTES = 1 << 20
 MAX_WORDS = 12
-"""Different words a column may hold that says who speaks."""
-NAMED, NEARLY_NAMED = 3.0, 1.5
+"""Most different words in a column of speakers."""
+NAME_SCORE, PARTIAL_NAME_SCORE = 3.0, 1.5
 LIKELY = 0.9
-"""What `_by_content` must say for a guess that no name supports."""
+"""Least `_by_content` score of a guess that no name supports."""
 LONG_TEXT = 12
-"""Characters that texts of messages have on average, at least."""
-UNKNOWN = "of no shape that can be told"
+"""Least mean number of characters of message texts."""
+UNKNOWN = "of unknown shape"
 GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
 ORDER = (
     "text",
@@ -70,9 +69,9 @@ ORDER = (
 
 @dataclass
 class Preview:
-    """What was found. `format` names it; `native` says that it needs no mapping. `fields` leads from meanings
-    to columns or paths, `by_content` names those that were guessed, `words` are the speakers with their roles
-    (none where nobody knows). `refused` is why the log would not be read at all."""
+    """The preview of a log. `native`: its format needs no mapping. `fields` maps meanings to columns or
+    paths, `by_content` lists those guessed by content, `words` are the speakers with their roles (None if
+    unknown). `refused` is why the log cannot be read."""
 
     file: str
     format: str
@@ -92,39 +91,42 @@ class Preview:
 
     @property
     def is_readable(self) -> bool:
-        """Whether a dialogue came out."""
+        """Whether at least one dialogue was read."""
         return self.refused is None and self.counts.read > self.counts.rejected
 
 
 def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
-    """Look at a log, and read its first `limit` records as they would be read.
+    """Detect or guess the format of a log, and read its first `limit` records.
 
     Raises:
-        InputRefused: it is none of the kinds of files that are read, or damaged.
+        InputRefused: it is damaged, or of a kind of file that is not read.
     """
     try:
         detected = detect_format(source, config)
     except InputRefused as error:
         if error.code not in GUESSABLE or config.mapped.is_whole:
             raise
-        made = _guess(source, config)
-        if made is None:
+        result = _guess(source, config)
+        if result is None:
             raise
     else:
-        made = (
-            _known_format(source, detected, config) or _guess(source, config) or Preview(source.name, UNKNOWN)
+        result = (
+            _preview_detected(source, detected, config)
+            or _guess(source, config)
+            or Preview(source.name, UNKNOWN)
         )
-    _try(source, made, limit)
-    return made
+    _try(source, result, limit)
+    return result
 
 
-def _known_format(source: Source, detected: DetectedFormat, config: ReadConfig) -> Preview | None:
-    """What needs no guess: a mapping is given, names are known, or the format is."""
+def _preview_detected(source: Source, detected: DetectedFormat, config: ReadConfig) -> Preview | None:
+    """The preview of a log that needs no guess: there is a mapping, or its format or column names are
+    known."""
     if config.mapped.is_whole:
         unread = _unread_paths(source, detected, config)
-        made = Preview(source.name, "read by the mapping that was given", config=config, unread=unread)
-        made.fields = dict(config.columns())
-        return made
+        result = Preview(source.name, "read by the mapping that was given", config=config, unread=unread)
+        result.fields = dict(config.columns())
+        return result
     if detected.framing == "csv":
         header, rows = _table(source, config)
         columns = Columns.of(header, config)
@@ -156,12 +158,12 @@ def _of_columns(
     fields = {"id": "+".join(header[at] for at in columns.ids)}
     fields |= {meaning: header[at] for meaning, at in columns.positions.items()}
     values = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(header)}
-    made = Preview(source.name, format, native=True, fields=fields, config=config)
-    made.words = _words(values.get(fields["role"], []), config)
-    made.privacy = _privacy_words(fields, values, config)
+    result = Preview(source.name, format, native=True, fields=fields, config=config)
+    result.words = _words(values.get(fields["role"], []), config)
+    result.privacy = _privacy_words(fields, values, config)
     used = {header[at] for at in (*columns.ids, *columns.positions.values())}
-    made.unread = [name for name in header if name not in used]
-    return made
+    result.unread = [name for name in header if name not in used]
+    return result
 
 
 def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) -> list[str]:
@@ -188,7 +190,7 @@ def _parquet_records(source: Source, config: ReadConfig) -> list[Any]:
 
 
 def _head(source: Source, config: ReadConfig) -> tuple[bytes, bool]:
-    """The first megabyte, and whether that is all."""
+    """The first megabyte, and whether that is the whole file."""
     head = b""
     for block in blocks(source, config):
         head += block
@@ -198,7 +200,8 @@ def _head(source: Source, config: ReadConfig) -> tuple[bytes, bool]:
 
 
 def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str]]]:
-    """Header and first rows, by the delimiter that gives most rows the width of the header; or nothing."""
+    """Header and first rows, by the delimiter with which most rows are as wide as the header; empty if none
+    is."""
     head, is_all = _head(source, config)
     text = head.decode(errors="replace")
     if not is_all:
@@ -223,7 +226,7 @@ def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str
 
 
 def _guess(source: Source, config: ReadConfig) -> Preview | None:
-    """The most likely meaning of what stands in a log of an unknown shape; none if it is no log."""
+    """Guess the meanings of the fields of a log of unknown shape. None if it is no log."""
     if magic(source).startswith(PARQUET):
         records, format = _parquet_records(source, config), "Parquet of an unknown shape"
     else:
@@ -245,7 +248,7 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
 
 
 def _values(records: Sequence[Any]) -> dict[str, list[Any]]:
-    """Of each path the values it leads to, in order; a flat record's keys are paths as they stand."""
+    """The values at each path, in order; the keys of flat records are paths as they are."""
     results: dict[str, list[Any]] = {}
     if all(map(_is_flat, records)):
         for record in records:
@@ -280,18 +283,18 @@ def _assign_meanings(
     by_content: list[str] = []
     for meaning in ORDER:
         ranked: list[tuple[float, int, str, float]] = []
-        for path, held in values.items():
+        for path, cells in values.items():
             if path in fields.values() or not _fits(path, meaning, fields):
                 continue
             name = _by_name(path, meaning)
-            filled = [one for one in held if one not in (None, "")]
+            filled = [one for one in cells if one not in (None, "")]
             content = _by_content(meaning, filled)
             is_outside = path.count("[]") < fields.get("text", "").count("[]")
             if (
                 meaning == "id"
                 and content >= 0
                 and is_outside
-                and len(set(map(str, filled))) == len(held) > 2
+                and len(set(map(str, filled))) == len(cells) > 2
             ):
                 content = LIKELY
             if content < 0 or (name == 0 and content < LIKELY):
@@ -300,21 +303,22 @@ def _assign_meanings(
         if ranked:
             _, _, path, name = max(ranked)
             fields[meaning] = path
-            if name < NAMED - 1:
+            if name < NAME_SCORE - 1:
                 by_content.append(meaning)
     ordered = {meaning: fields[meaning] for meaning in MEANINGS if meaning in fields}
     words = _words(values.get(fields.get("role", ""), []), config)
-    made = Preview(source.name, format, fields=ordered, by_content=by_content, words=words)
-    made.privacy = _privacy_words(fields, values, config)
-    made.unread = [path for path in values if path not in fields.values()]
+    result = Preview(source.name, format, fields=ordered, by_content=by_content, words=words)
+    result.privacy = _privacy_words(fields, values, config)
+    result.unread = [path for path in values if path not in fields.values()]
     roles = tuple(f"{word}={role}" for word, role in words.items() if role and word not in config.roles())
     columns = tuple(f"{meaning}={path}" for meaning, path in ordered.items())
-    made.config = replace(config, column=columns + config.column, role=config.role + roles)
-    return made
+    result.config = replace(config, column=columns + config.column, role=config.role + roles)
+    return result
 
 
 def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
-    """Whether a path lies on the way to the text; the text itself lies anywhere."""
+    """Whether a path is in the same list as the text, or in one around it; the text itself may be
+    anywhere."""
     if meaning == "text":
         return True
     if "text" not in fields:
@@ -326,50 +330,55 @@ def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
 
 
 def _by_name(path: str, meaning: str) -> float:
-    """How well the end of a path says what it holds: 0, or up to `NAMED`."""
-    keys = [plain(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
-    usual = names()[meaning]
-    whole = plain(path)
+    """Score of a path's name for a meaning: 0, or up to `NAME_SCORE`."""
+    keys = [normalize_name(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
+    usual = column_names()[meaning]
+    whole = normalize_name(path)
     for rank, name in enumerate((keys[-1], "".join(keys[-2:]), whole)):
         if name in usual and name:
-            return NAMED - 0.01 * usual.index(name) - 0.1 * rank
+            return NAME_SCORE - 0.01 * usual.index(name) - 0.1 * rank
     if meaning == "id" and keys[-1] in ("id", "nr", "number", "uuid", "key", "no"):
-        return NEARLY_NAMED
+        return PARTIAL_NAME_SCORE
     near = any(len(name) > 4 and name in keys[-1] for name in usual)
-    return NEARLY_NAMED / 2 if near else 0.0
+    return PARTIAL_NAME_SCORE / 2 if near else 0.0
 
 
-def _by_content(meaning: str, held: list[Any]) -> float:
-    """How much some values are like what a meaning holds: below 0 that they cannot be, from 1 on that they
-    may well be."""
-    if not held:
+def _by_content(meaning: str, values: list[Any]) -> float:
+    """Score of values for a meaning: below 0 they cannot have it, from 1 on they are likely to."""
+    if not values:
         return -1.0
-    texts = [one for one in held if isinstance(one, str)]
-    words = Counter(str(one) for one in held)
+    texts = [one for one in values if isinstance(one, str)]
+    words = Counter(str(one) for one in values)
     if meaning == "text":
-        if len(texts) < 0.8 * len(held):
+        if len(texts) < 0.8 * len(values):
             return -1.0
         length = sum(map(len, texts)) / len(texts)
         spaced = sum(" " in one.strip() for one in texts) / len(texts)
         is_time = sum(TimeFormat().parse(one) is not None for one in texts[:50]) > 0.8 * len(texts[:50])
         return -1.0 if is_time else (1 + min(length / 60, 1.5)) * spaced if length >= LONG_TEXT else 0.0
     if meaning == "time":
-        sample = held[:200]
+        sample = values[:200]
         good = sum(_is_time(one) for one in sample)
         return 2.0 if good > 0.9 * len(sample) else -1.0
     if meaning == "role":
-        n_roles = sum(n for word, n in words.items() if plain(word) in speakers())
+        n_roles = sum(n for word, n in words.items() if normalize_name(word) in speaker_roles())
         if len(words) > MAX_WORDS:
-            return -1.0 if n_roles < 0.5 * len(held) else 0.0
+            return -1.0 if n_roles < 0.5 * len(values) else 0.0
         return (
-            2.5 * n_roles / len(held) if n_roles else 0.9 if 2 <= len(words) <= 4 and len(held) > 8 else 0.0
+            2.5 * n_roles / len(values)
+            if n_roles
+            else 0.9
+            if 2 <= len(words) <= 4 and len(values) > 8
+            else 0.0
         )
     if meaning == "id":
-        if any(isinstance(one, bool | float | dict | list) for one in held) or len(words) == 1 < len(held):
+        if any(isinstance(one, bool | float | dict | list) for one in values) or len(words) == 1 < len(
+            values
+        ):
             return -1.0
-        if texts and sum(" " in one for one in texts) > 0.5 * len(held):
+        if texts and sum(" " in one for one in texts) > 0.5 * len(values):
             return -1.0
-        return 1.2 if 1 < len(words) <= 0.7 * len(held) else 0.6
+        return 1.2 if 1 < len(words) <= 0.7 * len(values) else 0.6
     if meaning == "language":
         return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
     if meaning in ("channel", "team", "type"):
@@ -387,71 +396,77 @@ def _is_time(value: object) -> bool:
     )
 
 
-def _words(held: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
-    """The words that say who speaks, the most frequent first, and their roles; of two of which one is known
-    the other is its counterpart."""
+def _words(values: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
+    """The most frequent speakers and their roles. If one of two is a customer or an agent, the other is taken
+    to be the counterpart."""
     counts = Counter(
-        str(one).lower() if isinstance(one, bool) else str(one) for one in held if one is not None
+        str(one).lower() if isinstance(one, bool) else str(one) for one in values if one is not None
     )
     results: dict[str, str | None] = {
-        word: config.roles().get(word) or speakers().get(plain(word)) or config.roles().get(ANY_ROLE)
+        word: config.roles().get(word)
+        or speaker_roles().get(normalize_name(word))
+        or config.roles().get(ANY_ROLE)
         for word, _ in counts.most_common(MAX_WORDS)
     }
     unknown = [word for word, role in results.items() if role is None]
-    known_roles = {role for role in results.values() if role}
-    if len(unknown) == 1 and known_roles & {"customer", "agent"} and not {"customer", "agent"} <= known_roles:
-        results[unknown[0]] = "agent" if "customer" in known_roles else "customer"
+    roles = {role for role in results.values() if role}
+    if len(unknown) == 1 and roles & {"customer", "agent"} and not {"customer", "agent"} <= roles:
+        results[unknown[0]] = "agent" if "customer" in roles else "customer"
     return results
 
 
 def _privacy_words(fields: dict[str, str], values: dict[str, list[Any]], config: ReadConfig) -> list[str]:
-    """The words of the privacy column that say nothing by themselves."""
+    """The words of the privacy column without a known meaning."""
     path = fields.get("private")
     if path is None:
         return []
-    public = asks_public(path.rpartition(".")[2])
+    public = is_public_column(path.rpartition(".")[2])
     counts = Counter(str(one) for one in values.get(path, []) if one not in (None, ""))
     private_words = config.private_words()
-    unknown = [word for word in counts if is_internal(word, public=public, given=private_words) is None]
+    unknown = [word for word in counts if is_internal(word, public=public, user_words=private_words) is None]
     return unknown[:MAX_WORDS]
 
 
 # reading
 
 
-def _try(source: Source, made: Preview, limit: int) -> None:
-    """Read the first records as they would be read."""
-    config = replace(made.config, max_bad=1.0)
-    lost = [need for need in ("id", "role", "text") if need not in made.fields]
-    lost = [need for need in lost if need != "id" or "[]" not in made.fields.get("text", "")]
-    if not made.native and lost:
-        made.refused = f"no column or path was recognised for: {', '.join(lost)}; name it under 'fields:'"
+def _try(source: Source, result: Preview, limit: int) -> None:
+    """Read the first records and add the outcome to `result`."""
+    config = replace(result.config, max_bad=1.0)
+    missing = [field for field in ("id", "role", "text") if field not in result.fields]
+    missing = [field for field in missing if field != "id" or "[]" not in result.fields.get("text", "")]
+    if not result.native and missing:
+        result.refused = (
+            f"no column or path was recognised for: {', '.join(missing)}; name it under 'fields:'"
+        )
         return
     try:
         if not magic(source).startswith(PARQUET):
-            encoding = encoding_of(source, made.config)
-            made.facts.append(f"encoding {encoding.name}{', guessed' if encoding.guessed else ''}")
+            encoding = encoding_of(source, result.config)
+            result.facts.append(f"encoding {encoding.name}{', guessed' if encoding.guessed else ''}")
             config = replace(config, encoding=encoding.name)
         inspect(source, config)
-        for item in read([source], config, made.counts):
+        for item in read([source], config, result.counts):
             if isinstance(item, Loaded):
-                if len(made.dialogues) < N_SHOWN:
-                    made.dialogues.append(item.dialogue)
-            elif len(made.rejects) < N_SHOWN:
-                made.rejects.append(item)
-            if made.counts.read >= limit:
-                made.is_complete = False
+                if len(result.dialogues) < N_EXAMPLES:
+                    result.dialogues.append(item.dialogue)
+            elif len(result.rejects) < N_EXAMPLES:
+                result.rejects.append(item)
+            if result.counts.read >= limit:
+                result.is_complete = False
                 break
     except InputRefused as error:
-        made.refused = str(error)
-    made.facts += [fact for fact in made.counts.facts.get(source.name, []) if not fact.startswith("encoding")]
+        result.refused = str(error)
+    result.facts += [
+        fact for fact in result.counts.facts.get(source.name, []) if not fact.startswith("encoding")
+    ]
 
 
-def as_yaml(made: Preview) -> str:
-    """The mapping file: what was found, and as comments what may be added."""
-    config = made.config.mapped
+def as_yaml(result: Preview) -> str:
+    """The mapping file: the fields found, and as comments those that may be added."""
+    config = result.config.mapped
     lines = [
-        f"# How {json.dumps(made.file, ensure_ascii=False)} is read. Correct what is wrong, then:",
+        f"# How {json.dumps(result.file, ensure_ascii=False)} is read. Correct what is wrong, then:",
         "#   dialint ingest preview LOG --mapping THIS_FILE",
         "#   dialint score LOG --mapping THIS_FILE --out verdicts.jsonl",
         "# Paths are dotted; [] stands behind the name of a list: messages[].author.name",
@@ -459,23 +474,25 @@ def as_yaml(made: Preview) -> str:
         "fields:",
     ]
     for meaning, what in MEANINGS.items():
-        path = made.fields.get(meaning) or config.fields.get(meaning)
-        guess = ", guessed by its content" if meaning in made.by_content else ""
+        path = result.fields.get(meaning) or config.fields.get(meaning)
+        guess = ", guessed by its content" if meaning in result.by_content else ""
         if path:
             lines.append(f"  {meaning}: {_quote(path)}  # {what}{guess}")
         else:
             lines.append(f"  # {meaning}: ...  # {what}")
-    if made.unread:
-        lines.append("  # not read: " + ", ".join(map(_quote, made.unread[:40])))
+    if result.unread:
+        lines.append("  # not read: " + ", ".join(map(_quote, result.unread[:40])))
     lines += ["", "roles:  # who is meant by each word; customer, agent, bot or system"]
-    for word, role in made.words.items():
+    for word, role in result.words.items():
         if role:
             lines.append(f"  {_quote(word)}: {role}")
         else:
             lines.append(f"  # {_quote(word)}: agent  # is that so?")
     lines += ['  # "*": agent  # whoever else speaks', "", "privacy:  # words of the private column"]
-    lines += [f"  # {_quote(word)}: internal  # or public" for word in made.privacy] or ["  # word: internal"]
-    facts = {fact.split()[0]: fact.split()[1].rstrip(",") for fact in made.facts}
+    lines += [f"  # {_quote(word)}: internal  # or public" for word in result.privacy] or [
+        "  # word: internal"
+    ]
+    facts = {fact.split()[0]: fact.split()[1].rstrip(",") for fact in result.facts}
     encoding = facts.get("encoding", "auto")
     order = facts.get("dates", config.time_format)
     delimiter = facts.get("delimiter", config.delimiter).strip("'")
@@ -497,5 +514,5 @@ def _quote(value: str) -> str:
 
 
 def masked_word(word: str) -> str:
-    """A word that says who speaks, for the screen: known ones as they are, others masked."""
-    return word if plain(word) in speakers() else excerpt(word)
+    """A speaker for display: known words as they are, others masked."""
+    return word if normalize_name(word) in speaker_roles() else excerpt(word)

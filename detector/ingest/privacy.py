@@ -1,7 +1,7 @@
-"""Which messages only the helpdesk's own people saw: internal notes, which are no turns.
+"""Recognises internal notes: messages that only the help desk's staff saw, and that are no turns.
 
-Knows the words for it, not where a format keeps them. Whoever marks a message with a word that is not
-known is asked: counted as public, a note would be judged as an answer to the customer.
+Interprets the words that mark them; where a format keeps these words is up to its reader. An unknown word is
+an error, not a public message: a note taken as public would be judged as an answer to the customer.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ LONGEST_WORD = 20
 _BRACKETS = {"[": "]", "(": ")", "*": "*", "{": "}", "<": ">", "【": "】"}
 
 
-def is_internal(value: object, *, public: bool, given: Mapping[str, bool]) -> bool | None:
-    """Whether a privacy cell's `value` marks an internal note; none if nobody knows.
+def is_internal(value: object, *, public: bool, user_words: Mapping[str, bool]) -> bool | None:
+    """Whether a privacy cell's `value` marks an internal note; None if it is unknown.
 
-    `public` says that the column asks whether the customer saw the message, not whether it is internal.
-    `given` are the user's words: of each, whether it means internal.
+    `public`: the column says whether the customer saw the message, not whether it is internal. `user_words`
+    are the words of the options, and whether each means internal.
     """
     word = BLANK if value is None else fold(str(value)) or BLANK
-    if word in given:
-        return given[word]
+    if word in user_words:
+        return user_words[word]
     if word == BLANK:
         return None if public else False
     if word in phrases("yes"):
@@ -41,18 +41,18 @@ def is_internal(value: object, *, public: bool, given: Mapping[str, bool]) -> bo
 
 
 def format_word(value: object) -> str:
-    """A privacy cell for a message: a short word as it stands, as it must be typed; else masked."""
+    """A privacy cell for an error message: a short word as it must be typed, anything else masked."""
     text = str(value)
     return text if len(text) <= LONGEST_WORD and text.replace(" ", "").isalpha() else excerpt(text)
 
 
-def asks_public(column: str) -> bool:
-    """Whether a column of this name asks if the customer saw the message."""
+def is_public_column(column: str) -> bool:
+    """Whether a column of this name says that the customer saw the message, such as ``is_public``."""
     return _normalize(column) in phrases("public_columns")
 
 
 def is_note_type(value: object) -> bool:
-    """Whether a message's type is one that only the helpdesk's own people see."""
+    """Whether messages of this type are internal notes."""
     return isinstance(value, str) and _normalize(value) in phrases("note_types")
 
 
@@ -70,15 +70,15 @@ def has_note_prefix(text: str) -> bool:
 
 
 def record_flag(item: Mapping[str, Any], key: str, path: str, *, public: bool) -> bool | None:
-    """What the flag `key` of a message in JSON says of it; none where there is no such flag.
+    """Whether the flag `key` marks a JSON message as internal; None if it has no such flag.
 
     Raises:
-        BadRecord: E_PRIVACY, it is neither true nor false nor a word for one of them.
+        BadRecord: E_PRIVACY, the flag is neither true nor false nor a word for one of them.
     """
     value = item.get(key)
     if value is None:
         return None
-    internal = is_internal(value, public=public, given={})
+    internal = is_internal(value, public=public, user_words={})
     if internal is None:
         raise BadRecord("E_PRIVACY", f"{path}.{key}", excerpt(str(value)), "true or false")
     return internal

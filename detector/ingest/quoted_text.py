@@ -5,8 +5,9 @@ library: of the maintained ones, `mail-parser-reply` 1.36 and `email-reply-parse
 on hostile text (4,000 times ``On ``: 5.5 s and more; 2026-11-23), `quotequail` 0.5.4 knows neither
 Russian nor German heads of Outlook, and none returns the positions of its parts.
 
-In doubt a line stays: what an agent wrote must not go missing, and where nothing else remains all stays.
-Lines marked with ``>`` go wherever they stand; a quotation that only words announce, if it ends the message.
+In doubt a line stays: an agent's words must not get lost, and a message of which nothing would remain stays
+whole. Lines marked with ``>`` are removed anywhere; a quotation that only words introduce, if it ends the
+message.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FOOTER_LINES = 15
 CLOSING_LINES = 14
 DEVICE_WORDS = 8
 MIN_OVERLAP = 0.5
-"""Share of a quotation's word triples that were heard before, from which on it counts as one."""
+"""Least share of a quotation's word triples that are in earlier messages."""
 
 
 class EarlierMessages:
@@ -48,7 +49,7 @@ class EarlierMessages:
         self._first: dict[tuple[str, ...], int] | None = None
 
     def before(self, position: int, quotation: str) -> bool:
-        """Whether much of a quotation is in a message before the one at `position`."""
+        """Whether at least `MIN_OVERLAP` of a quotation is in messages before the one at `position`."""
         if self._first is None:
             self._first = {}
             for index, text in enumerate(self._texts):
@@ -65,15 +66,15 @@ def _triples(text: str) -> list[tuple[str, ...]]:
 
 
 def find_quoted_text(
-    text: str, marks: Sequence[tuple[int, int, Mark]], heard: Callable[[str], bool]
+    text: str, marks: Sequence[tuple[int, int, Mark]], was_written_before: Callable[[str], bool]
 ) -> tuple[list[tuple[int, int]], set[Kind]]:
     """Return the ranges of `text` that are not part of its message, in order and disjoint, and their kinds.
 
-    `marks` are those of HTML; `heard` says whether words stood in another message. None where nothing
-    would remain.
+    `marks` are those of HTML; `was_written_before` is whether words are in an earlier message. No range is
+    returned if nothing would remain.
     """
     if "\n" in text:
-        return _Message(text, marks, heard).ranges()
+        return _Message(text, marks, was_written_before).ranges()
     if "##-" in text and _WORD.search(_INLINE_MARK.sub("", text)):
         results = [match.span() for match in _INLINE_MARK.finditer(text)]
         return results, {"chrome"} if results else set()
@@ -81,16 +82,16 @@ def find_quoted_text(
 
 
 class _Message:
-    """A message by lines. `kinds` says of each line what it is; none for the message's own."""
+    """A message by lines. `kinds` is the kind of each line, None for the message's own lines."""
 
     def __init__(
-        self, text: str, marks: Sequence[tuple[int, int, Mark]], heard: Callable[[str], bool]
+        self, text: str, marks: Sequence[tuple[int, int, Mark]], was_written_before: Callable[[str], bool]
     ) -> None:
         self.text = text
         self.raw = text.split("\n")
         self.low = [fold(line) for line in self.raw]
         self.kinds: list[Kind | None] = [None] * len(self.raw)
-        self._heard = heard
+        self._was_written_before = was_written_before
         self.starts = [0, *accumulate(len(line) + 1 for line in self.raw)]
         self.following = list(range(len(self.raw)))  # the next line with words, from each line on
         for index in range(len(self.raw) - 2, -1, -1):
@@ -133,13 +134,13 @@ class _Message:
     # --- quotations ---------------------------------------------------------------------------------
 
     def _quotations(self) -> None:
-        position, announced = 0, -1
+        position, introduced = 0, -1
         while position < len(self.raw):
             last = self._introduction(position)
             if self.marked[position] in ("quote", "blockquote"):
-                position = self._marked_run(position, announced)
+                position = self._marked_run(position, introduced)
             elif last is not None:
-                position = announced = self._introduction_of(position, last)
+                position = introduced = self._introduction_of(position, last)
             elif self._ends_the_message(position):
                 if self._has_own(position):
                     self._append(position, len(self.raw), "quote")
@@ -149,7 +150,7 @@ class _Message:
                 position += 1
 
     def _set_apart(self, position: int) -> int:
-        """Note that the head of a forwarded message is nobody's words; where to go on."""
+        """Exclude the head of a forwarded message from the message's own lines. Returns the next position."""
         end = position + 1
         while end < min(position + HEAD_LINES, len(self.raw)) and _field(self.low[end]):
             end += 1
@@ -157,7 +158,8 @@ class _Message:
         return end
 
     def _introduction(self, position: int) -> int | None:
-        """The last line of an announcement that begins at `position`, such as ``On ... wrote:``."""
+        """The last line of a quotation's introduction that begins at `position`, such as ``On ...
+        wrote:``."""
         if not self.low[position] or self.marked[position] is not None:
             return None
         lines = self.low[position : position + 3]
@@ -175,7 +177,8 @@ class _Message:
         return None
 
     def _introduction_of(self, position: int, last: int) -> int:
-        """Take an announcement and, if it is not marked line by line, what it announces; where to go on."""
+        """Mark an introduction and, if its quotation is not marked line by line, the quotation. Returns the
+        next position."""
         following = self._next_text_line(last)
         if following is None:
             return last + 1
@@ -191,29 +194,30 @@ class _Message:
             self._append(position, len(self.raw), "quote")
             return len(self.raw)
         quoted = following
-        while quoted < len(self.raw) and (not self.low[quoted] or self._heard(self.low[quoted])):
+        while quoted < len(self.raw) and (not self.low[quoted] or self._was_written_before(self.low[quoted])):
             quoted += 1
         if quoted > following:
             self._append(position, quoted, "quote")
         return max(quoted, last + 1)
 
-    def _marked_run(self, position: int, announced: int) -> int:
-        """Take lines that are marked as a quotation, if more says so than one ``>``; where to go on."""
+    def _marked_run(self, position: int, introduced: int) -> int:
+        """Mark lines that are marked as a quotation by more than a single ``>``. Returns the next
+        position."""
         end = position
         while end < len(self.raw) and (
             self.marked[end] in ("quote", "blockquote") or self._blank_within(end)
         ):
             end += 1
         lines = [each for each in range(position, end) if self.low[each]]
-        sure = position == announced or any(self.marked[each] == "quote" for each in lines)
+        sure = position == introduced or any(self.marked[each] == "quote" for each in lines)
         angled = [each for each in lines if self.raw[each].lstrip().startswith(">")]
         words = "\n".join(self.raw[each].lstrip("> \t") for each in lines)
-        if sure or len(angled) > 1 or self._heard(words):
+        if sure or len(angled) > 1 or self._was_written_before(words):
             self._append(position, end, "quote")
         return end
 
     def _blank_within(self, position: int) -> bool:
-        """Whether a line is blank and marked lines go on below."""
+        """Whether a line is blank and the next line with words is marked as a quotation."""
         return not self.low[position] and self.marked[self.following[position]] in ("quote", "blockquote")
 
     def _next_text_line(self, position: int) -> int | None:
@@ -222,7 +226,8 @@ class _Message:
         return following if following > position and self.low[following] else None
 
     def _ends_the_message(self, position: int) -> bool:
-        """Whether a line begins what mail programs and helpdesks put below a message: what was before."""
+        """Whether a line begins the earlier messages that mail programs and help desks append to a
+        message."""
         low = self.low[position]
         if _is_reply_mark(low):
             return True
@@ -236,8 +241,8 @@ class _Message:
         return self._is_head(position)
 
     def _is_head(self, position: int) -> bool:
-        """Whether the head of a quoted message begins here: who, when or to whom, the subject, with a date
-        or an address."""
+        """Whether the head of a quoted message begins here: sender, date or recipient, and subject, with a
+        date or an address."""
         if _field(self.low[position]) not in phrases("from"):
             return False
         head = list(
@@ -296,7 +301,7 @@ class _Message:
                     self.kinds[below] = "signature"
 
     def _contact_data(self, own: Sequence[int]) -> None:
-        """What stands below a closing and a name, if it is how to reach somebody."""
+        """Mark contact data below a closing and a name."""
         for nth in range(max(1, len(own) - CLOSING_LINES), len(own) - 2):
             if self.low[own[nth]].rstrip(",!; ") not in phrases("closings"):
                 continue
@@ -320,7 +325,8 @@ class _Message:
         return spoken and _WORD.search(low) is not None and not _is_reply_mark(low)
 
     def _has_own(self, end: int) -> bool:
-        """Whether the message has words of its own before line `end`, up to which all is known."""
+        """Whether the message has words of its own before line `end`; all lines before it must be
+        classified."""
         while self._first_own < end:
             if self._is_own(self._first_own):
                 return True
@@ -333,7 +339,8 @@ class _Message:
                 self.kinds[index] = kind
 
     def _merge_ranges(self) -> list[tuple[int, int]]:
-        """What goes, with the blank lines below it; at the message's end with those above it, too."""
+        """The ranges to remove, with the blank lines below each; at the message's end with those above it
+        too."""
         results: list[tuple[int, int]] = []
         position, n_lines = 0, len(self.raw)
         while position < n_lines:
@@ -354,7 +361,7 @@ def _is_reply_mark(low: str) -> bool:
 
 
 def _announces(low: str) -> bool:
-    """Whether a line announces a quoted message as mail programs do, with a time or an address."""
+    """Whether a line introduces a quoted message as mail programs do, with a time or an address."""
     if "@" not in low and not _DIGIT.search(low):
         return False
     if "@" in low and _CLOCK.search(low) and low.endswith(">:"):

@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from dialint.detector.errors import TooManyBad
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.duplicates import Seen, content_hash
+from dialint.detector.ingest.duplicates import SeenIds, content_hash
 from dialint.detector.ingest.mapping import MappedRecord
-from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, refuse, try_preview
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, file_error, preview_hint
 from dialint.detector.ingest.readers.csv_logs import check_csv, read_csv
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
 from dialint.detector.ingest.readers.format_detection import DetectedFormat, detect_format
@@ -72,7 +72,7 @@ def inspect(source: Source, config: ReadConfig) -> str:
 
 
 def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, digest: hashlib._Hash) -> None:
-    """Every block decompressed: integrity, line ends, and the size of what must be held whole."""
+    """Decompress every block: checks integrity, line ends, and the size of a document that is held whole."""
     size = feeds = returns = 0
     last_return = False
     for block in blocks(source, config, digest.update):
@@ -83,14 +83,14 @@ def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, di
         returns -= last_return
     if not feeds and returns:
         hint = "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')"
-        raise refuse("E_FORMAT", source.name, hint)
+        raise file_error("E_FORMAT", source.name, hint)
     if (
         detected.framing == "document"
         and detected.split == "whole"
         and size > config.max_document_bytes + len(BOM)
     ):
         limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file"
-        raise refuse("E_LINE_SIZE", source.name, limit)
+        raise file_error("E_LINE_SIZE", source.name, limit)
 
 
 __all__ = [
@@ -107,27 +107,27 @@ __all__ = [
 
 EARLY_STOP_FROM = 10_000
 HOPELESS_FROM = 100
-"""Records of which one must be good for the rest to be read."""
+"""Records of which at least one must be good for the rest to be read."""
 _LINE_BITS = 40
 
 
 def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Iterator[Loaded | Reject]:
-    """Every record of `sources` in order, but for repetitions of a dialogue with the same content,
-    which are only counted. `counts` is kept up to date with what was handed out; its warnings run
-    ahead by a batch.
+    """Yield every record of `sources` in order, except repetitions of a dialogue with the same content, which
+    are only counted. `counts` is up to date with each yielded record; its warnings are ahead by a batch.
 
     Raises:
         InputRefused: what `inspect` refuses, or E_CHANGED.
-        TooManyBad: over `config.max_bad` of the records are bad: all of the first 100, or looked at once
-            10,000 are read, and at the end.
+        TooManyBad: all of the first 100 records are bad, or over `config.max_bad` of them, checked from
+        10,000
+            records on and at the end.
     """
     last: Loaded | Reject | None = None
-    with closing(Seen()) as seen:
+    with closing(SeenIds()) as seen_ids:
         for index, source in enumerate(sources):
             source.check_unchanged()
             n_before, bytes_before = counts.read, counts.bytes_read
             for batch in _without_collection(_batches(source, config, counts)):
-                for outcome in _resolve_duplicates(batch, index, sources, seen, counts):
+                for outcome in _resolve_duplicates(batch, index, sources, seen_ids, counts):
                     last = outcome
                     yield outcome
                     if counts.rejected == counts.read == HOPELESS_FROM:
@@ -139,7 +139,7 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
             source.check_unchanged()
             counts.bytes_read = bytes_before + source.size
             if counts.read == n_before:
-                raise refuse("E_NO_RECORDS", source.name, "no records")
+                raise file_error("E_NO_RECORDS", source.name, "no records")
         _stop_if_hopeless(last, config, counts)
         counts.check_share(config.max_bad)
 
@@ -155,8 +155,8 @@ def load_dialogues(logs: Sequence[str]) -> dict[str, Dialogue]:
 
 
 def _bytes_of(last: ParsedRecord, source: Source) -> int:
-    """Bytes of a source up to a record: its offset, or where that counts something else (decompressed bytes,
-    rows), how far the file is read."""
+    """Bytes of a source up to a record: its offset, or the position of the reader if offsets count
+    decompressed bytes or rows."""
     at = last.offset if last.offset and not source.name.endswith(COMPRESSED) else source.position.at
     return min(at, source.size)
 
@@ -194,7 +194,7 @@ def _by_mapping(
 
 
 def _without_collection(batches: Iterator[list[ParsedRecord]]) -> Iterator[list[ParsedRecord]]:
-    """The same batches, each made with garbage collection put off."""
+    """The same batches, each read with garbage collection paused."""
     while True:
         with collection_paused():
             batch = next(batches, None)
@@ -204,11 +204,11 @@ def _without_collection(batches: Iterator[list[ParsedRecord]]) -> Iterator[list[
 
 
 def _resolve_duplicates(
-    batch: list[ParsedRecord], index: int, sources: Sequence[Source], seen: Seen, counts: Counts
+    batch: list[ParsedRecord], index: int, sources: Sequence[Source], seen_ids: SeenIds, counts: Counts
 ) -> Iterator[Loaded | Reject]:
-    """The batch with repeated ids taken out."""
+    """Drop or reject the records of a batch whose id came before, and count all of them."""
     name = sources[index].name
-    repeated = _find_repeated(batch, index, seen)
+    repeated = _find_repeated(batch, index, seen_ids)
     for position, result in enumerate(batch):
         counts.read += 1
         outcome = result.outcome
@@ -226,8 +226,9 @@ def _resolve_duplicates(
             yield Loaded(outcome, name, result.line)
 
 
-def _find_repeated(batch: list[ParsedRecord], index: int, seen: Seen) -> dict[int, tuple[bool, int]]:
-    """Of each position whose id came before: whether the content is the same, and where it stood."""
+def _find_repeated(batch: list[ParsedRecord], index: int, seen_ids: SeenIds) -> dict[int, tuple[bool, int]]:
+    """For the index of each record whose id came before: whether its content is the same, and the position of
+    the first."""
     good = [at for at, result in enumerate(batch) if not isinstance(result.outcome, BadRecord)]
     dialogues = [outcome for _, _, outcome in batch if not isinstance(outcome, BadRecord)]
     ids = [hash(dialogue.id) for dialogue in dialogues]
@@ -235,14 +236,14 @@ def _find_repeated(batch: list[ParsedRecord], index: int, seen: Seen) -> dict[in
     positions = [index << _LINE_BITS | batch[at].line for at in good]
     return {
         good[row]: (content == contents[row], position)
-        for row, (content, position) in seen.add(ids, contents, positions).items()
+        for row, (content, position) in seen_ids.add(ids, contents, positions).items()
     }
 
 
 def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: Counts) -> None:
     """
     Raises:
-        TooManyBad: every record so far is bad, `last` among them, and not every share is allowed.
+        TooManyBad: every record so far is bad, `last` included, and `max_bad` is below 1.
     """
     if not isinstance(last, Reject) or counts.rejected < counts.read or config.max_bad == 1.0:
         return
@@ -251,7 +252,7 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
     raise TooManyBad(
         "E_TOO_MANY_BAD",
         f"{last.file}: the first {counts.read} records are all bad, mostly {code} ({n})"
-        f"{detail if last.code == code else ''}; {try_preview(last.file)}",
+        f"{detail if last.code == code else ''}; {preview_hint(last.file)}",
     )
 
 

@@ -1,7 +1,7 @@
-"""Which files a log is: patterns, standard input, and paths that are refused.
+"""Resolves the paths, patterns and standard input that a user names to log files, and refuses unsafe paths.
 
-Opens nothing but standard input (spooled to a temporary file without a name) and reads no content:
-that is `streams`, which relies on the signature taken here to notice a file that changes.
+Opens only standard input (spooled to a temporary file without a name) and reads no content: that is
+`streams`. The signature taken here reveals a file that changes while it is read.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from typing import IO, Any
 
 from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.errors import InputRefused
-from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.outcomes import file_error
 
 COMPRESSED = (".gz", ".zst")
 DESCRIPTORS = Path("/proc/self/fd")
-"""Where Linux shows a process its open files, those without a name too."""
+"""The folder in which Linux lists a process's open files, also those without a name."""
 Signature = tuple[int, int, int, int]
 
 
 @dataclass
 class Position:
-    """How many bytes of a file, as it lies on the disk, the reader at work has taken."""
+    """Bytes of a file on disk that the current reader has consumed."""
 
     at: int = 0
 
 
 @dataclass(frozen=True)
 class Source:
-    """One log file. `name` is as the user wrote it; `label` is its shortest unique name, without a
-    compression ending unless only that tells two logs apart; records without an id get theirs from it;
-    `size` is in bytes."""
+    """One log file. `name` is as the user wrote it, `size` in bytes. `label` is its shortest unique name,
+    without a compression ending unless two logs differ only by that; records without an id are named after
+    it."""
 
     name: str
     path: Path
@@ -57,17 +57,17 @@ class Source:
         try:
             now = _signature(self.path.stat())
         except OSError:
-            raise refuse("E_CHANGED", self.name, "the file went away while it was read") from None
+            raise file_error("E_CHANGED", self.name, "the file went away while it was read") from None
         if now != self.signature:
-            raise refuse("E_CHANGED", self.name, "the file changed while it was read; run the job again")
+            raise file_error("E_CHANGED", self.name, "the file changed while it was read; run the job again")
 
 
 def open_logs(patterns: Sequence[str]) -> list[Source]:
-    """The files that `patterns` name: globs expanded and sorted, ``-`` for standard input, each file
-    once, in the order given.
+    """The files that `patterns` name, in their order: globs expanded and sorted, ``-`` for standard input,
+    each file once.
 
     Raises:
-        InputRefused: E_PATH for what is missing, not a plain file, or leads out of its folder.
+        InputRefused: E_PATH for a path that is missing, not a plain file, or a link out of its folder.
     """
     results: dict[str, Source] = {}
     for pattern in patterns:
@@ -87,7 +87,7 @@ def _expand(pattern: str) -> list[str]:
         return [pattern]
     matches = sorted(match for match in glob.glob(pattern, recursive=True) if not Path(match).is_dir())  # noqa: PTH207
     if not matches:
-        raise refuse("E_PATH", pattern, "no file matches this pattern")
+        raise file_error("E_PATH", pattern, "no file matches this pattern")
     return matches
 
 
@@ -96,14 +96,14 @@ def _source(path: str, pattern: str) -> Source:
     try:
         status = Path(path).stat()
     except OSError as error:
-        raise refuse("E_PATH", path, (error.strerror or "cannot be opened").lower()) from None
+        raise file_error("E_PATH", path, (error.strerror or "cannot be opened").lower()) from None
     if stat.S_ISDIR(status.st_mode):
-        raise refuse("E_PATH", path, f"is a folder; name files, or a pattern such as '{path}/*.jsonl'")
+        raise file_error("E_PATH", path, f"is a folder; name files, or a pattern such as '{path}/*.jsonl'")
     if not stat.S_ISREG(status.st_mode):
-        raise refuse("E_PATH", path, "is a device, pipe or socket; use '-' to read standard input")
+        raise file_error("E_PATH", path, "is a device, pipe or socket; use '-' to read standard input")
     _validate_location(path, pattern)
     if not os.access(path, os.R_OK):
-        raise refuse("E_PATH", path, "permission denied")
+        raise file_error("E_PATH", path, "permission denied")
     return Source(path, Path(path), status.st_size, _signature(status))
 
 
@@ -113,7 +113,7 @@ def _validate_parts(path: str) -> None:
     while leading < len(parts) and parts[leading] == "..":
         leading += 1
     if ".." in parts[leading:]:
-        raise refuse("E_PATH", path, "'..' after a folder's name; write the path without it")
+        raise file_error("E_PATH", path, "'..' after a folder's name; write the path without it")
 
 
 def _validate_location(path: str, pattern: str) -> None:
@@ -122,7 +122,7 @@ def _validate_location(path: str, pattern: str) -> None:
     folder = os.path.realpath(Path(fixed + "_").parent)
     target = os.path.realpath(path)
     if os.path.commonpath([folder, target]) != folder:
-        raise refuse("E_PATH", path, "is a link that leads out of its folder")
+        raise file_error("E_PATH", path, "is a link that leads out of its folder")
 
 
 def _first_magic(pattern: str) -> int:
@@ -134,7 +134,7 @@ def _signature(status: os.stat_result) -> Signature:
 
 
 class _Nameless:
-    """A file that is open for as long as this object lives, and has no name that could outlive it."""
+    """A file without a name, open as long as this object lives."""
 
     def __init__(self, file: IO[bytes]) -> None:
         handle = os.dup(file.fileno())
@@ -143,8 +143,8 @@ class _Nameless:
 
 
 def _standard_input() -> Source:
-    """Standard input in a temporary file. It holds unmasked text, so it has no name, and no way to die
-    leaves it behind. Where the system has no `DESCRIPTORS` it has a name until the job ends.
+    """Spool standard input to a temporary file. It holds unmasked text, so it has no name, and no crash
+    leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
 
     Raises:
         WorldError: the temporary folder is full or cannot be written.
@@ -170,7 +170,7 @@ def _spool_to(file: IO[bytes]) -> None:
 
 
 def _add_labels(sources: list[Source]) -> list[Source]:
-    """Each source with as many trailing path parts as tell it from the others."""
+    """Label each source with the fewest trailing path parts that are unique."""
     whole = [("stdin",) if source.name == "-" else source.path.absolute().parts for source in sources]
     bare = [(*parts[:-1], _strip_compression(parts[-1])) for parts in whole]
     parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]

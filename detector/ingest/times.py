@@ -1,7 +1,7 @@
-"""Times as logs write them: ISO 8601, epoch numbers, e-mail dates, and local forms such as 24.11.2025 15:17.
+"""Parses the times of logs: ISO 8601, epoch numbers, e-mail dates, and local forms such as 24.11.2025 15:17.
 
-No single value says whether 03/04/2026 is in March or April: `DateOrderDetector` reads a whole column, and
-where that leaves it open the user is asked. Dates with points have the day first.
+No single value shows whether 03/04/2026 is in March or April: `DateOrderDetector` reads a whole column, and
+if that is ambiguous the user has to decide. Dates with points have the day first.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ SEPARATED = re.compile(r"\s+")
 
 
 def check_time_format(pattern: str, zone: str | None) -> None:
-    """
+    """Validate the options of times.
+
     Raises:
-        ConfigError: no times can be read by `pattern`, or `zone` is unknown.
+        ConfigError: E_OPTION, `pattern` reads no dates, or `zone` is unknown.
     """
     if pattern not in ("auto", DAY_FIRST, MONTH_FIRST):
         day = datetime(2025, 11, 24)
@@ -65,12 +66,14 @@ class TimeFormat:
 
     @classmethod
     def of(cls, pattern: str, zone: str | None, order: Order = DAY_FIRST) -> TimeFormat:
-        """That of the options; `order` is what was found where they leave it open."""
-        named: Order = MONTH_FIRST if pattern == MONTH_FIRST else DAY_FIRST if pattern == DAY_FIRST else order
-        return cls(pattern if "%" in pattern else None, named, ZoneInfo(zone) if zone else None)
+        """The format of the options; `order` is the detected order, used if they do not set one."""
+        used_order: Order = (
+            MONTH_FIRST if pattern == MONTH_FIRST else DAY_FIRST if pattern == DAY_FIRST else order
+        )
+        return cls(pattern if "%" in pattern else None, used_order, ZoneInfo(zone) if zone else None)
 
     def parse(self, value: str) -> datetime | None:
-        """The time that `value` is, or none if it is none."""
+        """Parse a time; None if `value` is not one."""
         text = SEPARATED.sub(" ", value).strip()
         time = _by_pattern(text, self.pattern) if self.pattern else _by_form(text, self.order)
         if time is not None and time.tzinfo is None and self.zone is not None:
@@ -111,7 +114,7 @@ def parse_iso(value: str) -> datetime | None:
 
 
 def from_epoch(value: float) -> datetime | None:
-    """The time so many seconds, or milliseconds if there are very many, after the beginning of 1970."""
+    """The time of an epoch number in seconds, or in milliseconds from `MILLISECONDS_FROM` on."""
     seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
     if seconds < 0:
         return None
@@ -147,16 +150,16 @@ def _local(text: str, order: Order) -> datetime | None:
 
 @dataclass
 class DateOrderDetector:
-    """What the dates of a column say of the order of day and month; `shown` is the first that says nothing,
+    """Detects the order of day and month in the dates of a column. `example` is the first ambiguous date,
     masked."""
 
     day_first: int = 0
     month_first: int = 0
     either: int = 0
-    shown: str = ""
+    example: str = ""
 
     def add(self, value: object) -> None:
-        """Look at one cell."""
+        """Add one cell."""
         if not isinstance(value, str) or not value[:1].isdigit():
             return
         match = _DATE.fullmatch(SEPARATED.sub(" ", value).strip())
@@ -169,27 +172,27 @@ class DateOrderDetector:
             self.month_first += 1
         elif first != second:
             self.either += 1
-            self.shown = self.shown or excerpt(value)
+            self.example = self.example or excerpt(value)
 
     @property
-    def is_open(self) -> bool:
-        """Whether dates stand there that could be read in two ways, and nothing says in which."""
-        return bool(self.either or self.day_first) and not self.is_told
+    def is_ambiguous(self) -> bool:
+        """Whether there are dates that can be read in two ways and none that decides."""
+        return bool(self.either or self.day_first) and not self.is_decided
 
     @property
-    def is_told(self) -> bool:
-        """Whether a date says it."""
+    def is_decided(self) -> bool:
+        """Whether the dates show the order."""
         return bool(self.day_first) != bool(self.month_first)
 
     @property
     def order(self) -> Order:
-        """Which it is, if it is not open."""
+        """The order, if it is not ambiguous."""
         return MONTH_FIRST if self.month_first > self.day_first else DAY_FIRST
 
-    def question(self) -> str:
-        """What to ask where it is open."""
+    def ambiguity_message(self) -> str:
+        """The error message for an ambiguous order."""
         why = "both stand there" if self.day_first else "no day above 12 stands there"
         return (
-            f"dates such as {self.shown} may have the day or the month first, and {why}; say which with "
+            f"dates such as {self.example} may have the day or the month first, and {why}; say which with "
             f"--time-format {DAY_FIRST} or --time-format {MONTH_FIRST}"
         )

@@ -1,8 +1,9 @@
-"""The checks that the dialogues of every format pass, and the record that comes out of them.
+"""Validation of dialogues, the same for every log format.
 
-A format reader fills a `Draft` with whatever it read; `validate_draft` validates it. Texts are cleaned first
-(`cleaning`); then they change in one way only, and keep their length: control characters become spaces.
-Invisible and bidirectional characters are counted here and neutralised where text is rendered.
+A format reader fills a `Draft` with whatever it read; `validate_draft` returns a `Dialogue` or raises
+`BadRecord`. Texts are cleaned first (`cleaning`). After that only control characters change: each becomes a
+space, so that lengths stay. Invisible and bidirectional characters are counted here and neutralised where
+text is rendered.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FUL
 
 @dataclass(slots=True)
 class DraftTurn:
-    """A message as a format reader found it; every value may still be of any type.
+    """A message as read from a log, not yet validated: every value may be of any type.
 
-    `internal` says whether it is an internal note, none where the format does not; `html` that its text is
-    HTML, none where that is to be seen from the text.
+    `internal` is whether it is an internal note, None if the format does not say; `html` whether its text is
+    HTML, None if only the text itself can show it.
     """
 
     role: object
@@ -59,23 +60,21 @@ class DraftTurn:
 
 @dataclass
 class Draft:
-    """A dialogue as a format reader found it. `fields` are further fields of `Dialogue`. `known_roles`
-    says that the reader itself made the roles; else they are names to be looked up. `path` leads to
-    the list of turns."""
+    """A dialogue as read from a log, not yet validated. `fields` are further fields of `Dialogue`; `path` is
+    the JSON path of the list of turns."""
 
     id: object
     turns: list[DraftTurn]
     fields: Mapping[str, Any] = field(default_factory=dict)
     warnings: Counter[str] = field(default_factory=Counter)
-    known_roles: bool = False
     path: str = "turns"
 
 
 def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
-    """The checked dialogue; adds to `warnings` only if it is whole.
+    """Validate a draft. `warnings` are counted only if the dialogue is valid.
 
     Raises:
-        BadRecord: the first fault found, its id included where there is one.
+        BadRecord: the first fault, with the dialogue's id if it has one.
     """
     name = check_id(draft.id)
     counted: Counter[str] = Counter(draft.warnings)
@@ -95,7 +94,7 @@ def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> 
 
 
 def check_id(value: object) -> str:
-    """`value`, if it can name a dialogue.
+    """Validate a dialogue id and return it.
 
     Raises:
         BadRecord: E_ID or E_HOMOGLYPH.
@@ -115,7 +114,7 @@ def check_id(value: object) -> str:
 
 
 def _mixed_scripts(text: str) -> bool:
-    """Whether letters that look alike come from more than one script."""
+    """Whether the letters are of several scripts that have look-alikes in one another."""
     seen = {unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha()}
     return len(seen.intersection(_SCRIPTS)) > 1
 
@@ -134,7 +133,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         if turn.internal:
             warnings["W_INTERNAL_NOTE"] += 1
             continue
-        role = turn.role if draft.known_roles else _role(turn.role, roles, path)
+        role = _role(turn.role, roles, path)
         text = _text(turn.text if clean is None else clean[index].text, config, path, warnings)
         size += len(text) if text.isascii() else len(text.encode())
         if size > config.max_record_bytes:
@@ -147,17 +146,17 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         if turn.author is not None and not isinstance(turn.author, str):
             raise BadRecord("E_TYPE", f"{path}.author", type(turn.author).__name__, "a text or null")
         at = _time(turn.at, f"{path}.at")
-        made = {"index": index, "role": role, "text": text, "at": at, "author": author}
+        fields: dict[str, Any] = {"index": index, "role": role, "text": text, "at": at, "author": author}
         if clean is not None and clean[index].edits:
-            made["edits"] = clean[index].edits
+            fields["edits"] = clean[index].edits
             warnings.update(clean[index].counted)
-        turns.append(made)
+        turns.append(fields)
     _check_whole(turns, draft.path, warnings)
     return turns
 
 
 def _clean(draft: Draft, config: ReadConfig) -> list[Clean] | None:
-    """The texts of the draft's turns, cleaned; none where they stay, or one is no text and is refused."""
+    """The texts of the draft's turns, cleaned; None if nothing is to clean, or if one is not a text."""
     texts = [turn.text for turn in draft.turns if isinstance(turn.text, str)]
     html = [turn.html for turn in draft.turns]
     if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
@@ -234,8 +233,8 @@ def _time(value: object, path: str) -> datetime | None:
 def _in_time_order(
     turns: list[dict[str, Any]], config: ReadConfig, warnings: Counter[str], path: str
 ) -> list[dict[str, Any]]:
-    """`turns` if their times do not fall; sorted, each with its index in the input, where the user
-    asked for that. Turns without a time stay behind the one before them."""
+    """Return `turns` if their times do not decrease; with `sort_turns` sort them, each with its index in the
+    input. A turn without a time stays after the one before it."""
     timed = [turn for turn in turns if turn["at"] is not None]
     zones = {turn["at"].utcoffset() for turn in timed}
     if len(zones) > 1 and (None in zones or not config.sort_turns):
@@ -262,7 +261,7 @@ def _sort_by_time(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class ParsedRecord(NamedTuple):
-    """A record at a line (or record number) from 1 and a byte offset: a dialogue or its fault."""
+    """A dialogue or the fault of its record, with the line (or record number) from 1 and the byte offset."""
 
     line: int
     offset: int
@@ -272,7 +271,7 @@ class ParsedRecord(NamedTuple):
 def validate_drafts(
     drafts: Iterable[Draft], line: int, offset: int, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[ParsedRecord]:
-    """Each draft checked. A fault raised by the format reader itself ends its record."""
+    """Validate each draft. A fault raised by the format reader itself ends the record."""
     iterator = iter(drafts)
     while True:
         try:

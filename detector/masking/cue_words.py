@@ -1,7 +1,7 @@
 """Classifies a number by the words around it: a phone, a card, an order number that is not masked.
 
-A number is classified by the nearest cue before it, then by one right after it, then, when it stands at
-the beginning of its turn, by what the turn before asked for.
+A number is classified by the nearest cue before it, else by one right after it, else, at the beginning of a
+turn, by the request of the turn before.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from dialint.detector.masking.view import View
+from dialint.detector.masking.spans import View
 
 Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""
@@ -78,14 +78,14 @@ _LINK = re.compile(
     r"registered|file|s|"
     r"attached|connected|from)\b)*+"
 )
-_SAYS = re.compile(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)")
+_VERB = re.compile(r"[\s,)-]{0,3}(?:is|was|it's|that's|es|ist|-|это)\b|\s?\((?=\w)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 _ENDING = re.compile(r"(?:last|final|first|ending|ends|end|últimos|letzten|последн\w+)\b[^.!?\n]{0,24}$")
 
 
 def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
-    """The nearest cue in the `WINDOW` characters before `start`, and whether only filler words and
-    other numbers stand between. A cue from beyond another number does not count unless it is adjacent."""
+    """The nearest cue in the `WINDOW` characters before `start`, and whether only filler words and other
+    numbers are in between. A cue before another number counts only if it is adjacent."""
     cues = list(_CUES.finditer(view.low, max(0, start - WINDOW), start))
     while len(cues) > 1 and _belongs(view, cues[-2], cues[-1]):
         cues.pop()
@@ -99,16 +99,16 @@ def cue_before(view: View, start: int) -> tuple[Cue | None, bool]:
 
 
 def _belongs(view: View, first: re.Match[str], second: re.Match[str]) -> bool:
-    """Whether `second` only says whose or where `first` is: "phone #", "the card on my account"."""
+    """Whether the cue `second` only qualifies `first`, as in "phone #" or "the card on my account"."""
     if _cue_of(first) == "keep" or _cue_of(second) != "keep":
         return False
     return _LINK.fullmatch(view.low, first.end(), second.start()) is not None
 
 
 def cue_after(view: View, end: int) -> Cue | None:
-    """The cue that the words right after a number give: "... is my mobile"."""
+    """The cue in the words right after a number, as in "... is my mobile"."""
     window = view.low[end : end + 40]
-    match = _SAYS.match(window)
+    match = _VERB.match(window)
     if not match:
         return None
     sentence = _SENTENCE_END.split(window[match.end() :], maxsplit=1)[0]
@@ -117,13 +117,13 @@ def cue_after(view: View, end: int) -> Cue | None:
 
 
 def cue_requested(before: str) -> Cue | None:
-    """What the turn before asked for, by its last cue."""
+    """The kind of number that the turn before requested, by its last cue."""
     cues = list(_CUES.finditer(before, max(0, len(before) - 200)))
     return _cue_of(cues[-1]) if cues else None
 
 
 def is_ending(view: View, start: int) -> bool:
-    """Whether the number at `start` is said to be the end of a longer one ("last four digits")."""
+    """Whether the number at `start` is described as the end of a longer one ("last four digits")."""
     return _ENDING.search(view.low, max(0, start - 40), start) is not None
 
 

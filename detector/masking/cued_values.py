@@ -1,7 +1,7 @@
 """Recognises values by the words before them: dates of birth, secrets, accounts, plates, vehicle numbers.
 
-English, German, Spanish, French and Russian cues. A word without digits is a secret only where a colon or
-"is" stands before it, so that "my password is wrong" and "change my password" stay as they are.
+English, German, Spanish, French and Russian cues. A word without digits is a secret only after a colon or
+"is", so that "my password is wrong" and "change my password" stay unmasked.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from dialint.detector.masking.id_numbers import HAS_DIGIT
 from dialint.detector.masking.lexicon import NOT_NAMES, words
-from dialint.detector.masking.spans import Entity, Kind
-from dialint.detector.masking.view import View
+from dialint.detector.masking.spans import Entity, Kind, View
 
 _LINK = (
     r"(?P<link>(?:[\s:=,#\"'«“(.-]|n[º°]\.?|(?:is|was|are|has|now|currently|to|still|it's|its|on|in|"
@@ -69,7 +68,7 @@ _PASSWORD_FAR = re.compile(
     r"(?:[\s,]{1,2}[^\W\d_]{1,12}(?!\S{0,16}[\d@])(?=\s)){1,5}+\s"
     r"(?P<value>(?=\S{0,20}[^\W\d_])(?=\S{0,20}\d)[^\s,;\"'»”()/\ue000]{6,40}+)"
 )
-"""A password that stands some words behind: "the password you sent is Zq7!mallard"."""
+"""A password some words after its cue: "the password you sent is Zq7!mallard"."""
 _PASSWORD_PARTS = (
     "pass", "pwd", "word", "answer", "phrase", "wort", "contraseña", "clave", "respuesta", "mot", "réponse",
     "парол", "слов", "ответ",
@@ -159,7 +158,7 @@ _NO_SECRETS = NOT_NAMES | words(
     "incorrecta incorrecto correcta vencida faux fausse incorrect expiré perdu неверный неправильный "
     "забыт hidden"
 )
-_ASKED: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
+_REQUESTS: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     (
         "SECRET",
         re.compile(rf"(?<!\w)(?:{_CODE_WORD})(?!\w)[^.!\n]{{0,40}}\??\s{{0,3}}$"),
@@ -178,7 +177,7 @@ _ASKED: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""The kind, how the turn before asks for it, and the turn that is nothing but the answer."""
+"""The kind, the request in the turn before, and the form of a turn that is only the answer."""
 
 
 _SEARCHES: tuple[tuple[Kind, frozenset[str], tuple[re.Pattern[str], ...]], ...] = (
@@ -214,11 +213,13 @@ _SEARCHES: tuple[tuple[Kind, frozenset[str], tuple[re.Pattern[str], ...]], ...] 
         (_ACCOUNT,),
     ),
 )
-"""The kind, parts of words of which one must be there (a quick look saves the search), and the patterns."""
+"""The kind, word parts of which one must be in the text (a cheap test before the search), and the
+patterns."""
 
 
 def find(view: View, before: str) -> Iterator[Entity]:
-    """Dates of birth, secrets, accounts, plates and vehicle numbers in `view`; `before` may have asked."""
+    """Dates of birth, secrets, accounts, plates and vehicle numbers in `view`; `before`, the turn before, may
+    request one."""
     low = view.low
     if any(part in low for part in _PASSWORD_PARTS):
         for match in _PASSWORD.finditer(low):
@@ -242,13 +243,13 @@ def find(view: View, before: str) -> Iterator[Entity]:
                 yield from (
                     _value(match, kind) for match in pattern.finditer(low) if _holds(view, match, kind)
                 )
-    for kind, asks, answers in _ASKED:
-        if (answer := answers.match(low)) and asks.search(before, max(0, len(before) - 120)):
+    for kind, request, answer_form in _REQUESTS:
+        if (answer := answer_form.match(low)) and request.search(before, max(0, len(before) - 120)):
             yield _value(answer, kind)
 
 
 def _secret(view: View, match: re.Match[str]) -> Entity | None:
-    """What follows the word for a password, if it looks like one or is plainly said to be one."""
+    """The value after a word for a password, if it looks like one or the text states that it is one."""
     value = match["value"].rstrip(".!?:")
     written = view.text[match.start("value") : match.start("value") + len(value)]
     odd = any(not char.isalpha() for char in value) or written[1:] != written[1:].lower()
@@ -264,7 +265,7 @@ def _secret(view: View, match: re.Match[str]) -> Entity | None:
 
 
 def _holds(view: View, match: re.Match[str], kind: Kind) -> bool:
-    """Whether what was matched is of its kind beyond its shape."""
+    """Whether a match is confirmed by checks beyond its pattern."""
     if kind == "PLATE":
         value = view.text[match.start("value") : match.end("value")]
         digits = sum(char.isdigit() for char in value)
@@ -279,7 +280,7 @@ _VIN_VALUES = dict(
 
 
 def _is_vin(text: str) -> bool:
-    """Whether the check digit of a North American vehicle number is right."""
+    """Whether the check digit of a North American vehicle number is valid."""
     total = sum(
         weight * (int(char) if char.isdigit() else _VIN_VALUES[char])
         for char, weight in zip(text, _WEIGHTS, strict=True)

@@ -1,6 +1,6 @@
-"""Masks whole dialogues: recognisers and later mentions of names, repeated until nothing new matches.
+"""Masks dialogues: runs recognisers and searches for further mentions of names until nothing new matches.
 
-The same value gets the same placeholder in all turns, also where only another turn announces it as a name.
+The same value gets the same placeholder in all turns, also where only another turn introduces it as a name.
 """
 
 from __future__ import annotations
@@ -19,23 +19,26 @@ from dialint.detector.masking import (
 )
 from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
 from dialint.detector.masking.spans import (
+    BLANK,
     PLACEHOLDER,
     Entity,
     Kind,
     MaskedText,
+    View,
     find_placeholders,
+    make_view,
     replace_spans,
 )
-from dialint.detector.masking.view import BLANK, View, make_view
 from dialint.detector.records import Dialogue
 
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
-"""Without an 's at the end: Anna's parcel tells Anna's name."""
+"""A word without a final 's: the name in "Anna's parcel" is Anna."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
 
-class KnownNames:
-    """The words of the names `keys`, sure ones and those that are common words too ("Will", "Park")."""
+class DialogueNames:
+    """The `words` of the names `keys`; `sure` are those that are not common words as well ("Will",
+    "Park")."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         words = {word for key in keys for word in key.split()}
@@ -45,25 +48,25 @@ class KnownNames:
         self.words = words
 
 
-def find_mentions(view: View, known: KnownNames) -> Iterator[Entity]:
+def find_mentions(view: View, names: DialogueNames) -> Iterator[Entity]:
     """Capitalised mentions in `view`, neighbouring words as one. A given name that is also a common
     word counts by itself only where it does not begin a sentence; a surname that is one, never."""
     run: list[re.Match[str]] = []
     for word in _MENTION_WORD.finditer(view.low):
-        if word[0] not in known.words or not view.text[word.start()].isupper():
+        if word[0] not in names.words or not view.text[word.start()].isupper():
             continue
         if run and view.low[run[-1].end() : word.start()].strip(" "):
-            yield from _mention(view, run, known)
+            yield from _mention(view, run, names)
             run = []
         run.append(word)
-    yield from _mention(view, run, known)
+    yield from _mention(view, run, names)
 
 
-def _mention(view: View, run: list[re.Match[str]], known: KnownNames) -> Iterator[Entity]:
+def _mention(view: View, run: list[re.Match[str]], names: DialogueNames) -> Iterator[Entity]:
     words = [word[0] for word in run]
     if not words:
         return
-    if not (known.sure & set(words) or len(words) > 1):
+    if not (names.sure & set(words) or len(words) > 1):
         start = run[0].start()
         if words[0] not in GIVEN_NAMES | NAMES_TOO or _SENTENCE_START.search(
             view.low, max(0, start - 4), start
@@ -82,25 +85,25 @@ RECOGNISERS: tuple[Recogniser, ...] = (
     digit_runs.find,
     names.find,
 )
-"""In order of precedence: what an earlier one took, a later one may not touch."""
+"""In order of precedence: the entities of a recogniser may not overlap those of an earlier one."""
 
 
 @dataclass
 class _Draft:
-    """A text being masked: what was found so far, in the original's offsets, in order."""
+    """A text being masked, and its entities so far, in order, with offsets of the original."""
 
     text: str
-    found: list[Entity] = field(default_factory=list)
+    entities: list[Entity] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.found = find_placeholders(self.text)
-        self.look()
+        self.entities = find_placeholders(self.text)
+        self.update_view()
 
-    def look(self) -> None:
+    def update_view(self) -> None:
         """Rebuild the view, with all entities cut out."""
-        self.view = make_view(self.text, [(item.start, item.end) for item in self.found])
+        self.view = make_view(self.text, [(item.start, item.end) for item in self.entities])
 
-    def take(self, candidates: Iterator[Entity]) -> bool:
+    def add(self, candidates: Iterator[Entity]) -> bool:
         """Add the candidates that overlap no entity; return whether there was one."""
         selected: list[Entity] = []
         text = self.view.text
@@ -112,16 +115,16 @@ class _Draft:
                 selected.append(item)
         for item in selected:
             start, end = self.view.origin(item.start, item.end)
-            self.found.append(item._replace(start=start, end=end))
+            self.entities.append(item._replace(start=start, end=end))
         if selected:
-            self.found.sort()
-            self.look()
+            self.entities.sort()
+            self.update_view()
         return bool(selected)
 
     def search(self, before: str) -> bool:
         """Run all recognisers until nothing new matches; return whether anything matched."""
         changed = False
-        while self.take(item for find in RECOGNISERS for item in find(self.view, before)):
+        while self.add(item for find in RECOGNISERS for item in find(self.view, before)):
             changed = True
         return changed
 
@@ -132,11 +135,10 @@ def mask_text(text: str) -> MaskedText:
 
 
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
-    """The dialogue with placeholders for personal data, and what was done to each turn.
+    """The dialogue with placeholders for personal data, and the masked text of each turn.
 
-    The same value gets the same placeholder in all turns. Sources that are texts are masked like
-    turns, those that are ids stay; so do all ids, authors and metadata. Masking what is masked
-    changes nothing.
+    The same value gets the same placeholder in all turns. Sources that are texts are masked like turns;
+    sources that are ids, other ids, authors and metadata stay. Masking is idempotent.
     """
     turns = dialogue.turns
     texts = [turn.text for turn in turns] + [source for source in dialogue.sources if " " in source]
@@ -156,58 +158,58 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
 
 
 def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
-    """Each text masked; the first `n_turns` follow one another, so each may answer the one before."""
+    """Mask each text. The first `n_turns` are consecutive turns, so that each may answer the one before."""
     drafts = [_Draft(text) for text in texts]
     stale = list(range(len(drafts)))
     names: set[str] = set()
     while stale:
         changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < n_turns else "")}
         new_names = _names_in(drafts)
-        changed |= _take_mentions(
+        changed |= _add_mentions(
             drafts, new_names, range(len(drafts)) if new_names != names else sorted(changed)
         )
         names = new_names
         stale = sorted(changed | {i + 1 for i in changed if i + 1 < n_turns})
     placeholders = _Numbering(drafts)
     return [
-        replace_spans(draft.text, draft.found, [placeholders.name(item) for item in draft.found])
+        replace_spans(draft.text, draft.entities, [placeholders.name(item) for item in draft.entities])
         for draft in drafts
     ]
 
 
 def _names_in(drafts: Sequence[_Draft]) -> set[str]:
     return {
-        item.key for draft in drafts for item in draft.found if item.kind == "NAME" and item.key[0] != "["
+        item.key for draft in drafts for item in draft.entities if item.kind == "NAME" and item.key[0] != "["
     }
 
 
-def _take_mentions(drafts: Sequence[_Draft], names: set[str], positions: Iterable[int]) -> set[int]:
+def _add_mentions(drafts: Sequence[_Draft], names: set[str], positions: Iterable[int]) -> set[int]:
     """Add mentions of `names` to the drafts at `positions`; return the indices of drafts that had one."""
     if not names:
         return set()
-    known_names = KnownNames(names)
-    return {i for i in positions if drafts[i].take(find_mentions(drafts[i].view, known_names))}
+    dialogue_names = DialogueNames(names)
+    return {i for i in positions if drafts[i].add(find_mentions(drafts[i].view, dialogue_names))}
 
 
 class _Numbering:
-    """Placeholders by kind and value; numbers go on after those that stand in the texts already."""
+    """Placeholders by kind and value; numbering continues after placeholders already in the texts."""
 
     def __init__(self, drafts: Sequence[_Draft]) -> None:
         self._last: dict[Kind, int] = {}
         self._names: dict[tuple[Kind, str], str] = {}
         for draft in drafts:
-            for item in draft.found:
+            for item in draft.entities:
                 if match := PLACEHOLDER.fullmatch(item.key):
                     self._names[item.kind, item.key] = item.key
                     self._last[item.kind] = max(self._last.get(item.kind, 0), int(match[2]))
         self._people: dict[str, str] = {}
-        keys = {item.key for draft in drafts for item in draft.found if item.kind == "NAME"}
+        keys = {item.key for draft in drafts for item in draft.entities if item.kind == "NAME"}
         for person in sorted(keys, key=lambda key: (-len(key.split()), key)):
             for word in person.split():
                 self._people.setdefault(word, person)
 
     def name(self, item: Entity) -> str:
-        """The placeholder for one finding."""
+        """The placeholder of an entity."""
         key = self._person(item.key) if item.kind == "NAME" else item.key
         placeholder = self._names.get((item.kind, key))
         if placeholder is None:

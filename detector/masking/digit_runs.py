@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from dialint.detector.masking.cue_words import Cue, cue_after, cue_before, cue_requested, is_ending
-from dialint.detector.masking.spans import Entity, Kind
-from dialint.detector.masking.view import View
+from dialint.detector.masking.spans import Entity, Kind, View
 
 _DIGITS = {
     "zero": "0", "oh": "0", "o": "0", "nought": "0", "one": "1", "two": "2", "three": "3", "four": "4",

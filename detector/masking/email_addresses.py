@@ -1,7 +1,7 @@
 """Recognises e-mail addresses, plain or obfuscated (``anna (at) example dot com``).
 
-Every search starts at an at-sign or a word for it and looks at a bounded stretch around it, so the
-cost grows with the text, never with its square.
+Every search starts at an at-sign or a word for it and reads a bounded window around it, so that the cost is
+linear in the text.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.masking.lexicon import words
-from dialint.detector.masking.spans import Entity
-from dialint.detector.masking.view import View
+from dialint.detector.masking.spans import Entity, View
 
 MAX_LOCAL = 64
 MAX_DOMAIN = 120
@@ -31,7 +30,7 @@ _DOT = (
     r"\s\.\s?|\.\s?|[_-]dot[_-])"
 )
 _LABEL = r"[^\W_]{1,42}+(?:(?![_-]dot[_-])[_-]{1,3}+[^\W_]{1,42}+){0,8}+"
-"""Of a domain or a local part: possessive, so that there is one way only to read a text as labels."""
+"""A label of a domain or a local part; possessive, so that a text is split into labels in one way only."""
 _SPACED_DOMAIN = re.compile(rf"({_LABEL}(?:\s(?:dash|hyphen)\s{_LABEL})?)((?:{_DOT}{_LABEL}){{1,4}})")
 _DOTTED_LABEL = re.compile(rf"{_DOT}({_LABEL})")
 _SPELLED_DOT = re.compile(rf"{_OPEN}|\b(?:dot|punto|точка|punkt|point)\b|\s\.")
@@ -54,7 +53,7 @@ _SIGNS = (
     (re.compile(r"\splus\s"), "+"),
     (re.compile(r"[\s\[\](){}<>*|]"), ""),
 )
-"""What is written for a sign, in the order of undoing."""
+"""Words written for signs, in the order in which they are replaced."""
 _PROVIDER = re.compile(
     r"(?:g\s?mail|google\s?mail|yahoo|hot\s?mail|outlook|i\s?cloud|proton(?:\s?mail)?|gmx|web|aol|yandex|"
     r"mail|"
@@ -84,7 +83,7 @@ _VERBS = words(
 
 
 def find(view: View, before: str) -> Iterator[Entity]:
-    """E-mail addresses in `view`; `before` (the turn before this one) may ask for one."""
+    """E-mail addresses in `view`; `before`, the turn before, may request one."""
     low = view.low
     if "@" not in low and not _may_be_spelled(low):
         return
@@ -141,7 +140,7 @@ def _obfuscated_entity(low: str, match: re.Match[str], before: str) -> Entity | 
 
 
 def _domain_end(low: str, position: int, bracketed: bool, cued: bool) -> int | None:
-    """Where the domain at `position` ends, if there is one and it is surely meant as one."""
+    """The end of the domain at `position`, if there is one and the context confirms it."""
     domain = _SPACED_DOMAIN.match(low, position, position + MAX_DOMAIN)
     provider = _PROVIDER.match(low, position)
     if domain:
@@ -152,8 +151,8 @@ def _domain_end(low: str, position: int, bracketed: bool, cued: bool) -> int | N
 
 
 def _last_tld(low: str, domain: re.Match[str]) -> int | None:
-    """The end of the longest stretch of labels that ends in a known top-level domain, or that has
-    no space in it."""
+    """The end of the longest run of labels that ends in a known top-level domain, or that contains no
+    space."""
     best = None
     for part in _DOTTED_LABEL.finditer(domain[2]):
         if _is_tld(part[1], part[0]):
@@ -162,7 +161,8 @@ def _last_tld(low: str, domain: re.Match[str]) -> int | None:
 
 
 def _is_tld(label: str, dotted: str) -> bool:
-    """Whether `label` ends a domain: a known one, any word right behind a dot, two letters behind "dot"."""
+    """Whether `label` is a top-level domain: a known one, any word right after a dot, two letters after
+    "dot"."""
     if label in _TLD or not label.isalpha():
         return label in _TLD
     return not any(char.isspace() for char in dotted) or (
@@ -171,7 +171,8 @@ def _is_tld(label: str, dotted: str) -> bool:
 
 
 def _plainly(text: str) -> str:
-    """`text` with the words for dots and dashes undone, to compare spellings of one address."""
+    """`text` with words for dots and dashes replaced by the signs, so that spellings of one address are
+    equal."""
     for words_for_it, sign in _SIGNS:
         text = words_for_it.sub(sign, text)
     return text

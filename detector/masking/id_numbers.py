@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.masking.cue_words import cue_before, cue_requested
-from dialint.detector.masking.spans import Entity, Kind
-from dialint.detector.masking.view import View
+from dialint.detector.masking.spans import Entity, Kind, View
 
 _IBAN = re.compile(
     r"(?<![\w])[a-z]{2}[ -]?\d{2}(?:[ .-]{0,2}[a-z0-9]){11,30}(?![^\W_])|"
@@ -99,8 +98,8 @@ def _addresses(view: View) -> Iterator[Entity]:
     for form in (_IP4, _IP4_HIDDEN):
         for match in form.finditer(view.low):
             parts = re.findall(r"\d+", match[0])
-            named = _VERSION.search(view.low, max(0, match.start() - 24), match.start())
-            if all(int(part) < 256 for part in parts) and not named:
+            is_version = _VERSION.search(view.low, max(0, match.start() - 24), match.start())
+            if all(int(part) < 256 for part in parts) and not is_version:
                 yield Entity(match.start(), match.end(), "IP", ".".join(parts))
     if view.low.count(":") < 2:
         return

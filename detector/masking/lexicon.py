@@ -1,4 +1,4 @@
-"""Word lists that tell names from other words: given names, words after a cue that name nobody, titles.
+"""Word lists to recognise names: given names, surnames, titles, and words that are no names after a cue.
 
 The lists are read from ``lexicon.yaml``, all in lower case.
 """
@@ -12,7 +12,7 @@ from dialint.detector.yaml_document import read_document
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of `text`, which blanks separate."""
+    """The blank-separated words of `text`."""
     return frozenset(text.split())
 
 
@@ -24,7 +24,7 @@ _CASES = {"а": "у ы е ой", "я": "ю и е ей", "й": "я ю ем е"}
 
 
 def _in_cases(name: str) -> set[str]:
-    """A Russian given name in its other cases: "Мария" is "Марию" where somebody is put through to her."""
+    """The inflected forms of a Russian given name, such as "Марию" of "Мария"."""
     stem = name[:-1] if name[-1] in _CASES else name
     return {stem + ending for ending in _CASES.get(name[-1], "а у ом е").split()}
 
@@ -37,19 +37,20 @@ GIVEN_NAMES = _LISTS["given_names"] | {
 }
 
 COMMON_WORDS = _LISTS["common_words"]
-"""Names that are words too. They are no later mention by themselves at the beginning of a sentence."""
+"""Names that are common words as well. Alone at the beginning of a sentence they do not count as a
+mention."""
 NAMES_TOO = _LISTS["names_too"]
-"""Of `NOT_NAMES`, those that are names where a name is announced or known."""
+"""Words of `NOT_NAMES` that are names after a cue, or as further mentions."""
 PARTICLES = _LISTS["particles"]
 TITLES = _LISTS["titles"]
 NOT_NAMES = _LISTS["not_names"]
-"""What may stand where a name is expected and is none: common words, roles, brands, cities, months."""
+"""Words that are no names although they follow a cue for one: common words, roles, brands, cities, months."""
 PLACES = _LISTS["places"]
-"""Of the given names, those that are cities, countries or regions as well."""
+"""Given names that are cities, countries or regions as well."""
 THINGS_TOO = COMMON_WORDS | PLACES | _LISTS["things_too"]
-"""Given names that, alone and unannounced, are as often something else: words, goods, brands, places."""
+"""Given names that, alone and without a cue, are as often something else: words, goods, brands, places."""
 SURNAMES = _LISTS["surnames"]
-"""Family names, which in the place of a name, and there only, make it certain."""
+"""Family names; they confirm a name only at a position where one is expected."""
 
 _RUSSIAN_SURNAME = re.compile(
     r"(?!(?:саратов|ростов|псков|тамбов|азов|серпухов|чехов|берлин|пекин|москв|подмосков|сбербанк|"
@@ -71,10 +72,12 @@ _PATRONYMIC = re.compile(
 
 
 def is_patronymic(word: str) -> bool:
-    """Whether a lower-case word is formed like a Russian patronymic, in any case: "ильинична"."""
+    """Whether a lower-case word has the form of a Russian patronymic in any grammatical case, such as
+    "ильинична"."""
     return word[-1:] in "чауеймы" and _PATRONYMIC.fullmatch(word) is not None
 
 
 def is_surname(word: str) -> bool:
-    """Whether a lower-case word is a well-known family name or formed like a Russian one, in any case."""
+    """Whether a lower-case word is a listed family name, or has the form of a Russian one in any grammatical
+    case."""
     return word in SURNAMES or ("а" <= word[:1] <= "я" and _RUSSIAN_SURNAME.fullmatch(word) is not None)

@@ -268,7 +268,7 @@ def find_cues(low: str) -> Iterator[tuple[int, int, str]]:
             yield start, end, str(match.lastgroup)
 
 
-SIGNED = re.compile(
+SIGNATURE = re.compile(
     rf"(?:^|[\n.!?,;] ?)\s{{0,3}}(?:(?:{_CLOSING})\s?(?:[,.!-]{{1,2}}\s{{0,3}}\n{{0,2}}|"
     rf"\n{{1,2}})\s{{0,3}}|(?:regards|"
     rf"wishes|sincerely|sent by|signed by|уважением)\s|(?:mfg|lg|vg|bg|glg|atte|grüße[n]?|cordialement|"
@@ -277,7 +277,7 @@ SIGNED = re.compile(
 )
 """A closing formula; the name follows."""
 
-ASKED = re.compile(
+NAME_REQUEST = re.compile(
     _any(
         "(?:your|full|first|last|whose|account|caller|the|a|and|sur|under what|under which|guest|patient|"
         "passenger) ?name",

@@ -1,8 +1,8 @@
 """Recognises names of people in introductions, greetings, signatures, titles, form fields and answers.
 
-A name without such a phrase is recognised by its form: a well-known given name with a surname
-behind it, a Russian patronymic, a well-known given name by which somebody is addressed; or when the same
-dialogue announces it elsewhere (`dialint.detector.masking.dialogue`).
+A name without such a phrase is recognised by its form: a listed given name followed by a surname, a Russian
+patronymic, a listed given name in an address; or if the same dialogue introduces it elsewhere
+(`dialint.detector.masking.dialogue`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from dialint.detector.masking.lexicon import (
     is_surname,
     words,
 )
-from dialint.detector.masking.name_cues import ASKED as _ASKED
-from dialint.detector.masking.name_cues import SIGNED as _SIGNED
+from dialint.detector.masking.name_cues import NAME_REQUEST as _NAME_REQUEST
+from dialint.detector.masking.name_cues import SIGNATURE as _SIGNATURE
 from dialint.detector.masking.name_cues import find_cues
-from dialint.detector.masking.spans import Entity
-from dialint.detector.masking.view import BLANK, View
+from dialint.detector.masking.spans import BLANK, Entity, View
 
 MAX_WORDS = 4
 
@@ -70,7 +69,7 @@ _SPEAKING = re.compile(
 _SPEAKER = re.compile(
     r"(?:^|\n)\s{0,3}(?:[^\W\d_]{2,12} \()?([^\W\d_]{2,20}(?:[ '-][^\W\d_]{2,20})?)\)?\s?:(?=\s|$)"
 )
-"""Who speaks, as a transcript has it: "ANNA: hello"."""
+"""The speaker of a line of a transcript: "ANNA: hello"."""
 _AFTER_WEAK = re.compile(
     r"\s(?:here|speaking|calling|again|from|with|and i|and my|at|writing|chatting|said|says|told|"
     r"promised|has|had|is|was|will|"
@@ -90,14 +89,14 @@ _COMMA_AFTER = re.compile(r"\s?(?:[,!]|\.?\s{0,3}$)")
 _ADDRESSING = re.compile(r"(?:^|[.!?\n]\s|, )$")
 _CAPITAL_AFTER = re.compile(r"['-]?\s?(?![a-zа-яё])[^\W\d_]")
 _NEXT_NAME = re.compile(f"{BLANK},? (?:and|und|y|e|et|и|or|oder|o|ou|или) $")
-NEAR_NAMES = words(
+WORDS_BEFORE_PEOPLE = words(
     "with by from for ask tell asked told add contact contacted met emailed texted thank thanked both "
     "remove named called "
     "invite invited mit von für bitte frage fragte bei gewisser gewisse con para por preguntar pregunte "
     "avec pour par chez demandez "
     "с со у от для к"
 )
-"""Words that stand before people rather than before goods and places."""
+"""Words that precede people rather than goods and places."""
 _DOT_GAP, _GAP, _SHORT_GAP = (
     re.compile(r"[\s,:.\"'*(-]{0,4}"),
     re.compile(r"[ ,:\"'*(-]{0,4}"),
@@ -109,16 +108,16 @@ _SENTENCE_BREAK = re.compile(r"\w\s?[.!][ .!]*$")
 _SIGNATURE_END = re.compile(r"[.!)\s]{0,3}(?:$|\n|[,|])")
 _ANSWER_END = re.compile(r"\s?(?:[.,!?\n;]|$)")
 _INITIALS = re.compile(r" (?:[А-ЯЁ]\. ?){1,2}(?<=\.)|, (?=[A-ZÀ-Þ]{2})(?<=[A-ZÀ-Þ]{2}, )[A-ZÀ-Þ]{2,20}(?!\w)")
-"""Behind a family name: "Мельник О.П.", "DUVAL, ANNE"."""
+"""Initials or a given name after a family name: "Мельник О.П.", "DUVAL, ANNE"."""
 _NEXT_WORD = re.compile(r"\.? (?=\w)")
 _PLAIN_TITLES = ("señor", "sr", "monsieur", "madame", "mme", "mlle", "господин", "госпож", "граждан", "г-")
-"""Titles that are nothing else, also in lower case."""
+"""Titles that are no other words, even in lower case."""
 _SHORT_WORD = re.compile(r"(?:^|\W)(?i:\w{1,2}|prof|mrs|sra|srta|dra|lic|ing|mme|mlle|г-н|г-жа)$")
 
 
 def find(view: View, before: str) -> Iterator[Entity]:
-    """Announced names in `view`; `before`, the turn before, may have asked for one."""
-    if _ASKED.search(before, max(0, len(before) - 160)):
+    """Names in `view`; `before`, the turn before, may request one."""
+    if _NAME_REQUEST.search(before, max(0, len(before) - 160)):
         yield from _answers(view)
     if "name" in view.low:
         for match in _FIELD.finditer(view.low):
@@ -135,7 +134,7 @@ def find(view: View, before: str) -> Iterator[Entity]:
         speaker = _words(view, match.start(1), lower=False, most=3)
         if speaker and speaker.end == match.end(1) and _is_sure(view, speaker):
             yield speaker
-    for form in (_SIGNED, _DASHED) if "-" in view.low or "~" in view.low else (_SIGNED,):
+    for form in (_SIGNATURE, _DASHED) if "-" in view.low or "~" in view.low else (_SIGNATURE,):
         for match in form.finditer(view.low):
             yield from _signature(view, match)
     yield from _unannounced_names(view)
@@ -146,11 +145,11 @@ def _unannounced_names(view: View) -> Iterator[Entity]:
     end = 0
     for word in _CAPITALISED.finditer(view.text):
         low = view.low[word.start() : word.end()]
-        is_given = low in GIVEN_NAMES or low.partition("-")[0] in GIVEN_NAMES
-        if word.start() < end or low in TITLES or not (is_given or is_patronymic(low)):
+        is_given_name = low in GIVEN_NAMES or low.partition("-")[0] in GIVEN_NAMES
+        if word.start() < end or low in TITLES or not (is_given_name or is_patronymic(low)):
             continue
-        result = _full_name(view, word.start()) if is_given else _with_patronymic(view, word.start())
-        if result is None and is_given and low not in THINGS_TOO and _is_addressed(view, word):
+        result = _full_name(view, word.start()) if is_given_name else _with_patronymic(view, word.start())
+        if result is None and is_given_name and low not in THINGS_TOO and _is_addressed(view, word):
             result = _entity(view, word.start(), word.end())
         if result:
             end = result.end
@@ -158,7 +157,7 @@ def _unannounced_names(view: View) -> Iterator[Entity]:
 
 
 def _full_name(view: View, start: int) -> Entity | None:
-    """The given name at `start` with a family name behind it, or before it as Russians write it."""
+    """The given name at `start` with the family name after it, or before it as in Russian."""
     result = _words(view, start, lower=False, most=MAX_WORDS)
     if not result or _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
         return None
@@ -191,8 +190,8 @@ def _with_patronymic(view: View, start: int) -> Entity | None:
 
 
 def _is_addressed(view: View, word: re.Match[str]) -> bool:
-    """Whether a given name stands where one addresses or mentions a person: "Anna, ...", "..., Anna!",
-    "ask Anna to"."""
+    """Whether the context of a given name addresses or mentions a person: "Anna, ...", "..., Anna!", "ask
+    Anna to"."""
     if _PLACE.match(view.low, word.end()):
         return False
     if _COMMA_AFTER.match(view.text, word.end()) and _ADDRESSING.search(
@@ -201,14 +200,15 @@ def _is_addressed(view: View, word: re.Match[str]) -> bool:
         return True
     before = _WORD_BEFORE.search(view.low, max(0, word.start() - 16), word.start())
     near = before is not None and (
-        before[1] in NEAR_NAMES or _NEXT_NAME.search(view.low, max(0, word.start() - 8), word.start())
+        before[1] in WORDS_BEFORE_PEOPLE
+        or _NEXT_NAME.search(view.low, max(0, word.start() - 8), word.start())
     )
     crossing = before is not None and before[1] == "from" and view.low.startswith(" and ", word.end())
     return bool(near) and not crossing and not _CAPITAL_AFTER.match(view.text, word.end())
 
 
 def _is_sure(view: View, result: Entity) -> bool:
-    """Whether what stands where a name may stand is one: a well-known name, or a patronymic."""
+    """Whether a candidate is certainly a name: a listed one, or a patronymic."""
     words = _WORD.findall(view.low, result.start, result.end)
     if _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
         return False
@@ -228,7 +228,7 @@ def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Ent
     if group == "title":
         return _name_after_title(view, position, capital)
     if group == "assent":
-        return _known_name(view, position)
+        return _well_known_name(view, position)
     if group == "party":
         return _name_of_party(view, position)
     if group == "field":
@@ -241,12 +241,12 @@ def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Ent
             else _name_after_weak_cue(view, position)
         )
     if group == "greeting" and gap and "," in gap[0]:
-        return _known_name(view, position)
+        return _well_known_name(view, position)
     return _name_after_weak_cue(view, position) if group == "weak" else _name_after_greeting(view, position)
 
 
-def _known_name(view: View, position: int) -> Entity | None:
-    """A capitalised name that begins with a well-known one and has nothing behind it."""
+def _well_known_name(view: View, position: int) -> Entity | None:
+    """A capitalised name that begins with a listed one, with nothing after it that contradicts."""
     result = _words(view, position, lower=False, most=3)
     if not result or not _is_sure(view, result):
         return None
@@ -254,7 +254,7 @@ def _known_name(view: View, position: int) -> Entity | None:
 
 
 def _name_of_party(view: View, position: int) -> Entity | None:
-    """After "recipient:": a well-known given name, or two capitalised words and nothing behind them."""
+    """After "recipient:": a listed given name, or two capitalised words and nothing after them."""
     result = _words(view, position, lower=False, most=3)
     if not result or _is_sure(view, result):
         return result
@@ -264,7 +264,8 @@ def _name_of_party(view: View, position: int) -> Entity | None:
 
 
 def _in_form(view: View, position: int) -> Entity | None:
-    """After "name:", which things have as well as people: a given name, or a form with other fields."""
+    """After "name:", which may be that of a thing: a listed name, or any in a form with other personal
+    fields."""
     result = _words(view, position, lower=True, most=MAX_WORDS)
     if not result or _is_sure(view, result):
         return result
@@ -273,8 +274,8 @@ def _in_form(view: View, position: int) -> Entity | None:
 
 
 def _name_after_title(view: View, position: int, capital: bool) -> Entity | None:
-    """A name after "Mr" or "Dr."; after one in lower case that may be another word ("don", "miss")
-    only well-known names."""
+    """A name after "Mr" or "Dr."; after a lower-case title that may be another word ("don", "miss") only
+    listed names."""
     title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
     short = title in ("mr", "mrs", "ms")
     result = _words(view, position, lower=short, most=3)
@@ -286,8 +287,8 @@ def _name_after_title(view: View, position: int, capital: bool) -> Entity | None
 
 
 def _stated_name(view: View, position: int, group: str) -> Entity | None:
-    """After "my name is" a name in any case; after "the name is" and the like, where things other than
-    names follow as well, a capitalised or a well-known one."""
+    """After "my name is" a name in any case; after "the name is" and the like, which other things may follow,
+    a capitalised or a listed one."""
     result = _words(view, position, lower=group in ("mine", "theirs"), most=MAX_WORDS)
     if not result or _is_sure(view, result):
         return result
@@ -296,7 +297,7 @@ def _stated_name(view: View, position: int, group: str) -> Entity | None:
 
 
 def _is_verb(view: View, result: Entity) -> bool:
-    """Whether a single word looks like what may follow "my name is" or "my friend" besides a name."""
+    """Whether a single word looks like a verb or adverb, which may follow "my name is" or "my friend"."""
     word = view.low[result.start : result.end]
     return word.endswith(("ed", "ing", "ly"))
 
@@ -310,7 +311,7 @@ def _spelled_name(view: View, position: int) -> Entity | None:
 def _name_after_weak_cue(view: View, position: int) -> Entity | None:
     result = _spelled_name(view, position) or _words(view, position, lower=False, most=3)
     if not result:
-        return None if view.low[position : position + 1] >= "а" else _known_lower(view, position)
+        return None if view.low[position : position + 1] >= "а" else _lowercase_given_name(view, position)
     if _WORD.findall(view.low, result.start, result.end)[0] in GIVEN_NAMES or (
         _is_sure(view, result) and _AFTER_WEAK.match(view.low, result.end)
     ):
@@ -322,7 +323,7 @@ def _name_after_weak_cue(view: View, position: int) -> Entity | None:
 def _name_after_greeting(view: View, position: int) -> Entity | None:
     result = _words(view, position, lower=False, most=3)
     if not result:
-        return _known_lower(view, position)
+        return _lowercase_given_name(view, position)
     count = len(view.low[result.start : result.end].split())
     closed = _CLOSED.match(view.low, result.end)
     if _is_sure(view, result):
@@ -331,9 +332,9 @@ def _name_after_greeting(view: View, position: int) -> Entity | None:
     return result if closed and count <= 2 and first and len(first[0]) > 2 else None
 
 
-def _known_lower(view: View, position: int) -> Entity | None:
-    """ "hi sarah," in lower case: a given name that is no common word, with nothing behind it that
-    makes it something else."""
+def _lowercase_given_name(view: View, position: int) -> Entity | None:
+    """A lower-case given name that is no common word, as in "hi sarah,", with nothing after it that
+    contradicts."""
     word = _WORD.match(view.low, position)
     if (
         word
@@ -354,7 +355,7 @@ def _signature(view: View, match: re.Match[str]) -> Iterator[Entity]:
 
 
 def _answers(view: View) -> Iterator[Entity]:
-    """A turn that is nothing but a name, after a turn that asked for one."""
+    """The name in a turn that is only a name, after a turn that requested one."""
     leading = _LEADING.match(view.low)
     start = leading.end() if leading else 0
     spelled = _spelled_name(view, start)
@@ -369,7 +370,7 @@ def _answers(view: View) -> Iterator[Entity]:
 
 
 def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | None:
-    """The name that begins at `position`: capitalised words, or any that is no common word if `lower`."""
+    """The name that begins at `position`: capitalised words, or with `lower` any that are no common words."""
     start = end = position
     count = titles = 0
     while count < most and (word := _WORD.match(view.text, position)):
@@ -386,9 +387,9 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
             if (
                 lower
                 and word[0][0].islower()
-                and (len(low) < 3 or (count and not _may_be_surname(view, start, low)))
+                and (len(low) < 3 or (count and not view.text[start].islower()))
             ):
-                break
+                break  # a further lower-case word counts only if the first one is lower-case too
             end = word.end()
         count += 1
         position = _skip_gap(view, word.end())
@@ -400,13 +401,8 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
     return _entity(view, start, initials.end() if initials else end)
 
 
-def _may_be_surname(view: View, start: int, low: str) -> bool:
-    """A second lower-case word counts where the first one is lower-case too."""
-    return view.text[start].islower()
-
-
 def _skip_gap(view: View, position: int) -> int:
-    """Past one space, or a full stop and a space after an initial or a title."""
+    """The position after one space, or after a full stop and a space that follow an initial or a title."""
     gap = _NEXT_WORD.match(view.text, position)
     if not gap or (
         gap[0].startswith(".") and not _SHORT_WORD.search(view.text[max(0, position - 5) : position])

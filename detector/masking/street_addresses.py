@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from dialint.detector.masking.cue_words import cue_before
 from dialint.detector.masking.lexicon import words
-from dialint.detector.masking.spans import Entity
-from dialint.detector.masking.view import View
+from dialint.detector.masking.spans import Entity, View
 
 _SUFFIX = (
     r"street|str|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|court|ct|place|pl|square|sq|"
@@ -235,7 +234,7 @@ _STRANGERS = words(
 
 
 def find(view: View, before: str) -> Iterator[Entity]:
-    """Street addresses and named postcodes in `view`; `before` is not asked."""
+    """Street addresses and named postcodes in `view`; `before` is unused."""
     low = view.low
     yield from _number_first(view)
     for match in _POSTCODE.finditer(low):

@@ -28,7 +28,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.ingest.outcomes import Reject, refuse
+from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.records import Verdict
@@ -156,7 +156,7 @@ def load_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str,
     for source in open_logs(list(files)) if files else ():
         for item in reader.read(source, "dialint"):
             if isinstance(item, Reject):
-                raise refuse(
+                raise file_error(
                     item.code, source.name, f"line {item.line}, {item.path}: expected {item.expected}"
                 )
             annotations.setdefault(item.dialogue_id, []).append(item)

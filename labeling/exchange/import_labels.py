@@ -27,7 +27,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
-from dialint.detector.ingest.outcomes import BadRecord, Counts, Reject, refuse
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import read_rows
 from dialint.detector.ingest.sources import Source
@@ -223,7 +223,7 @@ class LabelReader:
                     yield LocatedAnnotation(outcome, source.name, line, offset, once)
         source.check_unchanged()
         if not rows:
-            raise refuse("E_NO_RECORDS", source.name, "no records")
+            raise file_error("E_NO_RECORDS", source.name, "no records")
         for reason, count in state.skipped.items():
             self.left_out[reason] = self.left_out.get(reason, 0) + count
         entry = {"name": Path(source.name).name, "format": label_format.name, "rows": rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.ingest.outcomes import BadRecord, refuse
+from dialint.detector.ingest.outcomes import BadRecord, file_error
 from dialint.detector.ingest.readers.tables import TableFormat, detect_table_format, read_rows
 from dialint.detector.ingest.sources import Source
 from dialint.labeling.exchange import argilla, crowd_table, doccano, label_studio, native, prodigy, toloka
@@ -53,4 +53,4 @@ def detect_format(source: Source, name: str = "auto") -> tuple[LabelFormat, Tabl
             if label_format.matches(located.row):
                 return label_format, table_format
     names = ", ".join(label_format.name for label_format in FORMATS)
-    raise refuse("E_FORMAT", source.name, f"none of the label formats ({names}); --format names it")
+    raise file_error("E_FORMAT", source.name, f"none of the label formats ({names}); --format names it")

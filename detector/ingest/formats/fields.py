@@ -1,4 +1,5 @@
-"""Reading fields of other tools' records: the type that was promised, or a fault with its JSON path."""
+"""Typed access to fields of other tools' records: a value of the expected type, or a fault with its JSON
+path."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def first(record: Any, key: str) -> dict[str, Any]:
 
 
 def map_role(value: object, roles: Mapping[str, str]) -> object:
-    """The role that a tool's word stands for, or what was there instead."""
+    """The role that a tool's word means; a value without an entry is returned as it is."""
     return roles.get(value, value) if isinstance(value, str) else value
 
 
@@ -58,7 +59,7 @@ def mapping(record: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def name(value: object) -> str | None:
-    """An id as text: tools write numbers and texts; anything else is none."""
+    """An id, a number or a text, as text; None for any other value."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | str) and str(value):

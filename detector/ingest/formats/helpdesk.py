@@ -1,7 +1,7 @@
-"""Tickets of Zendesk (comments), Intercom and Freshdesk: e-mail like, with internal notes.
+"""Tickets of Zendesk (comments), Intercom and Freshdesk: e-mail threads with internal notes.
 
-A note that the customer never saw is marked as internal. Events without a text are counted
-(`W_EVENT_SKIPPED`) and are no turns.
+Notes that the customer never saw are marked as internal. Events without a text are counted
+(`W_EVENT_SKIPPED`) and skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def matches_zendesk(record: Any) -> bool:
 
 
 def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
-    """One ticket. Who is customer comes from `users`, else from the ticket's `requester_id`."""
+    """One ticket. The customer is known from `users`, else from the ticket's `requester_id`."""
     ticket = fields.mapping(record, "ticket") or record
     name = fields.name(record.get("ticket_id")) or fields.name(ticket.get("id")) or fallback_id
     users = {fields.name(user.get("id")): user for user in fields.items(record, "users", name)}
@@ -67,7 +67,7 @@ def _channel(record: dict[str, Any]) -> str | None:
 def _body(
     item: dict[str, Any], plain: tuple[str, ...], html: str, path: str, name: str | None
 ) -> tuple[str, bool | None]:
-    """The text of the first field there is, and whether it is HTML by its name."""
+    """The text of the first field that has a value, and whether the field's name says that it is HTML."""
     for key in plain:
         if item.get(key) is not None:
             return fields.text(item, key, path, name), None

@@ -1,7 +1,7 @@
 """Chats of Zendesk messaging, HubSpot, Twilio Conversations and Amazon Connect.
 
-Pages of an API: the conversations on one page are told apart by id and read in order of time where the
-tool does not promise an order. Internal comments are marked so; events without a text are counted.
+A page of an API may hold several conversations: messages are grouped by id, and sorted by time where the tool
+promises no order. Internal comments are marked; events without a text are counted and skipped.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _group_by_id(
 
 
 def _by_time(items: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """By time where every item has one as text (all of one shape in these tools), else as they stand."""
+    """Sort by time if every item has one as text (these tools write one form only), else keep the order."""
     times = [item.get(key) for item in items]
     if all(isinstance(time, str) for time in times):
         return [item for _, item in sorted(zip(times, items, strict=True), key=lambda pair: str(pair[0]))]

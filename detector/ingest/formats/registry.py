@@ -1,9 +1,9 @@
-"""The JSON formats of logs in the order in which they are tried, and the canonical one itself.
+"""The JSON formats of logs, in the order in which they are tried, and the canonical format itself.
 
-A `LogFormat` reads one record; whether records stand one a line or inside a document is decided in
-`format_detection`. The canonical record is
+A `LogFormat` reads one record; `format_detection` decides whether records are one a line or inside a
+document. The canonical record is
 `{"dialogue_id" | "id", "turns": [{"role", "text", "at", "author"}], ...}`: the fields of `Dialogue` and those
-of the project's corpora (`source`, `split`); others are counted and left out.
+of the project's corpora (`source`, `split`); other fields are counted and left out.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dialint.detector.ingest.validation import Draft, DraftTurn
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
 METADATA_FIELDS = ("source", "split")
-KNOWN_FIELDS = {"id", "dialogue_id", "turns", "sources", "metadata", "masked", "labels", "meta"}
-KNOWN_FIELDS.update(TEXT_FIELDS, METADATA_FIELDS)
+RECORD_FIELDS = {"id", "dialogue_id", "turns", "sources", "metadata", "masked", "labels", "meta"}
+RECORD_FIELDS.update(TEXT_FIELDS, METADATA_FIELDS)
 TURN_FIELDS = {"role", "text", "at", "author", "index", "turn_id", "action"}
 
 
@@ -32,7 +32,7 @@ def canonical_draft(record: dict[str, Any]) -> Draft:
     """
     name = _id(record)
     warnings: Counter[str] = Counter()
-    if record.keys() - KNOWN_FIELDS:
+    if record.keys() - RECORD_FIELDS:
         warnings["W_UNKNOWN_FIELD"] += 1
     turns = record.get("turns")
     if not isinstance(turns, list):
@@ -91,9 +91,9 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True)
 class LogFormat:
-    """One format. `drafts(record, fallback_id)` reads a record. `array` says what a JSON array at the
-    top of a file holds; `members` names members of a top object that hold a list of records, and
-    ``*`` says that every member is a record with its key as id."""
+    """One format. `drafts(record, fallback_id)` reads a record. `array` is how a JSON array at the top of a
+    file is read; `members` are the members of a top-level object that hold a list of records, ``*`` if every
+    member is a record with its key as id."""
 
     name: str
     matches: Callable[[Any], bool]
@@ -143,7 +143,7 @@ LOG_FORMATS: tuple[LogFormat, ...] = (
 
 
 def unsupported_hint(record: Any) -> str | None:
-    """What `record` seems to be, if it is of a tool whose shape is known only second-hand."""
+    """A hint for records of tools whose format is recognised and not read."""
     if not isinstance(record, dict):
         return None
     later = "which is not read yet; write it as canonical JSON lines"

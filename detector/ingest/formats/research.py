@@ -1,9 +1,9 @@
 """Research corpora: ABCD, MultiWOZ 2.0 and 2.1 (keyed by file name), SGD, MultiWOZ 2.2, tau- and tau2-bench.
 
-An agent of tau-bench that writes ``Thought: ... Action: {...}`` was shown to the customer as the loop of
-tau-bench did it: what follows the last ``Action:``, and of that the content if it is the JSON of a
-``respond``; any other JSON is a tool call, which nobody saw (role system). On the 925 such dialogues of the
-corpus this rule predicts who speaks next without exception (13,926 turns, 2026-11-20).
+Of an agent of tau-bench that writes ``Thought: ... Action: {...}`` only the text that the customer saw is
+read, as in tau-bench's own loop: the part after the last ``Action:``, or the content if that part is the JSON
+of a ``respond``; any other JSON is a tool call, which the customer did not see (role system). On the 925 such
+dialogues of the corpus this rule predicts who speaks next without exception (13,926 turns, 2026-11-20).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
 
 
 def replace_by_visible(turns: list[DraftTurn]) -> None:
-    """Replace, in place, what agents that think aloud wrote by what the customer saw of it."""
+    """Replace, in place, the turns of agents with visible reasoning by the part that the customer saw."""
     agents = [turn for turn in turns if turn.role in ("agent", "bot") and isinstance(turn.text, str)]
     if not any(MARK in str(turn.text) for turn in agents):
         return

@@ -1,7 +1,7 @@
 """CSV logs, one message a row. Quoting is strict, rows must be as wide as the header.
 
-Cells are data: one that starts with ``=`` is a text like any other. Dialogues need not stand together:
-where they do not, rows are brought together on disk (`group_on_disk`).
+Cells are data: one that starts with ``=`` is a text like any other. If the rows of a dialogue are not
+consecutive, rows are grouped on disk (`group_on_disk`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import refuse, try_preview
+from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.message_rows import (
     Columns,
     Row,
@@ -27,13 +27,14 @@ from dialint.detector.ingest.validation import ParsedRecord
 
 GROUP = 256
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
-"""Those that are tried, and how messages and options call them."""
+"""The delimiters that are tried, with their names in messages and options."""
 
 
 def read_csv(
     source: Source, config: ReadConfig, warnings: Counter[str], facts: list[str]
 ) -> Iterator[list[ParsedRecord]]:
-    """Batches of dialogues, each at the line of its first row; `facts` gets what was found out of the file.
+    """Batches of dialogues, each with the line of its first row. Adds to `facts` what is unusual about the
+    file.
 
     Raises:
         InputRefused: E_CSV with the line, for a header or quoting that makes the rest unreadable.
@@ -59,8 +60,8 @@ def check_csv(source: Source, config: ReadConfig) -> Survey:
     """Read every row once.
 
     Raises:
-        InputRefused: E_CSV; E_PRIVACY for a privacy cell that says nothing; E_TIME where dates can be read in
-            two ways; E_NO_RECORDS where there is no row but the header.
+        InputRefused: E_CSV; E_PRIVACY for a privacy cell of unknown meaning; E_TIME for ambiguous dates;
+            E_NO_RECORDS if there is no row but the header.
     """
     table = _Table(source, config)
     survey = Survey(table.columns, config)
@@ -68,14 +69,14 @@ def check_csv(source: Source, config: ReadConfig) -> Survey:
         check_privacy(row, table.columns, config, source.name)
         survey.add(row)
     if not survey.n_rows:
-        raise refuse("E_NO_RECORDS", source.name, "a header and no rows")
+        raise file_error("E_NO_RECORDS", source.name, "a header and no rows")
     survey.times(source.name)
     return survey
 
 
 def delimiter_of(header: str, config: ReadConfig) -> str:
-    """The delimiter that was named, else the one by which a header has the columns that are needed, else the
-    one that stands there most often."""
+    """The configured delimiter, else the first one with which the header has the required columns, else the
+    most frequent one."""
     if config.mapped.delimiter != "auto":
         return "\t" if config.mapped.delimiter == "tab" else config.mapped.delimiter
     for sign in DELIMITERS:
@@ -85,7 +86,7 @@ def delimiter_of(header: str, config: ReadConfig) -> str:
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
-    """The cells of a row that is one line; none if its quoting is wrong."""
+    """The cells of a one-line row; empty if its quoting is wrong."""
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
@@ -93,7 +94,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 
 
 class _Table:
-    """A CSV log opened: its header read, its rows to come."""
+    """An open CSV log whose header has been read."""
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
         self._source = source
@@ -109,10 +110,12 @@ class _Table:
         for sign, name in DELIMITERS.items():
             if len(self.header) == 1 and sign in self.header[0] and sign != self.delimiter:
                 problem = f"the delimiter is not {self.delimiter!r}; try --delimiter {name}"
-        return refuse("E_CSV", self._source.name, f"line 1: {problem}; or {try_preview(self._source.name)}")
+        return file_error(
+            "E_CSV", self._source.name, f"line 1: {problem}; or {preview_hint(self._source.name)}"
+        )
 
     def rows(self) -> Iterator[Row]:
-        """The rows after the header; one that cannot be used says why."""
+        """The rows after the header, each with its fault if it cannot be used."""
         width = len(self.header)
         while (cells := self.reader.next_row()) is not None:
             yield Row(self.reader.line, self.reader.offset, cells, self.reader.fault(cells, width))

@@ -1,9 +1,9 @@
-"""Which encoding a log's text has, and its content as UTF-8: everything above reads nothing else.
+"""Detects the encoding of a log, and decodes it to UTF-8, which all readers expect.
 
-UTF-8 is what a log is taken for as long as its first megabyte can be read so. Other encodings are told by
-a byte order mark, by the user, or guessed: charset-normalizer ranks the likely ones, and where several
-remain whose text differs, one is chosen only if its letters are those of one language. Who is unsure asks.
-Of a log in another encoding, byte offsets count in its UTF-8 form.
+A log is UTF-8 if its first megabyte decodes as such. Other encodings come from a byte order mark, from the
+user, or are guessed: charset-normalizer ranks the likely ones, and if several with different texts remain,
+one is chosen only if its letters are those of one language. Otherwise the user has to name the encoding. Byte
+offsets are in the UTF-8 form.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.readers.streams import BOM, decompress
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 15
 MIN_BYTES, MIN_WIDE_BYTES = 6, 40
-"""Bytes beyond ASCII from which an encoding is guessed, and one of several bytes a letter."""
+"""Least bytes beyond ASCII to guess an encoding, and to guess one of several bytes a letter."""
 NEAR_CHAOS = 0.1
-"""Guesses whose disorder is no further than this from the least are weighed by their letters."""
+"""Guesses whose disorder is within this distance of the least are compared by their letters."""
 MIN_LETTERS, LEAD = 0.97, 0.02
 """Share of the letters that one language must have, and by how much more than in any other guess."""
 
@@ -41,7 +41,7 @@ SCRIPT_OF = {
     "big5": "Chinese",
     "euc_kr": "Korean",
 }
-"""Encodings of several bytes a letter; the others have one."""
+"""Encodings of several bytes a letter; all others have one."""
 GUESSED = (
     "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257", "koi8_r", "cp866", "iso8859_2", "iso8859_5",
     "mac_roman", "cp850", "cp852", *SCRIPT_OF,
@@ -84,7 +84,7 @@ _KANA = re.compile("[\u3040-\u30ff]")
 
 
 def _undecodable(error: UnicodeError) -> tuple[str, int]:
-    """A lone surrogate for bytes that mean nothing: as UTF-8 it is refused with its record."""
+    """A lone surrogate for undecodable bytes: it is invalid UTF-8, so that its record is rejected."""
     assert isinstance(error, UnicodeDecodeError)
     return "\udcff", error.end
 
@@ -103,8 +103,8 @@ class Encoding:
 def blocks(
     source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
 ) -> Iterator[bytes]:
-    """The content decompressed and as UTF-8, in blocks; what cannot be decoded is no UTF-8 either. `on_raw`
-    sees every raw block.
+    """The content, decompressed and as UTF-8, in blocks; undecodable bytes become invalid UTF-8. `on_raw` is
+    called with every raw block.
 
     Raises:
         InputRefused: what `decompress` and `encoding_of` refuse.
@@ -124,16 +124,16 @@ def _as_utf8(stream: Iterator[bytes], encoding: str, source: Source) -> Iterator
             text = decoder.decode(block or b"", last)
         except UnicodeError:
             message = f"is not {encoding}: it does not begin with a byte order mark; name another --encoding"
-            raise refuse("E_ENCODING", source.name, message) from None
+            raise file_error("E_ENCODING", source.name, message) from None
         if text:
             yield text.encode("utf-8", "surrogatepass")
 
 
 def encoding_of(source: Source, config: ReadConfig) -> Encoding:
-    """The encoding of `source`: the one that was named, that of its byte order mark, UTF-8, or a guess.
+    """The encoding of `source`: the configured one, that of its byte order mark, UTF-8, or a guess.
 
     Raises:
-        InputRefused: E_ENCODING, it is none of these or more than one; or what `decompress` refuses.
+        InputRefused: E_ENCODING if it cannot be determined; or what `decompress` raises.
     """
     if config.mapped.encoding != "auto":
         return Encoding(codecs.lookup(config.mapped.encoding).name)
@@ -196,11 +196,11 @@ def _validate_marks(head: bytes, source: Source) -> None:
         guess = "utf-16-le" if odd > even else "utf-16-be"
     if guess:
         message = f"looks like {guess} without a byte order mark; if it is, say --encoding {guess}"
-        raise refuse("E_ENCODING", source.name, message)
+        raise file_error("E_ENCODING", source.name, message)
 
 
 def _guess(sample: bytes, source: Source) -> str:
-    """The one encoding in which `sample`, whole lines that are no UTF-8, reads as text.
+    """The one encoding in which `sample`, whole lines that are not UTF-8, is a text.
 
     Raises:
         InputRefused: E_ENCODING.
@@ -228,7 +228,7 @@ def _guess(sample: bytes, source: Source) -> str:
     if ranked and ranked[0][0] >= MIN_LETTERS and all(_is_better(ranked[0], other) for other in ranked[1:]):
         return ranked[0][-1]
     likely = [name for *_, name in ranked][:3] or ["cp1252", "cp1251"]
-    raise refuse(
+    raise file_error(
         "E_ENCODING",
         source.name,
         "is not UTF-8, and what else it is cannot be told safely; name it, for instance "
@@ -237,13 +237,13 @@ def _guess(sample: bytes, source: Source) -> str:
 
 
 def _is_better(one: tuple[float, float, float, str], other: tuple[float, float, float, str]) -> bool:
-    """Whether the first guess of (letters, order, likeness to a language, name) is clearly the better one."""
+    """Whether the first of two guesses (share of letters, order, coherence, name) is clearly better."""
     return one[0] - other[0] >= LEAD or one[1] - other[1] >= LEAD or one[2] - other[2] >= 2 * LEAD
 
 
 def share_of_letters(text: str, script: str | None = None) -> float:
     """The largest share, 0 to 1, of the characters of `text` beyond ASCII that are letters of one language or
-    signs found in all of them. `script` is the one that is written, if it is an East Asian one."""
+    signs common to all. `script` is the encoding's script if it is an East Asian one."""
     letters = "".join(char for char in text if char > "\x7f" and char not in SIGNS)
     if not letters:
         return 1.0

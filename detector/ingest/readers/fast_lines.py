@@ -1,9 +1,9 @@
 """The fast path for runs of canonical JSON lines without anything unusual in them.
 
-It never rejects a record: a line that it cannot vouch for (an odd byte, an unknown key, a wrong type) is left
-to the strict path, `strict_json` and `validation`. What it accepts passed the same rules: property tests
-compare the dialogues of both paths. Records are constructed without pydantic's validation, which halves the
-time; they equal those of `model_validate` to the last attribute, which a property test checks too.
+It never rejects a record: a line with an unusual byte, an unknown key or a wrong type is left to the strict
+path, `strict_json` and `validation`. Both paths apply the same rules: property tests compare their dialogues.
+Records are constructed without pydantic's validation, which halves the time; a property test checks that
+every attribute equals that of `model_validate`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from dialint.detector.records import Dialogue, Role, Turn
 
 _new = object.__new__
 _set_fields = BaseModel.__dict__["__dict__"].__set__
-_set_given = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+_set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
 _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
 _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 def build_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]:
-    """Turns that say who and what, no more; indices count from 0."""
+    """Turns with role and text only; indices count from 0."""
     turns = []
     for index, (role, text) in enumerate(zip(roles, texts, strict=True)):
         turn = _new(Turn)
@@ -49,7 +49,7 @@ def build_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]
             turn,
             {"index": index, "role": role, "text": text, "at": None, "author": None, "edits": ()},
         )
-        _set_given(turn, {"index", "role", "text"})
+        _set_fields_set(turn, {"index", "role", "text"})
         _set_extra(turn, None)
         _set_private(turn, None)
         turns.append(turn)
@@ -57,7 +57,7 @@ def build_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]
 
 
 def set_time_and_author(turn: Turn, at: datetime | None, author: str | None) -> None:
-    """Complete a turn that nobody has seen yet; none is as if it had not been given."""
+    """Set time and author of a new turn; None leaves the field unset."""
     if at is not None:
         turn.__dict__["at"] = at
         turn.__pydantic_fields_set__.add("at")
@@ -67,7 +67,7 @@ def set_time_and_author(turn: Turn, at: datetime | None, author: str | None) -> 
 
 
 def build_dialogue(name: str, turns: tuple[Turn, ...], fields: dict[str, Any] | None) -> Dialogue:
-    """A dialogue. `fields` are its further fields, those that were given."""
+    """A dialogue. `fields` are the further fields that are set."""
     dialogue = _new(Dialogue)
     values: dict[str, Any] = {
         "id": name,
@@ -86,7 +86,7 @@ def build_dialogue(name: str, turns: tuple[Turn, ...], fields: dict[str, Any] | 
         values.update(fields)
         fields_set.update(fields)
     _set_fields(dialogue, values)
-    _set_given(dialogue, fields_set)
+    _set_fields_set(dialogue, fields_set)
     _set_extra(dialogue, None)
     _set_private(dialogue, None)
     return dialogue
@@ -129,11 +129,11 @@ class FastLines:
     def __init__(self, config: ReadConfig) -> None:
         self._config = config
         self._decoder = msgspec.json.Decoder(_Record)
-        self._stripped = False  # whether the lines at hand may hold what is left out
+        self._stripped = False  # whether the current lines may contain text that cleaning removes
         self.usable = not config.role
 
     def dialogues(self, lines: list[bytes], warnings: Counter[str]) -> list[Dialogue | None]:
-        """One for each line; none where the strict way must decide."""
+        """A dialogue for each line, None for lines that the strict path must read."""
         if not self.usable:
             return [None] * len(lines)
         short = max(map(len, lines)) <= self._config.max_turn_bytes
@@ -148,14 +148,13 @@ class FastLines:
         return results
 
     def _records(self, data: bytes, n_lines: int) -> tuple[list[_Record], bool] | None:
-        """The records of newline-delimited `data`, one a line, if every byte and every key is plain;
-        and whether they are bare: an id and turns of role and text, no more.
+        """The records of newline-delimited `data`, one a line, if no byte and no key is unusual; and whether
+        they are bare: an id, and turns with role and text only.
 
-        The decoder refuses raw control characters in texts and any key it does not know. It takes line
-        feeds for any other space: that each stands between two records, and that there are as many
-        records as lines, makes it one a line. No key stands twice if there are exactly as many quotes
-        as the keys and texts need; escaped quotes are told apart safely, for data with an escaped
-        backslash do not get here.
+        The decoder refuses raw control characters in texts and unknown keys. To it, line feeds are white
+        space; records are one a line if every line feed is between two records and there are as many records
+        as lines. No key is duplicated if there are exactly as many quotes as the keys and texts need; escaped
+        quotes can be counted, as data with an escaped backslash are left to the strict path.
         """
         if b"\x7f" in data or b"<" in data or data.count(b"}\n{") != n_lines - 1:
             return None
@@ -217,7 +216,7 @@ class FastLines:
 
 
 def _complete(turns: tuple[Turn, ...], results: list[_Turn]) -> bool:
-    """Add times and authors; whether the times are in order."""
+    """Set times and authors. Returns False if the times are not in order."""
     last: datetime | None = None
     for turn, result in zip(turns, results, strict=True):
         at = None
@@ -259,7 +258,7 @@ def _fields(record: _Record) -> dict[str, Any]:
 
 
 def _later(value: str, before: datetime | None) -> datetime | None:
-    """The time, if it is plausible, in the zone of the one before it and not earlier."""
+    """The time, or None if it is not plausible, of another zone than `before`, or earlier."""
     try:
         time = datetime.fromisoformat(value)
     except ValueError:
@@ -272,7 +271,7 @@ def _later(value: str, before: datetime | None) -> datetime | None:
 
 
 def _n_optional(record: _Record) -> int:
-    """Keys and texts of the record beyond an id, `turns`, and each turn's role and text."""
+    """Number of keys and texts of the record beyond an id, `turns`, and each turn's role and text."""
     count = -2  # one of the two ids is not optional
     for name in _RECORD_TEXTS:
         value = getattr(record, name)

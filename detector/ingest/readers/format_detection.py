@@ -1,6 +1,6 @@
-"""Which format a log has, by its content; the file's ending must not contradict it.
+"""Detects the format of a log by its content; the file's ending must not contradict it.
 
-Looks at the first megabyte. Refuses what is known and not read, with a hint.
+Reads the first megabyte. Formats that are recognised and not supported are refused with a hint.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import CANONICAL, LOG_FORMATS, LogFormat, unsupported_hint
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
-from dialint.detector.ingest.outcomes import refuse, try_preview
+from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.message_rows import Columns
@@ -30,9 +30,9 @@ _CHAT_EXPORT = re.compile(rb"\A\s*+(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{
 
 @dataclass(frozen=True)
 class DetectedFormat:
-    """Framing of the file, and the shape of its records where they are JSON. `split` is how a
-    document falls into records: as a whole, its elements, its members, or lists in members. `by_mapping`
-    says that JSON is read as a mapping says."""
+    """Framing of the file, and the format of its records if they are JSON. `split` is how a document is split
+    into records: the whole, its elements, its members, or lists in members. `by_mapping`: JSON is read by a
+    mapping."""
 
     framing: Literal["lines", "document", "csv", "parquet"]
     shape: LogFormat = CANONICAL
@@ -50,7 +50,7 @@ def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
     ending = check_ending(source)
     if magic(source).startswith(PARQUET):
         if config.format not in ("auto", "parquet"):
-            raise refuse("E_FORMAT", source.name, f"is Parquet and not {config.format}")
+            raise file_error("E_FORMAT", source.name, f"is Parquet and not {config.format}")
         return DetectedFormat("parquet")
     prefix = _prefix(source, config)
     return replace(_detect_text(prefix, source, config, ending), bom=prefix.startswith(BOM))
@@ -59,12 +59,12 @@ def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
 def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     text = prefix.removeprefix(BOM).lstrip()
     if not text:
-        raise refuse(
+        raise file_error(
             "E_NO_RECORDS", source.name, "nothing but blank lines" if prefix else "the file is empty"
         )
     if config.format in ("csv", "parquet"):
         if config.format == "parquet" or text[:1] in b"{[":
-            raise refuse("E_FORMAT", source.name, f"is not {config.format}")
+            raise file_error("E_FORMAT", source.name, f"is not {config.format}")
         return DetectedFormat("csv")
     if text[:1] in b"{[" and ending not in (".csv", ".tsv", ".parquet"):
         return _json(text, source, config, ending)
@@ -87,15 +87,15 @@ def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
     header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
     names = cells_of(header, delimiter_of(header, config))
     if text[:1] in b"{[" or (ending == ".json" and not text[:1].isalpha()):
-        raise refuse("E_FORMAT", source.name, f"holds JSON, against its ending {ending}")
+        raise file_error("E_FORMAT", source.name, f"holds JSON, against its ending {ending}")
     if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), str):
         return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
         return DetectedFormat("lines", _requested_format(config) or CANONICAL)
     if _CHAT_EXPORT.match(text):
-        raise refuse("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
-    hint = f"name it with --input-format, or {try_preview(source.name)}"
-    raise refuse("E_FORMAT", source.name, f"is none of the formats that are read; {hint}")
+        raise file_error("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
+    hint = f"name it with --input-format, or {preview_hint(source.name)}"
+    raise file_error("E_FORMAT", source.name, f"is none of the formats that are read; {hint}")
 
 
 def _requested_format(config: ReadConfig) -> LogFormat | None:
@@ -103,7 +103,7 @@ def _requested_format(config: ReadConfig) -> LogFormat | None:
 
 
 def _detect_mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
-    """How records that a mapping describes stand in a file; whose shape it is made later."""
+    """The framing of records that are read by a mapping; their format is built later."""
     if is_one_record_a_line(text, ending):
         return DetectedFormat("lines", by_mapping=True)
     shape = MappedShape(config.mapped)
@@ -120,7 +120,7 @@ def _detect_mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedForm
 def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     if config.mapped.is_whole and config.format == "auto":
         return _detect_mapped(text, config, ending)
-    whole = preview(text)
+    whole = parse_prefix(text)
     if is_one_record_a_line(text, ending):
         return DetectedFormat("lines", _requested_format(config) or _of_lines(text, source))
     shapes = [_requested_format(config)] if _requested_format(config) else list(LOG_FORMATS)
@@ -128,7 +128,7 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
     if detected is None:
         hint = unsupported_hint(whole)
         if hint:
-            raise refuse("E_FORMAT", source.name, hint)
+            raise file_error("E_FORMAT", source.name, hint)
         detected = DetectedFormat(
             "document", _requested_format(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
         )
@@ -141,11 +141,11 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
 
 def _array_refused(source: Source, shape: LogFormat) -> InputRefused:
     hint = "one JSON array; write one object a line (jq -c '.[]')"
-    return refuse("E_FORMAT", source.name, f"{shape.name} records in {hint}")
+    return file_error("E_FORMAT", source.name, f"{shape.name} records in {hint}")
 
 
 def is_one_record_a_line(text: bytes, ending: str) -> bool:
-    """Whether records stand one a line, rather than in one document over several lines."""
+    """Whether records are one a line, and not in one document over several lines."""
     first, newline, rest = text.partition(b"\n")
     if _is_object(first) is not None:
         follows = rest.lstrip()[:1] in (b"{", b"[") if ending == ".json" else bool(rest.strip())
@@ -160,7 +160,7 @@ def is_one_record_a_line(text: bytes, ending: str) -> bool:
 
 
 def _is_object(line: bytes) -> bool | None:
-    """Whether a line is a JSON object; none if it is no JSON."""
+    """Whether a line is a JSON object; None if it is not JSON."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -175,7 +175,7 @@ def _of_lines(text: bytes, source: Source) -> LogFormat:
                 return shape
         hint = hint or unsupported_hint(record)
     if hint:
-        raise refuse("E_FORMAT", source.name, hint)
+        raise file_error("E_FORMAT", source.name, hint)
     return CANONICAL
 
 
@@ -204,9 +204,9 @@ def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
     return None
 
 
-def preview(text: bytes) -> Any:
-    """The JSON value at the start of `text`, whose end may be missing: it is cut after the last
-    complete element and closed. What follows a whole value does not count. None if it is not JSON."""
+def parse_prefix(text: bytes) -> Any:
+    """Parse the JSON value at the start of `text`. If its end is missing, it is cut after the last complete
+    element and closed. Text after a complete value is ignored. None if it is not JSON."""
     string = text.decode(errors="replace")
     try:
         return json.JSONDecoder(strict=False).raw_decode(string)[0]

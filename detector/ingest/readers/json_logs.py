@@ -1,7 +1,7 @@
 """Logs in JSON: one record a line, or records inside one document that may be larger than memory.
 
-Lines take the fast path where it accepts them, else the strict one; blank lines are no records. In a
-document, only the boundaries of records are searched for, and a record has a number instead of a line.
+Lines are read by the fast path if it accepts them, else by the strict one; blank lines are skipped. Of a
+document, only the boundaries of records are parsed first; a record has a number instead of a line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BATCH = 256
 def read_lines(
     source: Source, shape: LogFormat, config: ReadConfig, warnings: Counter[str], *, fast: bool = True
 ) -> Iterator[list[ParsedRecord]]:
-    """Batches of records in order. `fast=False` takes the strict way for every line."""
+    """Batches of records in order. `fast=False` reads every line by the strict path."""
     quick = FastLines(config) if fast and shape.name == "canonical" else None
     for chunk in chunks(blocks(source, config), config.max_record_bytes):
         if chunk.overlong:
@@ -88,8 +88,8 @@ def strict_record(
     warnings: Counter[str],
     name: str | None = None,
 ) -> Iterator[ParsedRecord]:
-    """The dialogues of one record's bytes. `name` is its id where the file's structure gives it one;
-    else a record without an id is called by file and number."""
+    """The dialogues of one record. `name` is its id if the structure of the file provides one; else a record
+    without an id is named after file and number."""
     try:
         record = decode(raw)
     except BadRecord as bad:

@@ -1,4 +1,4 @@
-"""JSON logs that are read by a mapping: nested dialogues, or one message a record in any order."""
+"""Logs of any shape that are read by a mapping: nested dialogues, or one message a record in any order."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from dialint.detector.ingest.validation import Draft, ParsedRecord
 
 GROUP = 256
 FIRST_RECORDS = 1000
-"""Of so many records each path must find something in one."""
-KEPT_RECORDS = 20
+"""Each path must have a value in at least one of the first so many records."""
+EXAMPLE_RECORDS = 20
 N_PATHS = 15
 
 
@@ -61,10 +61,10 @@ def check_mapped(source: Source, detected: DetectedFormat, config: ReadConfig) -
 def survey_records(
     records: Iterable[tuple[int, int, Any]], source: Source, config: ReadConfig, *, streamed: bool = False
 ) -> Survey:
-    """What one pass over all records says.
+    """Read every record once, and survey ids and times.
 
     Raises:
-        InputRefused: E_MAPPING, a path finds nothing in the first records; E_PRIVACY; E_TIME.
+        InputRefused: E_MAPPING, a path has no value in the first records; E_PRIVACY; E_TIME.
     """
     shape = MappedRecord(config.mapped)
     columns = Columns.of_shape(shape, config)
@@ -76,7 +76,7 @@ def survey_records(
         if isinstance(record, BadRecord):
             continue
         n_records += 1
-        if len(first) < KEPT_RECORDS:
+        if len(first) < EXAMPLE_RECORDS:
             first.append(record)
         try:
             for cells in shape.messages(record, streamed):
@@ -103,7 +103,7 @@ def _path_error(
     n_records: int,
     config: ReadConfig,
 ) -> InputRefused:
-    """What to say of a path that finds nothing: which there are, the nearest first."""
+    """The error for a path without a value, with the paths that exist, the most similar first."""
     at = min(missing)
     meaning = shape.meanings[at]
     path = config.mapped.fields[meaning]
@@ -121,7 +121,7 @@ def _path_error(
 def read_mapped_rows(
     source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
 ) -> Iterator[list[ParsedRecord]]:
-    """Batches of dialogues of a log whose messages name their dialogue.
+    """Batches of dialogues of a log whose messages have the id of their dialogue.
 
     Raises:
         InputRefused: as `check_mapped`.

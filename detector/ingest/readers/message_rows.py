@@ -1,7 +1,8 @@
-"""Tables with one message a row: the meaning of columns, and rows grouped into dialogues.
+"""Tables with one message a row: the meaning of columns, and the grouping of rows into dialogues.
 
-CSV, Parquet and mapped JSON pass their rows to `gather_dialogues`. Where a table is sorted by time, so that
-dialogues are interleaved, `group_on_disk` sorts its rows by dialogue first; the common case is streamed.
+CSV, Parquet and mapped JSON pass their rows to `gather_dialogues`. If the dialogues of a table are
+interleaved, as when it is sorted by time, `group_on_disk` sorts its rows by dialogue first; the common case
+is streamed.
 """
 
 from __future__ import annotations
@@ -22,49 +23,50 @@ from typing import Any
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.mapping import MappedRecord, nearest
-from dialint.detector.ingest.outcomes import BadRecord, record_too_large, refuse
-from dialint.detector.ingest.privacy import BLANK, asks_public, format_word, is_internal, is_note_type
+from dialint.detector.ingest.outcomes import BadRecord, file_error, record_too_large
+from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, validate_drafts
 from dialint.detector.records import Role
 from dialint.detector.yaml_document import read_document
 
 RICH = ("richtext", "richbody")
-"""Columns of HTML beside those that say so."""
+"""Names of HTML columns, beside those that contain ``html``."""
 REQUIRED = ("id", "role", "text")
 TRUE, FALSE = ("true", "1", "yes", "t", "y"), ("false", "0", "no", "f", "n", "")
 
 
 WORDS = Path(__file__).parents[1] / "columns.yaml"
 FIELDS = ("language", "channel", "agent", "team")
-"""Meanings of which a dialogue has one value: the first that is given."""
+"""Meanings of which a dialogue has one value: the first that is not empty."""
 
 
 @cache
-def names() -> dict[str, list[str]]:
-    """Of each meaning the names that columns have for it, plain, the likeliest first."""
+def column_names() -> dict[str, list[str]]:
+    """The usual column names of each meaning, normalised, the likeliest first."""
     result = read_document(WORDS, "E_WORDS").value["columns"]
-    return {meaning: [plain(name) for name in words] for meaning, words in result.items()}
+    return {meaning: [normalize_name(name) for name in words] for meaning, words in result.items()}
 
 
 @cache
-def speakers() -> dict[str, Role]:
-    """Words for who speaks, plain, and the role of each."""
+def speaker_roles() -> dict[str, Role]:
+    """Words for speakers, normalised, and the role of each."""
     result = read_document(WORDS, "E_WORDS").value["speakers"]
-    return {plain(word): role for role, words in result.items() for word in words}
+    return {normalize_name(word): role for role, words in result.items() for word in words}
 
 
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A column's name or a speaker without case, spaces, underscores, hyphens and signs such as ``?``."""
     return re.sub(r"[\s_.?:#/-]+", "", name).lower()
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Meaning to position of each column; an id may be made of several. `html` says that texts are HTML by
-    the mapping or their column's name, none that neither tells. `public` says that the privacy column,
-    `private_name`, asks whether the customer saw the message, `by_mapping` that numbers may be ids and a
-    missing text is an empty one."""
+    """The position of each meaning's column; an id may consist of several. `html` is whether texts are HTML
+    by the mapping or the column's name, None if neither says. `public`: the privacy column, `private_name`,
+    says whether the customer saw the message. `by_mapping`: numbers may be ids, and a missing text is an
+    empty
+    one."""
 
     ids: tuple[int, ...]
     positions: dict[str, int]
@@ -76,14 +78,14 @@ class Columns:
 
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | str:
-        """The columns of a header, or what is missing in words."""
-        named_columns = config.columns()
+        """The columns of a header, or a message that says what is missing."""
+        configured = config.columns()
         exact = {name: index for index, name in enumerate(header)}
-        loose = {plain(name): index for index, name in reversed(list(enumerate(header)))}
+        loose = {normalize_name(name): index for index, name in reversed(list(enumerate(header)))}
         positions: dict[str, int] = {}
         ids: tuple[int, ...] = ()
-        for meaning, usual in names().items():
-            chosen = named_columns.get(meaning)
+        for meaning, usual in column_names().items():
+            chosen = configured.get(meaning)
             if chosen is not None:
                 parts = [chosen] if chosen in exact else chosen.split("+") if meaning == "id" else [chosen]
                 lost = next((part for part in parts if part not in exact), None)
@@ -104,30 +106,33 @@ class Columns:
                 f"{missing[0]}=..."
             )
         private = header[positions["private"]] if "private" in positions else ""
-        inbound = plain(header[positions["role"]]) == "inbound"
+        inbound = normalize_name(header[positions["role"]]) == "inbound"
         html = _is_html(header[positions["text"]], config)
-        return cls(ids, positions, html, asks_public(private), private, inbound, config.mapped.is_whole)
+        return cls(ids, positions, html, is_public_column(private), private, inbound, config.mapped.is_whole)
 
     @classmethod
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
-        """The cells that a mapping takes out of each message."""
+        """The columns of the cells that a mapping extracts from each message."""
         paths = config.columns()
         positions = {meaning: at for at, meaning in enumerate(shape.meanings) if meaning != "id"}
         private = paths.get("private", "").rpartition(".")[2]
-        inbound = plain(paths["role"].rpartition(".")[2]) == "inbound"
+        inbound = normalize_name(paths["role"].rpartition(".")[2]) == "inbound"
         html = _is_html(paths["text"].rpartition(".")[2], config)
-        return cls(tuple(range(shape.n_ids)), positions, html, asks_public(private), private, inbound, True)
+        return cls(
+            tuple(range(shape.n_ids)), positions, html, is_public_column(private), private, inbound, True
+        )
 
 
 def _is_html(name: str, config: ReadConfig) -> bool | None:
     if config.mapped.html is not None:
         return config.mapped.html
-    return True if "html" in plain(name) or plain(name) in RICH else None
+    return True if "html" in normalize_name(name) or normalize_name(name) in RICH else None
 
 
 @dataclass
 class Group:
-    """The rows of one dialogue so far, `size` bytes of cells; those over a limit are not held."""
+    """The rows of one dialogue so far. `size` is the bytes of their cells; over the limit the turns are
+    dropped."""
 
     name: object
     line: int
@@ -140,8 +145,8 @@ class Group:
     places: list[object] = field(default_factory=list)
 
     def ordered(self) -> list[DraftTurn]:
-        """The turns by their places, where a mapping says what those are: as numbers if all are, else as
-        texts; without places as they stand in the log."""
+        """The turns in the order of the mapping's order column, by number if all values are numbers, else as
+        texts; without one, in the order of the log."""
         if not self.places:
             return self.turns
         try:
@@ -153,7 +158,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Row:
-    """One message: where it stands and its cells, or why it has none that can be used."""
+    """One message: line, offset and cells, or the fault for which it cannot be used."""
 
     line: int
     offset: int
@@ -161,8 +166,8 @@ class Row:
     bad: BadRecord | None = None
 
 
-def identity(cells: Sequence[object], columns: Columns) -> object:
-    """The dialogue id that a row's cells give; none where one of its parts is missing or no text."""
+def dialogue_id_of(cells: Sequence[object], columns: Columns) -> object:
+    """The dialogue id of a row; None if one of its parts is missing or not a text."""
     parts = [cells[index] if index < len(cells) else None for index in columns.ids]
     if columns.by_mapping:
         parts = [fields.name(part) for part in parts]
@@ -174,11 +179,11 @@ def identity(cells: Sequence[object], columns: Columns) -> object:
 def gather_dialogues(
     rows: Iterable[Row], columns: Columns, config: ReadConfig, warnings: Counter[str], times: TimeFormat
 ) -> Iterator[ParsedRecord]:
-    """Consecutive rows of one id become a dialogue. A bad row spoils its whole dialogue, which is
-    then rejected at that row's line: a message must not go missing unseen."""
+    """Group consecutive rows of one id into dialogues. A dialogue with a bad row is rejected at that row's
+    line, so that no message gets lost silently."""
     group: Group | None = None
     for row in rows:
-        name = identity(row.cells, columns)
+        name = dialogue_id_of(row.cells, columns)
         if group is None or name != group.name:
             if group is not None:
                 yield from _close(group, config, warnings)
@@ -214,11 +219,11 @@ def mapped_draft(
     config: ReadConfig,
     times: TimeFormat,
 ) -> Draft:
-    """The dialogue of some messages that a mapping found together."""
+    """The dialogue of messages that a mapping extracted from one record."""
     group = Group(None, 0, 0)
     for cells in rows:
         _add_turn(group, cells, columns, config, times)
-    name = identity(rows[0], columns) if rows and columns.ids else None if columns.ids else fallback_id
+    name = dialogue_id_of(rows[0], columns) if rows and columns.ids else None if columns.ids else fallback_id
     return Draft(name, group.ordered(), group.fields, path=shape.path)
 
 
@@ -235,7 +240,7 @@ def _add_turn(
 
 
 def _n_bytes(cell: object) -> int:
-    """Bytes of a cell that is a text, less those that all rows have."""
+    """Bytes of a cell if it is a text, else 0."""
     return 0 if not isinstance(cell, str) else len(cell) if cell.isascii() else len(cell.encode())
 
 
@@ -264,20 +269,20 @@ def _cell(cells: Sequence[object], columns: Columns, meaning: str) -> object:
 
 
 def _internal(cells: Sequence[object], columns: Columns, config: ReadConfig) -> bool | None:
-    """Whether a row is an internal note, by its columns; none if they do not say."""
+    """Whether a row is an internal note, by its columns; None if they do not say."""
     if is_note_type(_cell(cells, columns, "type")):
         return True
     if "private" not in columns.positions:
         return None
     value = _cell(cells, columns, "private")
-    internal = is_internal(value, public=columns.public, given=config.private_words())
+    internal = is_internal(value, public=columns.public, user_words=config.private_words())
     if internal is None and value in (None, ""):
         return False if _speaker(_cell(cells, columns, "role"), columns, config) == "customer" else None
     return internal
 
 
 def check_privacy(row: Row, columns: Columns, config: ReadConfig, file: str) -> None:
-    """Refuse a file with a row of which nobody knows whether it is an internal note.
+    """Refuse a file with a privacy cell of unknown meaning.
 
     Raises:
         InputRefused: E_PRIVACY.
@@ -292,7 +297,7 @@ def check_privacy(row: Row, columns: Columns, config: ReadConfig, file: str) -> 
             f"message is internal nor that it is public; say what it means with --privacy '{word}=internal' "
             f"or --privacy '{word}=public'"
         )
-        raise refuse("E_PRIVACY", file, message)
+        raise file_error("E_PRIVACY", file, message)
 
 
 def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
@@ -304,11 +309,11 @@ def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
         return value
     if columns.inbound and value.lower() in TRUE + FALSE:
         return "customer" if value.lower() in TRUE else "agent"
-    return speakers().get(plain(value), value)
+    return speaker_roles().get(normalize_name(value), value)
 
 
 def _time(value: object, times: TimeFormat) -> object:
-    """The time in a cell; what is none, as it is."""
+    """The time in a cell; a value that is not a time is returned as it is."""
     if not isinstance(value, str):
         return value
     return (times.parse(value) or value) if value.strip() else None
@@ -321,8 +326,8 @@ CREATE TABLE rows (number INTEGER, position INTEGER, line INTEGER, offset INTEGE
 
 
 class Survey:
-    """What one pass over all rows says of a table: how many, whether those of each dialogue stand together,
-    and how its times are read. Holds 8 bytes for each run of one id."""
+    """The result of one pass over a table: the number of rows, whether the rows of each dialogue are
+    consecutive, and how times are read. Takes 8 bytes for each run of one id."""
 
     def __init__(self, columns: Columns, config: ReadConfig) -> None:
         self.n_rows = 0
@@ -333,9 +338,9 @@ class Survey:
         self._dates = DateOrderDetector()
 
     def add(self, row: Row) -> None:
-        """Look at the next row."""
+        """Add the next row."""
         self.n_rows += 1
-        name = identity(row.cells, self._columns)
+        name = dialogue_id_of(row.cells, self._columns)
         if name != self._last:
             self._last = name
             self._starts.append(hash(name))
@@ -344,30 +349,30 @@ class Survey:
 
     @property
     def is_together(self) -> bool:
-        """Whether no id began a second run."""
+        """Whether the rows of every id are consecutive."""
         import numpy as np
 
         return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
 
     def facts(self) -> list[str]:
-        """What the dates said of their order, in words."""
-        return [f"dates {self._dates.order}"] if self._dates.is_told else []
+        """The detected order of dates, as shown to users."""
+        return [f"dates {self._dates.order}"] if self._dates.is_decided else []
 
     def times(self, file: str) -> TimeFormat:
         """How the times are read.
 
         Raises:
-            InputRefused: E_TIME, the dates do not say whether the day or the month stands first.
+            InputRefused: E_TIME, the dates do not show whether the day or the month comes first.
         """
-        if self._dates.is_open:
-            raise refuse("E_TIME", file, self._dates.question())
+        if self._dates.is_ambiguous:
+            raise file_error("E_TIME", file, self._dates.ambiguity_message())
         return TimeFormat.of(
             self._config.mapped.time_format, self._config.mapped.time_zone, self._dates.order
         )
 
 
 def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
-    """The same rows, each dialogue's together in their own order."""
+    """The same rows, grouped by dialogue, in the order of the log within each."""
     with tempfile.TemporaryDirectory(prefix="dialint-rows-") as folder:
         connection = sqlite3.connect(Path(folder) / "rows.sqlite")
         try:
@@ -389,7 +394,7 @@ def _number_rows(
     rows: Iterable[Row], columns: Columns, connection: sqlite3.Connection
 ) -> Iterator[tuple[int, int, int, int, str, str | None]]:
     for position, row in enumerate(rows):
-        key = json.dumps(identity(row.cells, columns), default=_iso)
+        key = json.dumps(dialogue_id_of(row.cells, columns), default=_iso)
         first = connection.execute("SELECT number FROM first WHERE name = ?", (key,)).fetchone()
         if first is None:
             connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
@@ -403,5 +408,5 @@ def _pack_fault(bad: BadRecord | None) -> str | None:
 
 
 def _iso(value: object) -> str:
-    """Times of a Parquet table as text; anything else was text or a number already."""
+    """A time of a Parquet table as text, or the type's name of anything else that JSON cannot hold."""
     return value.isoformat() if isinstance(value, datetime | date) else type(value).__name__

@@ -1,8 +1,8 @@
 """Parquet logs: one row per dialogue with a list of turns (the project's corpora), or one per message.
 
-Reads by record batch in bounded memory: what columns expand to is checked before they are decoded
-(`parquet_pages`), texts stay in their dictionaries until the size of each row is known, and only columns
-that mean something are read. A file that is not what its footer says is refused.
+Reads by record batch in bounded memory: the size of decoded columns is checked before decoding
+(`parquet_pages`), texts stay in their dictionaries until the size of each row is known, and only columns with
+a meaning are read. A file that contradicts its footer is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
 from dialint.detector.ingest.formats.research import replace_by_visible
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
-from dialint.detector.ingest.outcomes import BadRecord, record_too_large, refuse, try_preview
+from dialint.detector.ingest.outcomes import BadRecord, file_error, preview_hint, record_too_large
 from dialint.detector.ingest.readers.mapped_logs import iterate_rows, mapped_format, survey_records
 from dialint.detector.ingest.readers.message_rows import (
     Columns,
@@ -45,8 +45,8 @@ TURN_FIELDS = ("role", "text", "at", "author", "action")
 
 @dataclass(frozen=True)
 class Layout:
-    """What is read: the leaves at `paths`. Of a table with one message a row, `table` says what the columns
-    `names` mean; a file with one dialogue a row has none. `mapped` is the way of a mapping through a row."""
+    """The leaves at `paths` that are read. For one message a row, `table` is the meaning of the columns
+    `names`; None for one dialogue a row. `mapped` extracts the messages of a row by a mapping."""
 
     paths: list[str]
     names: list[str]
@@ -97,17 +97,17 @@ def _mapped_dialogues(
             rows = group_on_disk(rows, columns)
         yield from gather_dialogues(rows, columns, config, warnings, survey.times(source.name))
         return
-    made = mapped_format(config, survey.times(source.name), streamed=False)
+    shape = mapped_format(config, survey.times(source.name), streamed=False)
     for number, _, row in _objects_of(source, layout, config):
         if isinstance(row, BadRecord):
             yield ParsedRecord(number, 0, row)
         else:
-            drafts = made.drafts(row, f"{source.label}:{number}")
+            drafts = shape.drafts(row, f"{source.label}:{number}")
             yield from validate_drafts(drafts, number, 0, config, warnings)
 
 
 def _objects_of(source: Source, layout: Layout, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:
-    """Number, 0 and cells of every row, or why it cannot be used."""
+    """Number, offset 0 and cells of every row, or the fault for which it cannot be used."""
     for number, size, row in sized_rows(source, layout.paths, layout.batch_rows, config):
         bad = (
             record_too_large(size, config.max_record_bytes)
@@ -118,7 +118,7 @@ def _objects_of(source: Source, layout: Layout, config: ReadConfig) -> Iterator[
 
 
 def _text_fault(value: object) -> BadRecord | None:
-    """What is wrong with a text anywhere in a row."""
+    """The first fault of a text anywhere in a row."""
     if isinstance(value, str):
         return _cell_fault([value])
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -133,17 +133,18 @@ def _nested_dialogues(
 
 
 def check_parquet(source: Source, config: ReadConfig) -> Layout:
-    """What to read of a file; looks at the footer and at page headers, and counts the values of columns
-    that have very many.
+    """The layout of a file. Reads the footer and page headers, and counts the values of columns with very
+    many.
 
     Raises:
-        InputRefused: E_PARQUET for a damaged footer, an unknown codec, a row group over the limit or
-            columns that are neither; E_EXPANSION for columns that expand to too much; E_PRIVACY for a
-            privacy cell that says nothing; E_NO_RECORDS for no rows.
+        InputRefused: E_PARQUET for a damaged footer, an unknown codec, a row group over the limit or an
+        unknown
+            schema; E_EXPANSION for columns that expand to too much; E_PRIVACY for a privacy cell of unknown
+            meaning; E_NO_RECORDS for no rows.
     """
     with open_parquet(source) as file:
         if file.metadata.num_rows == 0:
-            raise refuse("E_NO_RECORDS", source.name, "no rows")
+            raise file_error("E_NO_RECORDS", source.name, "no rows")
         layout = _layout(file, source, config)
         layout = replace(layout, batch_rows=check_leaves(source, file, layout.paths, config))
     if layout.table is not None and "private" in layout.table.positions:
@@ -174,7 +175,7 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
         ids = id_columns(names, config)
         if not {"role", "text"} <= inner or not ids:
             expected = "columns dialogue_id and turns, a list of {role, text}"
-            raise refuse("E_PARQUET", source.name, f"wrong schema; expected {expected}")
+            raise file_error("E_PARQUET", source.name, f"wrong schema; expected {expected}")
         wanted = {*ids, "sources", *TEXT_FIELDS, *METADATA_FIELDS}
         chosen = [name for name in names if name in wanted]
         paths = [path for name in chosen for path in leaf_paths(file, name)] + _turn_paths(
@@ -183,8 +184,8 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
         return Layout(paths, [*chosen, "turns"])
     columns = Columns.of(names, config)
     if isinstance(columns, str):
-        message = f"wrong schema; {columns}; or {try_preview(source.name)}"
-        raise refuse("E_PARQUET", source.name, message)
+        message = f"wrong schema; {columns}; or {preview_hint(source.name)}"
+        raise file_error("E_PARQUET", source.name, message)
     retained = sorted({*columns.ids, *columns.positions.values()})
     table = replace(
         columns,
@@ -193,7 +194,7 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
     )
     chosen = [names[position] for position in retained]
     if any(names.count(name) > 1 for name in chosen):
-        raise refuse("E_PARQUET", source.name, "wrong schema; a column that is read stands there twice")
+        raise file_error("E_PARQUET", source.name, "wrong schema; a column that is read stands there twice")
     return Layout([path for name in chosen for path in leaf_paths(file, name)], chosen, table)
 
 
@@ -214,14 +215,14 @@ def _mapped_layout(file: Any, source: Source, shape: MappedShape, config: ReadCo
             paths.append(path)
     if not paths:
         there = ", ".join(file.schema_arrow.names[:12])
-        raise refuse(
+        raise file_error(
             "E_PARQUET", source.name, f"wrong schema; no path of the mapping is in it: there are {there}"
         )
     return Layout(paths, [], mapped=shape)
 
 
 def _turn_paths(paths: list[str]) -> list[str]:
-    """Those of the leaves below `turns` that belong to fields of a turn that are read."""
+    """The leaves below `turns` of the fields of a turn that are read."""
     parts = [path.split(".") for path in paths]
     depth = next(n for n in range(len(parts[0])) if len({tuple(part[: n + 1]) for part in parts}) > 1)
     return [path for path, part in zip(paths, parts, strict=True) if part[depth] in TURN_FIELDS]

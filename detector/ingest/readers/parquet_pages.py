@@ -1,7 +1,7 @@
-"""What the columns of a Parquet file expand to, from its footer and page headers, before anything is decoded.
+"""Computes the decoded size of a Parquet file's columns from its footer and page headers, without decoding.
 
-A dictionary or a run of equal levels stands for any number of values in a few bytes, and the footer may
-say what it likes. The page headers are what a decoder obeys, so they are read here; pages are not.
+A dictionary or a run of equal levels encodes any number of values in a few bytes, and the footer of a hostile
+file may lie. Decoders follow the page headers, so these are read here; the pages are not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_PAGE_BYTES = 32 << 20
 MAX_GROUP_VALUES = 8_000_000
 """Values of a nested column in one row group: all may belong to one row."""
 VALUE_BYTES = 8
-"""What a value costs beside its text, at least."""
+"""Least bytes of memory a value takes beside its text."""
 MAX_FIXED_BYTES = 64
 HEADER_BYTES = 1 << 10
 MAX_HEADER_BYTES = 1 << 20
@@ -31,7 +31,7 @@ _DELTA_BYTE_ARRAY = 7
 
 
 class _Damaged(Exception):
-    """No page header stands here."""
+    """There is no valid page header at this position."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def check_columns(
     """Refuse a file of `size` bytes whose columns `leaves` (positions of leaf columns) expand to too much.
 
     Returns:
-        The values of the largest dictionary: a reader that keeps texts in it goes through it for each batch.
+        The number of values of the largest dictionary, which a reader that keeps it scans for each batch.
 
     Raises:
         InputRefused: E_EXPANSION; E_PARQUET for page headers that contradict the footer.
@@ -62,8 +62,8 @@ def check_columns(
         group = metadata.row_group(index)
         for leaf in leaves:
             where = f"{name}: row group {index}, column {group.column(leaf).path_in_schema}"
-            expanded, n_known = _column(file, size, where, group, leaf, metadata.schema.column(leaf))
-            total, largest = total + expanded, max(largest, n_known)
+            expanded, n_dictionary = _column(file, size, where, group, leaf, metadata.schema.column(leaf))
+            total, largest = total + expanded, max(largest, n_dictionary)
             if total > limit:
                 raise InputRefused("E_EXPANSION", f"{name}: expands to over {limit} bytes")
     return largest
@@ -75,7 +75,7 @@ def expansion_limit(size: int, config: ReadConfig) -> int:
 
 
 def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: Any) -> tuple[int, int]:
-    """The bytes that a column chunk expands to, of texts in a dictionary the mean length counting; and the
+    """The decoded bytes of a column chunk, with the mean length for texts in a dictionary; and the number of
     values of its dictionary."""
     chunk = group.column(leaf)
     nested = kind.max_repetition_level > 0
@@ -86,7 +86,7 @@ def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: 
     start = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         start = min(start, chunk.dictionary_page_offset)
-    n_values = expanded = n_known = 0
+    n_values = expanded = n_dictionary = 0
     mean = 0.0
     try:
         for page in _pages(file, start, min(size, start + chunk.total_compressed_size), chunk.num_values):
@@ -95,7 +95,7 @@ def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: 
             if page.kind == _DICTIONARY_PAGE:
                 if page.n_values > page.expanded:
                     raise _Damaged
-                n_known += page.n_values
+                n_dictionary += page.n_values
                 mean = page.expanded / max(page.n_values, 1)
                 expanded += page.expanded
                 continue
@@ -118,7 +118,7 @@ def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: 
         raise InputRefused("E_PARQUET", f"{where}: its page headers are damaged") from None
     if n_values != chunk.num_values or not (nested or n_values == group.num_rows):
         raise InputRefused("E_PARQUET", f"{where}: the pages and the footer count other values")
-    return expanded, n_known
+    return expanded, n_dictionary
 
 
 def _pages(file: BinaryIO, start: int, end: int, n_values: int) -> Iterator[Page]:
@@ -168,9 +168,9 @@ def _page(fields: dict[int, Any]) -> Page:
 
 
 class _Thrift:
-    """Thrift's compact protocol, as far as page headers need it: integers by field, the rest passed over.
+    """Reads Thrift's compact protocol as far as page headers need it: integers by field; the rest is skipped.
 
-    An `IndexError` says that the data end too early.
+    Raises IndexError if the data end too early.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -178,7 +178,7 @@ class _Thrift:
         self._at = 0
 
     def struct(self, depth: int = 0) -> tuple[dict[int, Any], int]:
-        """The fields of a struct by their ids, and where it ended."""
+        """The fields of a struct by their ids, and the position behind it."""
         fields: dict[int, Any] = {}
         last = 0
         while (head := self._byte()) != 0:

@@ -1,7 +1,7 @@
-"""Rows of any Parquet file, by record batch in bounded memory.
+"""Reads rows of any Parquet file by record batch, in bounded memory.
 
-What columns expand to is checked before they are decoded (`parquet_pages`); texts stay in their dictionaries
-until the size of each row is known. A file that is not what its footer says is refused.
+The size of decoded columns is checked before decoding (`parquet_pages`); texts stay in their dictionaries
+until the size of each row is known. A file that contradicts its footer is refused.
 """
 
 from __future__ import annotations
@@ -12,31 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.readers.parquet_pages import VALUE_BYTES, check_columns, expansion_limit
 from dialint.detector.ingest.sources import Source
 
 BATCH_ROWS = 256
 
 DICTIONARY_PASS = 64
-"""Values of a dictionary to a row of a batch, at most: going through it costs no more than the rows then."""
-
-
+"""Most values of a dictionary for each row of a batch, so that scanning it costs no more than the rows."""
 MAX_BATCH_VALUES = 1_280_000
 """Values of one column in a batch: 256 dialogues of 5,000 turns."""
-
 SHORT_BYTES = 1 << 10
-
-
 SLICE_BYTES = 8 << 20
-"""Text of rows that become Python objects together; a row alone may have more."""
-
-
+"""Bytes of text of rows that become Python objects together; a single row may have more."""
 BUFFER_BYTES = 1 << 20
 
 
 def read_parquet_rows(source: Source, config: ReadConfig) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The rows of any table, as `sized_rows` gives them; all columns are read.
+    """The rows of any table as `sized_rows` yields them, with all columns.
 
     Raises:
         InputRefused: E_PARQUET or E_EXPANSION.
@@ -48,7 +41,7 @@ def read_parquet_rows(source: Source, config: ReadConfig) -> Iterator[tuple[int,
 
 
 def check_parquet_columns(path: Path, names: list[str], config: ReadConfig) -> None:
-    """Refuse a Parquet file of which the columns `names` are about to be read as a whole.
+    """Check a Parquet file before its columns `names` are read as a whole.
 
     Raises:
         InputRefused: E_PARQUET or E_EXPANSION.
@@ -69,16 +62,15 @@ def _check_group(group: Any, index: int, source: Source, config: ReadConfig) -> 
 
     if group.total_byte_size > config.max_row_group_bytes:
         limit = f"{config.max_row_group_bytes} bytes; write it with smaller row groups"
-        raise refuse("E_PARQUET", source.name, f"row group {index} holds over {limit}")
+        raise file_error("E_PARQUET", source.name, f"row group {index} holds over {limit}")
     for position in range(group.num_columns):
         codec = group.column(position).compression
         if codec != "UNCOMPRESSED" and not (codec != "LZO" and pa.Codec.is_available(codec.lower())):
-            raise refuse("E_PARQUET", source.name, f"unknown codec {codec}")
+            raise file_error("E_PARQUET", source.name, f"unknown codec {codec}")
 
 
 def check_leaves(source: Source, file: Any, paths: list[str], config: ReadConfig) -> int:
-    """Refuse an open Parquet file whose leaves at `paths` expand to more than memory holds; else how many
-    rows to read together.
+    """Check that the leaves at `paths` of an open Parquet file fit into memory. Returns the rows of a batch.
 
     Raises:
         InputRefused: E_EXPANSION or E_PARQUET.
@@ -99,12 +91,13 @@ def check_leaves(source: Source, file: Any, paths: list[str], config: ReadConfig
 
 
 def _check_batches(source: Source, path: str, batch_rows: int) -> None:
-    """Refuse a file in which few rows have most values of the nested column at `path`; it is read alone."""
+    """Refuse a file in which few rows have most values of the nested column at `path`. Reads that column
+    only."""
     with open_parquet(source, [path]) as file:
         for batch in file.iter_batches(batch_size=batch_rows, columns=[path], use_threads=False):
             if _n_values(batch.column(0)) > MAX_BATCH_VALUES:
                 message = f"{batch_rows} rows have over {MAX_BATCH_VALUES} values of {path}"
-                raise refuse("E_EXPANSION", source.name, message)
+                raise file_error("E_EXPANSION", source.name, message)
 
 
 def _n_values(array: Any) -> int:
@@ -118,7 +111,7 @@ def _n_values(array: Any) -> int:
 
 @contextmanager
 def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Iterator[Any]:
-    """The file; of the columns at the paths `dictionaries`, texts are read as indices into theirs."""
+    """Open the file. Texts at the paths `dictionaries` are read as indices into their dictionaries."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -129,7 +122,7 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
         ) as file:
             yield file
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise refuse("E_PARQUET", source.name, f"cannot be read ({type(error).__name__})") from None
+        raise file_error("E_PARQUET", source.name, f"cannot be read ({type(error).__name__})") from None
 
 
 def _text_paths(source: Source, paths: list[str]) -> list[str]:
@@ -140,7 +133,7 @@ def _text_paths(source: Source, paths: list[str]) -> list[str]:
 
 
 def _batches(file: Any, batch_rows: int, paths: list[str]) -> Iterator[Any]:
-    """Row group by row group: Arrow can't put the dictionaries of two together below a list."""
+    """Batches by row group: Arrow cannot merge the dictionaries of two row groups below a list."""
     for group in range(file.num_row_groups):
         yield from file.iter_batches(batch_rows, row_groups=[group], columns=paths, use_threads=False)
 
@@ -161,7 +154,7 @@ def sized_rows(
             sizes = _row_sizes(batch)
             total += sum(sizes)
             if total > limit:
-                raise refuse("E_EXPANSION", source.name, f"expands to over {limit} bytes")
+                raise file_error("E_EXPANSION", source.name, f"expands to over {limit} bytes")
             for start, end in _slices(sizes, _too_many_turns(batch, config), config):
                 rows = _short_row(batch, start) if end is None else _objects(batch.slice(start, end - start))
                 for row, size in zip(rows, sizes[start:end], strict=False):
@@ -171,7 +164,7 @@ def sized_rows(
 
 
 def _slices(sizes: list[int], too_many: list[bool], config: ReadConfig) -> Iterator[tuple[int, int | None]]:
-    """Ranges of rows that are turned into objects together; a row that must not be is (row, None)."""
+    """Ranges of rows to convert together; (row, None) for a row that is too large to be converted."""
     start, held = 0, 0
     for row, size in enumerate(sizes):
         refused = size > config.max_record_bytes or too_many[row]
@@ -194,7 +187,7 @@ def _objects(batch: Any) -> list[dict[str, Any]]:
 
 
 def _plain(array: Any) -> Any:
-    """The same array with texts in place of indices, which become objects in half the time."""
+    """The array with texts in place of indices, which halves the time of conversion."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(array.type):

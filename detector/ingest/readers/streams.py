@@ -1,6 +1,6 @@
-"""The bytes of a log: decompressed, then cut into runs of whole lines, in bounded memory.
+"""The bytes of a log, decompressed and cut into runs of whole lines, in bounded memory.
 
-Knows gzip and zstd by their magic bytes; refuses damaged data and decompression bombs. Lines are split at
+Detects gzip and zstd by their magic bytes; refuses damaged data and decompression bombs. Lines are split at
 line feeds only. Line numbers count from 1, offsets from the first (decompressed) byte.
 """
 
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import refuse
+from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.sources import Source
 
 BLOCK_BYTES = 1 << 16
-"""The records of a block are about ten times its size: more would not stay in a core's cache."""
+"""The records of a block take about ten times its size: those of a larger one would not fit a core's
+cache."""
 RATIO_FROM_BYTES = 1 << 20
-"""Small files of repeated lines compress well without malice: the ratio counts from here."""
+"""The ratio is checked from this size on: small files of repeated lines compress well without malice."""
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -37,7 +38,7 @@ FOREIGN = {
 
 
 def magic(source: Source) -> bytes:
-    """The first 16 bytes of the file as it lies on disk."""
+    """The first 16 bytes of the file on disk."""
     with open(source.path, "rb") as file:
         return file.read(16)
 
@@ -52,26 +53,29 @@ def check_ending(source: Source) -> str:
     start, name = magic(source), source.path.name.lower() if source.name != "-" else ""
     for sign, kind in FOREIGN.items():
         if start.startswith(sign):
-            raise refuse("E_FORMAT", source.name, f"is {kind}; export the log as JSON lines, CSV or Parquet")
+            raise file_error(
+                "E_FORMAT", source.name, f"is {kind}; export the log as JSON lines, CSV or Parquet"
+            )
     packed = {".gz": GZIP, ".zst": ZSTD}
     for ending, sign in packed.items():
         if start and name.endswith(ending) != start.startswith(sign) and name:
             message = "is" if start.startswith(sign) else "is not"
-            raise refuse("E_FORMAT", source.name, f"{message} {ending[1:]} data, against its ending")
+            raise file_error("E_FORMAT", source.name, f"{message} {ending[1:]} data, against its ending")
         name = name.removesuffix(ending)
     kind = "." + name.rpartition(".")[2] if "." in name else ""
     if name and start and (kind == ".parquet") != start.startswith(PARQUET):
         message = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
         if kind in (".parquet", ".csv", ".tsv", ".json", *JSON_LINES):
             code = "E_PARQUET" if kind == ".parquet" and start.startswith(PARQUET) else "E_FORMAT"
-            raise refuse(code, source.name, f"{message}, against its ending")
+            raise file_error(code, source.name, f"{message}, against its ending")
     return kind
 
 
 def decompress(
     source: Source, config: ReadConfig, on_raw: Callable[[bytes], object] | None = None
 ) -> Iterator[bytes]:
-    """The decompressed content in blocks of at most 64 KiB (zstd: more). `on_raw` sees every raw block.
+    """The decompressed content in blocks of at most 64 KiB (zstd: more). `on_raw` is called with every raw
+    block.
 
     Raises:
         InputRefused: E_GZ_TRUNCATED, E_GZ_CORRUPT (E_ZST_... for zstd) or E_EXPANSION.
@@ -99,9 +103,11 @@ def _check_expansion(expanded: Iterator[bytes], source: Source, config: ReadConf
     for block in expanded:
         total += len(block)
         if total > config.max_expanded_bytes:
-            raise refuse("E_EXPANSION", source.name, f"expands to over {config.max_expanded_bytes} bytes")
+            raise file_error("E_EXPANSION", source.name, f"expands to over {config.max_expanded_bytes} bytes")
         if total > RATIO_FROM_BYTES and total > config.max_ratio * max(source.size, 1):
-            raise refuse("E_EXPANSION", source.name, f"expands to over {config.max_ratio:g} times its size")
+            raise file_error(
+                "E_EXPANSION", source.name, f"expands to over {config.max_ratio:g} times its size"
+            )
         yield block
 
 
@@ -121,12 +127,12 @@ def _gunzip(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
                     tail, data = data, b""
                     break
                 if not data.startswith(GZIP):
-                    raise refuse("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
+                    raise file_error("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
                 member = zlib.decompressobj(wbits=31)
             try:
                 block = member.decompress(data, BLOCK_BYTES)
             except zlib.error:
-                raise refuse(
+                raise file_error(
                     "E_GZ_CORRUPT", name, "the gzip data are damaged (checksum or structure)"
                 ) from None
             if block:
@@ -136,9 +142,9 @@ def _gunzip(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
             else:
                 data = member.unconsumed_tail
     if tail:
-        raise refuse("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
+        raise file_error("E_GZ_CORRUPT", name, "something that is not gzip follows the gzip data")
     if member is not None:
-        raise refuse("E_GZ_TRUNCATED", name, "the gzip data end too early")
+        raise file_error("E_GZ_TRUNCATED", name, "the gzip data end too early")
 
 
 def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -158,7 +164,7 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
             try:
                 block = frame.decompress(data)
             except zstandard.ZstdError:
-                raise refuse(
+                raise file_error(
                     "E_ZST_CORRUPT", name, "the zstd data are damaged, or something follows"
                 ) from None
             if block:
@@ -167,7 +173,7 @@ def _unzstd(raw: Iterator[bytes], name: str) -> Iterator[bytes]:
                 position -= len(frame.unused_data)
                 frame = None
     if frame is not None:
-        raise refuse("E_ZST_TRUNCATED", name, "the zstd data end too early")
+        raise file_error("E_ZST_TRUNCATED", name, "the zstd data end too early")
 
 
 BOM = b"\xef\xbb\xbf"
@@ -175,8 +181,8 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some consecutive lines: `lines` without their line feeds, the number of the first and the
-    offset of each. Where `overlong` is over 0, one line of so many bytes stood here and was passed."""
+    """Consecutive lines, with the number of the first and its offset. If `overlong` is over 0, the chunk is
+    one line of so many bytes that was skipped."""
 
     first: int
     offset: int
@@ -199,8 +205,8 @@ class Chunk:
 
 
 def chunks(blocks: Iterable[bytes], max_line_bytes: int) -> Iterator[Chunk]:
-    """Runs of whole lines, about a block each. A line over `max_line_bytes` is passed over without
-    being held; its chunk says how long it was. A byte order mark at the start is left out."""
+    """Runs of whole lines, about a block each. A line over `max_line_bytes` is skipped without being held in
+    memory; its chunk has its length. A byte order mark at the start is removed."""
     held, offset, number, skipped, start = b"", 0, 1, 0, True
     for block in blocks:
         if start and len(held) + len(block) < len(BOM):

@@ -1,7 +1,7 @@
-"""One JSON text decoded with nothing forgiven but raw control characters in strings.
+"""Strict decoding of one JSON text; only raw control characters in strings are tolerated.
 
-The standard decoder accepts duplicate keys, NaN, 1e999, lone surrogates and any nesting; this one
-names each. It judges no meaning: that is `checks`.
+The standard decoder accepts duplicate keys, NaN, 1e999, lone surrogates and any nesting; this one raises an
+error for each. What the values mean is validated in `validation`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dialint.detector.ingest.outcomes import BadRecord
 
 MAX_DEPTH = 32
 MAX_VALUE_BYTES = 400 << 20
-"""What one JSON text may take in memory as objects: `{}` takes 64 bytes, a key of its own 200."""
+"""Memory that one JSON text may take as objects: `{}` takes 64 bytes, a distinct key 200."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 _BAD_CHARACTER = re.compile("[\x00\ufeff\ud800-\udfff]")
@@ -69,8 +69,8 @@ def check_depth(raw: bytes) -> None:
 
 
 def _check_size(raw: bytes) -> None:
-    """Refuse a text that would take over `MAX_VALUE_BYTES` as objects. Signs within strings count too: they
-    would have to be millions."""
+    """Refuse a text that would take over `MAX_VALUE_BYTES` as objects. Brackets and commas within strings are
+    counted too: only millions of them would matter."""
     size = len(raw) * (2 if raw.isascii() else 5)
     if size + 200 * len(raw) < MAX_VALUE_BYTES:
         return

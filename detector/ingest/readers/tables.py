@@ -3,10 +3,10 @@
     for line, row in read_table(Path("answers.csv")):
         ...
 
-`read_table` refuses a file with a bad row; `read_rows` yields the fault in its place. Both hold one record
-(Parquet: one batch) at a time, keep the limits of a `ReadConfig`, decompress gzip and zstd. Values are text
-in CSV and TSV, none where a cell is empty, and JSON values elsewhere; a cell that was escaped so that no
-spreadsheet takes it for a formula is read as its text. What a row means is for the caller.
+`read_table` raises for a file with a bad row; `read_rows` yields the fault in its place. Both hold one record
+(Parquet: one batch) in memory, keep the limits of a `ReadConfig`, and decompress gzip and zstd. Values are
+text in CSV and TSV, None for an empty cell, and JSON values elsewhere; a cell that was escaped so that no
+spreadsheet takes it for a formula is unescaped. What a row means is up to the caller.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.outcomes import BadRecord, line_too_long, record_too_large, refuse
+from dialint.detector.ingest.outcomes import BadRecord, file_error, line_too_long, record_too_large
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, check_ending, chunks, magic
@@ -33,7 +33,7 @@ DEFAULT_CONFIG = ReadConfig()
 
 
 class TableRow(NamedTuple):
-    """A row, or why there is none, at its line (or record number) from 1 and its byte offset."""
+    """A row or its fault, with the line (or record number) from 1 and the byte offset."""
 
     line: int
     offset: int
@@ -51,7 +51,7 @@ def read_table(path: Path, config: ReadConfig = DEFAULT_CONFIG) -> Iterator[tupl
     for line, _, row in read_rows(source, detect_table_format(source, config), config):
         if isinstance(row, BadRecord):
             where = f"line {line}, {row.path}" if row.path else f"line {line}"
-            raise refuse(row.code, source.name, f"{where}: {row.found}; expected {row.expected}")
+            raise file_error(row.code, source.name, f"{where}: {row.found}; expected {row.expected}")
         yield line, row
 
 
@@ -67,7 +67,7 @@ def detect_table_format(source: Source, config: ReadConfig = DEFAULT_CONFIG) -> 
     start = b"".join(islice(blocks(source, config), 2))
     text = start.removeprefix(BOM).lstrip()
     if not text:
-        raise refuse("E_NO_RECORDS", source.name, "no records")
+        raise file_error("E_NO_RECORDS", source.name, "no records")
     if text[:1] in b"{[":
         return "json" if text[:1] == b"[" else "jsonl"
     return "tsv" if b"\t" in text.partition(b"\n")[0] else "csv"
@@ -76,7 +76,7 @@ def detect_table_format(source: Source, config: ReadConfig = DEFAULT_CONFIG) -> 
 def read_rows(
     source: Source, table_format: TableFormat, config: ReadConfig = DEFAULT_CONFIG
 ) -> Iterator[TableRow]:
-    """The rows of `source`, in order; blank lines are none.
+    """The rows of `source`, in order, without blank lines.
 
     Raises:
         InputRefused: E_CSV or E_PARQUET for a table that cannot be read further.
@@ -114,7 +114,7 @@ def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
     reader = CsvReader(source, config, "\t" if b"\t" in first else ",", MAX_CELL)
     header = [cell.strip() for cell in reader.next_row() or []]
     if len(set(header)) != len(header):
-        raise refuse("E_CSV", source.name, f"line {reader.line}: a column stands twice")
+        raise file_error("E_CSV", source.name, f"line {reader.line}: a column stands twice")
     while (cells := reader.next_row()) is not None:
         if any(cells):
             bad = reader.fault(cells, len(header))
@@ -124,7 +124,7 @@ def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
 
 
 def _text(cell: str) -> str | None:
-    """The text behind a cell: an escape is undone only where the writer of this package makes one."""
+    """The text of a cell; only escapes that this package's writer makes are undone."""
     escaped = cell.startswith("'") and needs_escape(cell[1:])
     return unescape_cell(cell) if escaped else cell or None
 
@@ -133,7 +133,7 @@ class CsvReader:
     """The rows of a CSV file. Quoting is strict. `line` and `offset` are those where the last row begins.
 
     Cells are data: one that starts with ``=`` is a text like any other. `max_cell` is the most characters of
-    a cell; without it the csv module's own limit holds.
+    a cell; the default is the csv module's own limit.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class CsvReader:
         return self._lines.n_returns
 
     def next_row(self) -> list[str] | None:
-        """The next row that is not blank, or none at the end.
+        """The next row that is not blank, or None at the end.
 
         Raises:
             InputRefused: E_CSV, quoting that makes the rest unreadable, or a row that is too long.
@@ -167,21 +167,21 @@ class CsvReader:
         except csv.Error as error:
             cause = "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
             message = f"line {self.line}, byte {self.offset}: {cause}"
-            raise refuse("E_CSV", self._file, message) from None
+            raise file_error("E_CSV", self._file, message) from None
         finally:
-            if limit is not None:  # the limit is that of the whole process
+            if limit is not None:  # the csv module has one limit for the whole process
                 csv.field_size_limit(limit)
 
     def fault(self, cells: list[str], width: int) -> BadRecord | None:
-        """What is wrong with the last row: a byte or character of it, or its number of cells."""
+        """The fault of the last row: an invalid byte or character, or its number of cells."""
         if self._lines.bad is None and len(cells) != width:
             return BadRecord("E_CSV", "", f"{len(cells)} cells", f"{width} cells, as in the header")
         return self._lines.bad
 
 
 class _CsvLines:
-    """Decoded lines for the csv module; `line` and `offset` are those of the next one, `bad` is what
-    was wrong with a line since the row began."""
+    """Decoded lines for the csv module. `line` and `offset` are those of the next line, `bad` is the fault of
+    a line of the current row."""
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
         self.line, self.offset, self.n_returns = 1, 0, 0
@@ -190,13 +190,13 @@ class _CsvLines:
         self._name, self._limit, self._row_line, self._row_offset = source.name, config.max_record_bytes, 1, 0
 
     def begin_row(self) -> None:
-        """The next line begins a row."""
+        """Start a new row at the next line."""
         self.bad, self._row_line, self._row_offset = None, self.line, self.offset
 
     def _read(self, source: Source, config: ReadConfig) -> Iterator[tuple[int, bytes]]:
         for chunk in chunks(blocks(source, config), config.max_record_bytes):
             if chunk.overlong:
-                raise refuse(
+                raise file_error(
                     "E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes"
                 )
             yield from zip(chunk.offsets(), chunk.lines, strict=True)
@@ -211,7 +211,7 @@ class _CsvLines:
         self.n_returns += raw.endswith(b"\r")
         if self.offset - self._row_offset > self._limit:
             message = f"line {self._row_line}: a row of over {self._limit} bytes"
-            raise refuse("E_CSV", self._name, message)
+            raise file_error("E_CSV", self._name, message)
         return self._decode(raw) + "\n"
 
     def _decode(self, raw: bytes) -> str:
@@ -259,7 +259,7 @@ def json_parts(
 
 
 def decode_or_fault(raw: bytes) -> Any:
-    """The JSON value, or the `BadRecord` that says why there is none."""
+    """The JSON value, or the `BadRecord` of an invalid text."""
     try:
         return decode(raw)
     except BadRecord as bad:
@@ -281,8 +281,8 @@ _KEY = re.compile(rb'\A\s*+"([^"\\]*+)"\s*+:\s*+')
 
 @dataclass(frozen=True)
 class Segment:
-    """The bytes of one record (with its key, for a member) and their offset; `lost` counts the bytes
-    of one that was too long to hold, `fault` names what ended the document early or late."""
+    """The bytes of one record (with its key, for a member) and their offset. `lost` is the size of a record
+    that was too long to hold, `fault` that of a document that ends early or late."""
 
     offset: int
     raw: bytes
@@ -300,8 +300,8 @@ def segments(stream: Iterable[bytes], lists: tuple[str, ...], max_bytes: int) ->
 
 
 class _Splitter:
-    """Follows brackets and strings. `_start` is where the current part begins in `_data`; what lies
-    before it is forgotten."""
+    """Tracks brackets and strings. `_start` is where the current part begins in `_data`; data before it are
+    dropped."""
 
     def __init__(self, lists: set[bytes], max_bytes: int) -> None:
         self._lists = lists
@@ -324,7 +324,7 @@ class _Splitter:
             self._start = self._at
 
     def _next(self) -> bool:
-        """Move behind the next bracket or comma outside strings; false if the data ran out."""
+        """Move behind the next bracket or comma outside strings. Returns False at the end of the data."""
         while True:
             match = (_STRING_END if self._in_string else _STRUCTURE).search(self._data, self._at)
             if match is None:
@@ -372,7 +372,7 @@ class _Splitter:
         self._start = self._at
 
     def end(self) -> Iterator[Segment]:
-        """What is wrong with the end of the document, if anything."""
+        """Yield the fault of the document's end, if any."""
         rest = self._data[self._start :].strip()
         offset = self._base + self._start
         if not self._done or self._in_string or self._depth > 0:

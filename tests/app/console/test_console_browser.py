@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import TimeoutError as Late
 
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Project
@@ -230,6 +231,45 @@ def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, 
     picture(page, "review-narrow")
     page.close()
     label.close()
+
+
+FIRST_VISIBLE = """list => {
+  const top = list.getBoundingClientRect().top;
+  const first = [...list.children].find(turn => turn.getBoundingClientRect().bottom > top + 2);
+  return [Number(first.dataset.turn), first.querySelector(".dialint-head").getBoundingClientRect().top - top];
+}"""
+
+
+@pytest.mark.slow
+def test_a_dialogue_scrolled_to_a_finding_begins_with_a_whole_turn(
+    browser: Any, server: Any, signed_in: SignIn, store: Store
+) -> None:
+    texts = [f"Message {number} of a long dialogue." for number in range(30)]
+    turns = tuple(
+        Turn(index=at, role="agent" if at % 2 else "customer", text=text) for at, text in enumerate(texts)
+    )
+    dialogues.add(store, "lea", [Dialogue(id="long", turns=turns, agent="a1")])
+    quoted = Finding(
+        code="C1", turn=21, severity="S2", probability=0.9, quote="Message", start=0, end=7, reason=""
+    )
+    found = Verdict(
+        dialogue_id="long", release="model-7", taxonomy="1.0.0", status="scored", quality=75.0, findings=(quoted,),
+        probabilities={21: {"C1": 0.9}},
+    )  # fmt: skip
+    dialogues.add_verdicts(store, "lea", [found])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue="long", priority=9.0)])
+    page = browser.new_page(viewport={"width": 1280, "height": 640})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "rob")
+    page.get_by_text("Dialogue long").wait_for()
+    settled(page)
+    box = page.locator(".dialint-turns")
+    page.locator("[data-turn='21'] mark").wait_for()
+    picture(page, "review-long")
+    first, gap = box.evaluate(FIRST_VISIBLE)
+    assert first == 20, "the finding's turn, and the one that it answers"
+    assert gap >= 8, "the heading of the first visible turn stands clear of the upper edge"
+    page.close()
 
 
 @pytest.fixture

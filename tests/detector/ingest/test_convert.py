@@ -17,7 +17,7 @@ from dialint.app.cli import app as command_line
 from dialint.app.commands.ingest import LogFormat as Named
 from dialint.app.commands.verify import verified
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.ingest.convert import CSV_FIELDS, ENDINGS, KEPT, MARKED, LogFormat, write_log
+from dialint.detector.ingest.convert import CSV_FIELDS, ENDINGS, MARKED, RETAINED_FIELDS, LogFormat, write_log
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.verdict_files import needs_escape
@@ -87,7 +87,7 @@ def dialogues(draw: st.DrawFn) -> list[Dialogue]:
 
 def as_kept(dialogue: Dialogue, to: LogFormat) -> Dialogue:
     """What is left of a dialogue in a format, by its own table."""
-    kept = KEPT[to]
+    kept = RETAINED_FIELDS[to]
     changed = {
         "role": lambda turn: (
             turn.role if "agents, read again as bots" in kept or turn.role != "agent" else "bot"

@@ -264,9 +264,9 @@ def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_fir
     dates = DateOrderDetector()
     dates.add(written)
     order = "day-first" if day_first else "month-first"
-    assert dates.is_open == (sign != "." and at.day <= 12 and at.day != at.month)
+    assert dates.is_ambiguous == (sign != "." and at.day <= 12 and at.day != at.month)
     assert TimeFormat.of(order, None).parse(written) == at
-    if not dates.is_open:
+    if not dates.is_ambiguous:
         assert TimeFormat.of("auto", None, dates.order).parse(written) == at
 
 

@@ -193,4 +193,4 @@ def test_a_dialogue_of_notes_alone_is_rejected(tmp_path: Path) -> None:
      ("PRIVATE ", True, True), (" not  public", False, True), ("perhaps", False, None), (2, False, None)],
 )  # fmt: skip
 def test_a_cell(value: object, public: bool, internal: bool | None) -> None:
-    assert is_internal(value, public=public, given={}) is internal
+    assert is_internal(value, public=public, user_words={}) is internal

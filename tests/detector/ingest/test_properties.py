@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.errors import UserError
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.duplicates import RUN_ROWS, Seen, content_hash
+from dialint.detector.ingest.duplicates import RUN_ROWS, SeenIds, content_hash
 from dialint.detector.ingest.formats.registry import CANONICAL
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.read import Counts, Loaded, Reject, collection_paused, inspect, open_logs, read
@@ -28,7 +28,7 @@ from dialint.detector.ingest.readers.fast_lines import (
     build_turns,
     set_time_and_author,
 )
-from dialint.detector.ingest.readers.format_detection import preview
+from dialint.detector.ingest.readers.format_detection import parse_prefix
 from dialint.detector.ingest.readers.json_logs import strict_record
 from dialint.detector.ingest.readers.streams import chunks
 from dialint.detector.ingest.readers.tables import segments
@@ -338,8 +338,8 @@ def test_segments_are_the_elements_of_an_array(elements: list[Any], size: int) -
 @given(values, st.integers(1, 400))
 def test_preview_of_a_prefix_never_raises(value: Any, length: int) -> None:
     data = json.dumps(value, indent=1).encode()
-    preview(data[:length])
-    assert preview(data) == value
+    parse_prefix(data[:length])
+    assert parse_prefix(data) == value
 
 
 @settings(max_examples=25, deadline=None)
@@ -350,7 +350,7 @@ def test_preview_of_a_prefix_never_raises(value: Any, length: int) -> None:
 def test_seen_ids_are_remembered_as_a_dictionary_would(
     batches: list[list[tuple[int, int]]], spill: bool
 ) -> None:
-    seen, known, place = Seen(), {}, 0
+    seen, known, place = SeenIds(), {}, 0
     if spill:
         seen.add(range(1_000_000, 1_000_000 + RUN_ROWS), [0] * RUN_ROWS, [0] * RUN_ROWS)
     for batch in batches:
