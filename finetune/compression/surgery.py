@@ -74,22 +74,10 @@ def drop_heads(shape: Shape, weights: Weights, dropped: set[tuple[int, int]]) ->
     remaining = dict(weights)
     counts = []
     for number, layer in enumerate(layers):
-<<<<<<< /tmp/tmp5sm6zyay/m
-        kept = [head for head in range(layer.n_heads) if (number, head) not in dropped]
-        counts.append(len(kept))
-        left |= layer.select(weights, kept)
-    return {**shape, HEADS_KEY: counts}, left
-||||||| /tmp/tmp5sm6zyay/b
-        kept = [head for head in range(layer.n_heads) if (number, head) not in dropped]
-        counts.append(len(kept))
-        left |= layer.kept(weights, kept)
-    return {**shape, HEADS_KEY: counts}, left
-=======
         heads = [head for head in range(layer.n_heads) if (number, head) not in dropped]
         counts.append(len(heads))
-        remaining |= layer.kept(weights, heads)
+        remaining |= layer.select(weights, heads)
     return {**shape, HEADS_KEY: counts}, remaining
->>>>>>> /tmp/tmp5sm6zyay/t
 
 
 def count_heads(shape: Shape) -> list[int]:
