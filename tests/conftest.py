@@ -17,6 +17,9 @@ import pytest
 os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 2)
 """Stores are copied between places and opened by child processes; tests of the key's file take it away."""
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two cores)."""
+
 FULL = "DIALINT_CLAIMS" in os.environ
 """The faults at full size, for figures: a commit then waits for the disk."""
 

@@ -33,7 +33,7 @@ PACKAGES = ("dialint.detector", "dialint.labeling", "dialint.eval", "dialint.fin
 NO_IMPORT = ("dialint.labeling.store.database.migrations.env",)  # runs migrations at import
 FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 
-LENGTH = 10_000
+LENGTH = 4_000
 LIMIT_S = 0.5
 """CPU time after which a search counts as endless."""
 VARIANTS = 2

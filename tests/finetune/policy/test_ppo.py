@@ -115,7 +115,6 @@ LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfini
           "learning_rate": 1e-2}  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("adapter", [False, True], ids=["all weights", "adapter"])
 def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
     train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
@@ -124,7 +123,6 @@ def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
     assert sum(rewards[-5:]) / 5 > 0.3
 
 
-@pytest.mark.slow
 def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
     ends = []
     for weight in (0.01, 0.5):
@@ -136,7 +134,6 @@ def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
     assert near < 0.2 * far
 
 
-@pytest.mark.slow
 def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
     train_ppo(run_of(tmp_path, **LEARNS, kl=0.1, kl_target=0.01))
     told = [entry["kl"] for entry in entries(tmp_path)]
@@ -146,7 +143,6 @@ def test_the_penalty_is_steered_to_its_target(tmp_path: Path) -> None:
     assert told[-1]["weight"] > 0.11
 
 
-@pytest.mark.slow
 def test_the_head_learns_to_foretell_what_depends_on_the_prompt(tmp_path: Path) -> None:
     """One token an answer: the head reads the prompt's last token itself."""
     told = {**LEARNS, "learning_rate": 1e-4, "value_learning_rate": 0.1, "answer_tokens": 1, "kl": 0.0}
@@ -439,7 +435,6 @@ if __name__ == "__main__":
     team_of_two(Path(sys.argv[1]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("accumulate", [2, 3])
 def test_a_minibatch_in_parts_learns_what_it_learns_whole(tmp_path: Path, accumulate: int) -> None:
     whole = run_of(tmp_path / "whole", adapter=True, **QUICK)
