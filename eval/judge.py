@@ -59,7 +59,7 @@ class EvaluateConfig:
     """Write the report to this file, as JSON."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
-    asking: QuestionConfig = field(default_factory=QuestionConfig)
+    question_config: QuestionConfig = field(default_factory=QuestionConfig)
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of the questions that are sampled."""
     device: str = "auto"
@@ -114,14 +114,14 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
             "E_EXAMPLE", f"--split {config.split}: {dataset} has no such split; it has {splits}"
         )
     torch.set_num_threads(config.threads)
-    questions = read_questions(dataset, config.split, config.asking, config.seed)
+    questions = read_questions(dataset, config.split, config.question_config, config.seed)
     if not questions:
         raise ConfigError(
             "E_EXAMPLE",
             f"--split {config.split}: holds no question; {dataset} has {', '.join(list_sets(dataset))}",
         )
-    turns = count_agent_turns(dataset, config.split, config.asking, config.seed)
-    rulings = {
+    turns = count_agent_turns(dataset, config.split, config.question_config, config.seed)
+    results = {
         name: run_judge(load_judge(name, device=device, bf16=bf16), questions)
         for name in dict.fromkeys((config.judge, *config.against))
     }
@@ -133,10 +133,10 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
         "versions": package_versions("dialint", "torch", "transformers", "peft"),
         "judges": {
             name: summarize_judge(own, turns, config.rounds) | reward_model_figures(Path(name))
-            for name, own in rulings.items()
+            for name, own in results.items()
         },
         "differences": {
-            name: judge_difference(rulings[config.judge], rulings[name], turns, config.rounds)
+            name: judge_difference(results[config.judge], results[name], turns, config.rounds)
             for name in config.against
         },
     }

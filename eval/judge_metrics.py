@@ -67,16 +67,16 @@ class _Weighed:
     all that was made of one together."""
 
     def __init__(
-        self, rulings: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int, seed: int
+        self, results: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int, seed: int
     ) -> None:
         numbers: dict[str, int] = {}
         for dialogue in sorted(turns):
             numbers.setdefault(source_name(dialogue), len(numbers))
-        if missing := sorted({ruling.dialogue for ruling in rulings} - turns.keys()):
+        if missing := sorted({result.dialogue for result in results} - turns.keys()):
             raise ValueError(f"{len(missing)} dialogues of unknown length, {missing[0]!r} first")
         self.counts: Counts = bootstrap_counts(len(numbers), rounds, seed)
-        self.weights = np.array([ruling.weight for ruling in rulings], float)
-        self.groups = np.array([numbers[source_name(ruling.dialogue)] for ruling in rulings], np.int64)
+        self.weights = np.array([result.weight for result in results], float)
+        self.groups = np.array([numbers[source_name(result.dialogue)] for result in results], np.int64)
         lengths = np.array(list(turns.values()), float)
         of_turns = np.array([numbers[source_name(dialogue)] for dialogue in turns], np.int64)
         self.turns = grouped_sum(self.counts, lengths, of_turns)
@@ -131,7 +131,7 @@ class _Weighed:
 
 
 def judge_figures(
-    rulings: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
+    results: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
 ) -> dict[str, Floats]:
     """Figure to its values, shape (1 + rounds,): the sample's, then each round's; NaN where there is
     nothing to measure. `turns` has the agent turns of every dialogue of the set, asked of or not.
@@ -145,25 +145,25 @@ def judge_figures(
     `length`, `length_median`, `length_most` of answers.
 
     Raises:
-        ValueError: a ruling of a dialogue that `turns` has not.
+        ValueError: a result of a dialogue that `turns` has not.
     """
-    weighed = _Weighed(rulings, turns, rounds, seed)
-    truth = np.array([ruling.truth for ruling in rulings], float)
-    stated = np.array([ruling.probability or 0.0 for ruling in rulings], float)
-    length = np.array([ruling.length for ruling in rulings], float)
+    weighed = _Weighed(results, turns, rounds, seed)
+    truth = np.array([result.truth for result in results], float)
+    stated = np.array([result.probability or 0.0 for result in results], float)
+    length = np.array([result.length for result in results], float)
     return {
-        **_decided(weighed, rulings, truth > 0.5),
+        **_decided(weighed, results, truth > 0.5),
         **_believed(weighed, truth, stated, ""),
-        **_believed(weighed, truth, _numbers([ruling.token_probability for ruling in rulings]), "token_"),
+        **_believed(weighed, truth, _numbers([result.token_probability for result in results]), "token_"),
         "length": weighed.mean(length),
         "length_median": weighed.quantile(length, 0.5),
         "length_most": weighed.quantile(length, MOST),
     }
 
 
-def _decided(weighed: _Weighed, rulings: Sequence[JudgeResult], errors: Truth) -> dict[str, Floats]:
-    accused = np.array([ruling.accuses for ruling in rulings], bool)
-    claimed = np.array([ruling.verdict == "error" for ruling in rulings], bool)
+def _decided(weighed: _Weighed, results: Sequence[JudgeResult], errors: Truth) -> dict[str, Floats]:
+    accused = np.array([result.accuses for result in results], bool)
+    claimed = np.array([result.verdict == "error" for result in results], bool)
     n_errors, flagged, hits = weighed.sum(errors), weighed.sum(accused), weighed.sum(accused & errors)
     return {
         "precision": ratio(hits, flagged),
@@ -171,10 +171,10 @@ def _decided(weighed: _Weighed, rulings: Sequence[JudgeResult], errors: Truth) -
         "f1": np.where(n_errors > 0, ratio(2 * hits, flagged + n_errors), np.nan),
         "false_accusations_per_100_turns": ratio(100 * (flagged - hits), weighed.turns),
         "accused": weighed.mean(accused),
-        "readable": weighed.mean(np.array([ruling.verdict is not None for ruling in rulings], bool)),
+        "readable": weighed.mean(np.array([result.verdict is not None for result in results], bool)),
         "verbatim": weighed.mean(accused, claimed),
-        "quote_overlap": weighed.mean(_numbers([r.overlap for r in rulings]), accused & errors),
-        "quoted": weighed.mean(_numbers([r.quoted for r in rulings]), accused),
+        "quote_overlap": weighed.mean(_numbers([r.overlap for r in results]), accused & errors),
+        "quoted": weighed.mean(_numbers([r.quoted for r in results]), accused),
     }
 
 
@@ -193,19 +193,19 @@ def _believed(weighed: _Weighed, truth: Floats, stated: Floats, prefix: str) -> 
 
 
 def summarize_judge(
-    rulings: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
+    results: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
     """The figures as a report holds them, each with its 95 % interval under the name ``..._95``, after
     what they were made of."""
     report: dict[str, Any] = {
-        "questions": len(rulings),
-        "errors": sum(ruling.truth > 0.5 for ruling in rulings),
-        "accusations": sum(ruling.accuses for ruling in rulings),
-        "cut": sum(ruling.cut for ruling in rulings),
+        "questions": len(results),
+        "errors": sum(result.truth > 0.5 for result in results),
+        "accusations": sum(result.accuses for result in results),
+        "cut": sum(result.cut for result in results),
         "source_dialogues": len({source_name(dialogue) for dialogue in turns}),
         "agent_turns": sum(turns.values()),
     }
-    for name, values in judge_figures(rulings, turns, rounds, seed).items():
+    for name, values in judge_figures(results, turns, rounds, seed).items():
         report |= with_interval(name, values)
     return report
 
@@ -222,9 +222,9 @@ def judge_difference(
     Raises:
         ValueError: the two were not asked the same questions in the same order.
     """
-    if [_question_key(ruling) for ruling in mine] != [_question_key(ruling) for ruling in theirs]:
+    if [_question_key(result) for result in mine] != [_question_key(result) for result in theirs]:
         raise ValueError("the two judges were not asked the same questions")
-    first, other = (judge_figures(rulings, turns, rounds, seed) for rulings in (mine, theirs))
+    first, other = (judge_figures(results, turns, rounds, seed) for results in (mine, theirs))
     return {
         name: dict(
             zip(("difference", "low", "high"), value_and_interval(first[name] - other[name]), strict=True)
@@ -233,8 +233,8 @@ def judge_difference(
     }
 
 
-def _question_key(ruling: JudgeResult) -> tuple[Any, ...]:
-    return ruling.dialogue, ruling.turn, ruling.code, ruling.truth, ruling.weight
+def _question_key(result: JudgeResult) -> tuple[Any, ...]:
+    return result.dialogue, result.turn, result.code, result.truth, result.weight
 
 
 def _numbers(values: Sequence[float | None]) -> Floats:
@@ -243,12 +243,12 @@ def _numbers(values: Sequence[float | None]) -> Floats:
 
 def run_judge(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> list[JudgeResult]:
     """What the judge says to each question, in order: the verdict it believes most, and what it writes."""
-    asking = [judge.prompt.asking(item.question, item.code) for item in questions]
-    prompts = [first.ids for first in asking]
+    built = [judge.prompt.build(item.question, item.code) for item in questions]
+    prompts = [first.ids for first in built]
     beliefs = judge.beliefs(prompts)
     verdicts = beliefs.argmax(1)
     texts = judge.answers(prompts, [item.text for item in questions], verdicts.tolist())
-    rows = zip(questions, asking, texts, beliefs, strict=True)
+    rows = zip(questions, built, texts, beliefs, strict=True)
     return [
         _ruling(item, parse_answer(text, cut=first.cut), text, first.cut, row)
         for item, first, text, row in rows

@@ -1,8 +1,8 @@
 """Questions for the judge, made of labelled dialogues, with the answers that people gave.
 
-Every label is a question. Of what nobody labelled, hard ones (clean twins and look-alikes that
-`dialint data inject` names) and some at random are asked too: there the answer is no. What is known of the
-right answer stays with the question, for rewards and for the exam.
+Every label is a question. Of the turns and codes without a label, hard ones (clean twins and look-alikes
+that `dialint data inject` names) and a random sample are questions too, with the answer no. A question holds
+what is known of its right answer, for rewards and for the evaluation.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.judge import Answer, Question, fit_answer
 from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.results import pair_labels, probe_turns, source_of
 
-LEAST = 0.1
+MIN_WEIGHT = 0.1
 """Weight of a label with probability 0.5."""
 
 
@@ -35,22 +37,25 @@ class QuestionConfig:
 
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Codes to ask about; none: all that the labels name."""
-    random_questions: float = 1.0
-    """Questions a dialogue, on average, of a turn and code that nobody labelled."""
-    limit: int | None = None
+    random_questions: Annotated[float, Field(ge=0)] = 1.0
+    """Questions a dialogue, on average, of a turn and code without a label."""
+    limit: Annotated[int | None, Field(ge=1)] = None
     """Maximum number of dialogues."""
     rewrites: bool = True
     """Train rewrites where the data have a clean twin of the turn."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
 
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
 
 @dataclass(frozen=True)
 class LabelledQuestion:
     """A question and what is known of its answer: the taxonomy's entry of its `code`, the `probability` that
-    it is an error, the `span` of the evidence in the masked `text` of the turn, the turn as it stands in the
-    clean twin (`rewrite`). `source` names the dialogue it was made from; `weight` is how sure its label is;
-    it `stands_for` so many questions that were not asked."""
+    it is an error, the `span` of the evidence in the masked `text` of the turn, the same turn of the clean
+    twin (`rewrite`). `source` is the dialogue it was made from; `weight` the certainty of its label;
+    `stands_for` the number of questions that it was sampled from."""
 
     question: Question
     code: Code
@@ -73,7 +78,7 @@ def target_answer(labelled: LabelledQuestion) -> Answer:
     """The target answer for training: the label's verdict and probability."""
     if not labelled.is_error:
         return fit_answer(Answer(verdict="no_error", probability=labelled.probability))
-    start, end = labelled.span or _outer(labelled.text)
+    start, end = labelled.span or _whole_text(labelled.text)
     return fit_answer(
         Answer(
             verdict="error",
@@ -85,7 +90,7 @@ def target_answer(labelled: LabelledQuestion) -> Answer:
     )
 
 
-def read_questions(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> list[LabelledQuestion]:
+def read_questions(dataset: Path, split: str, config: QuestionConfig, seed: int) -> list[LabelledQuestion]:
     """The questions of one split of a data set's folder, in the order of its dialogues.
 
     Raises:
@@ -93,19 +98,21 @@ def read_questions(dataset: Path, split: str, asking: QuestionConfig, seed: int)
         InputRefused: a file of it cannot be read.
         ConfigError: E_CODE, unknown codes or none.
     """
-    taxonomy = load_taxonomy(asking.taxonomy)
-    examples = list(_chosen(read_examples(verified_split(dataset, split)), asking.limit, seed))
-    codes = _codes(asking, taxonomy, examples, dataset)
+    taxonomy = load_taxonomy(config.taxonomy)
+    examples = list(_sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed))
+    codes = _codes(config, taxonomy, examples, dataset)
     twins = {example.pair: example for example in examples if example.pair and not pair_labels(example)}
     questions: list[LabelledQuestion] = []
     for example in examples:
-        questions.extend(_of_example(example, codes, taxonomy, asking, twins.get(example.pair or ""), seed))
+        questions.extend(
+            _questions_of_example(example, codes, taxonomy, config, twins.get(example.pair or ""), seed)
+        )
     return questions
 
 
-def count_agent_turns(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> dict[str, int]:
-    """Judged turns of each dialogue that `read_questions` takes, asked of or not."""
-    examples = _chosen(read_examples(verified_split(dataset, split)), asking.limit, seed)
+def count_agent_turns(dataset: Path, split: str, config: QuestionConfig, seed: int) -> dict[str, int]:
+    """Judged turns of each dialogue that `read_questions` reads, with a question or without."""
+    examples = _sample_sources(read_examples(verified_split(dataset, split)), config.limit, seed)
     return {
         example.dialogue.id: sum(
             turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in example.dialogue.turns
@@ -130,22 +137,22 @@ def verified_split(dataset: Path, name: str) -> Path:
     return path
 
 
-def _chosen(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:
-    """At most `limit` source dialogues with all that was made of them, drawn by the seed."""
+def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -> Iterator[Example]:
+    """At most `limit` source dialogues with all examples made of them, sampled by the seed."""
     if limit is None:
         yield from examples
         return
-    held = list(examples)
-    sources = sorted({source_of(example) for example in held})
+    retained = list(examples)
+    sources = sorted({source_of(example) for example in retained})
     random.Random(seed).shuffle(sources)
     selected = set(sources[:limit])
-    yield from (example for example in held if source_of(example) in selected)
+    yield from (example for example in retained if source_of(example) in selected)
 
 
 def _codes(
-    asking: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
+    config: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
 ) -> tuple[str, ...]:
-    labelled_codes = set(asking.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
+    labelled_codes = set(config.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
     labelled_codes = labelled_codes or {label.code for example in examples for label in example.labels}
     if not labelled_codes:
         raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")
@@ -157,11 +164,11 @@ def _codes(
     return tuple(code for code in taxonomy.codes if code in labelled_codes)
 
 
-def _of_example(
+def _questions_of_example(
     example: Example,
     codes: tuple[str, ...],
     taxonomy: Taxonomy,
-    asking: QuestionConfig,
+    config: QuestionConfig,
     twin: Example | None,
     seed: int,
 ) -> Iterator[LabelledQuestion]:
@@ -170,7 +177,9 @@ def _of_example(
     labels = {(label.turn, label.code): label for label in example.labels if label.code in codes}
     hard = [(turn, code) for turn, code in probe_turns(example) if code in codes and turn in position_of]
     labelled_codes = list(dict.fromkeys([*labels, *hard]))
-    sampled, stands_for = _at_random(dialogue, codes, set(labelled_codes), asking.random_questions, seed)
+    sampled, stands_for = _sample_unlabelled(
+        dialogue, codes, set(labelled_codes), config.random_questions, seed
+    )
     for turn, code in (*labelled_codes, *sampled):
         position = position_of[turn]
         text, label = dialogue.turns[position].text, labels.get((turn, code))
@@ -178,28 +187,28 @@ def _of_example(
         if label is not None and label.start is not None and label.end is not None:
             span = texts[position].from_original(label.start, label.end)
         yield LabelledQuestion(
-            question=Question(dialogue=_until(dialogue, turn), turn=turn, code=code),
+            question=Question(dialogue=_dialogue_until(dialogue, turn), turn=turn, code=code),
             code=taxonomy.codes[code],
             probability=label.probability if label is not None else 0.0,
             text=text,
             span=span if span and span[1] > span[0] else None,
             severity=taxonomy.codes[code].severity,
-            rewrite=_rewrite(example, twin, label) if asking.rewrites else None,
+            rewrite=_clean_twin_turn(example, twin, label) if config.rewrites else None,
             source=source_of(example),
-            weight=_sureness(label),
+            weight=_label_certainty(label),
             stands_for=1.0 if (turn, code) in labelled_codes else stands_for,
         )
 
 
-def _sureness(label: Label | None) -> float:
-    """How far a label is from a coin's toss, at least `LEAST`; what nobody found counts in full."""
-    return 1.0 if label is None else max(LEAST, abs(2 * label.probability - 1))
+def _label_certainty(label: Label | None) -> float:
+    """The distance of a label from a coin's toss, at least `MIN_WEIGHT`; no label counts in full."""
+    return 1.0 if label is None else max(MIN_WEIGHT, abs(2 * label.probability - 1))
 
 
-def _at_random(
+def _sample_unlabelled(
     dialogue: Dialogue, codes: tuple[str, ...], labelled_codes: set[tuple[int, str]], mean: float, seed: int
 ) -> tuple[list[tuple[int, str]], float]:
-    """Turns and codes of which nothing is said, `mean` of them on average, and how many each stands for."""
+    """Turns and codes without a label, `mean` of them on average, and the number that each stands for."""
     rng = random.Random(f"{seed}/{dialogue.id}")
     turns = [turn.index for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
     rest = [(turn, code) for turn in turns for code in codes if (turn, code) not in labelled_codes]
@@ -207,7 +216,7 @@ def _at_random(
     return rng.sample(rest, count), len(rest) / min(mean, len(rest)) if rest and mean else 1.0
 
 
-def _rewrite(example: Example, twin: Example | None, label: Label | None) -> str | None:
+def _clean_twin_turn(example: Example, twin: Example | None, label: Label | None) -> str | None:
     """The same turn of the clean twin, if it is the pair's own error and the turn differs."""
     if twin is None or label is None or label not in pair_labels(example):
         return None
@@ -219,9 +228,9 @@ def _rewrite(example: Example, twin: Example | None, label: Label | None) -> str
     return clean if clean and clean.strip() and clean != own and same else None
 
 
-def _until(dialogue: Dialogue, turn: int) -> Dialogue:
+def _dialogue_until(dialogue: Dialogue, turn: int) -> Dialogue:
     return dialogue.model_copy(update={"turns": tuple(own for own in dialogue.turns if own.index <= turn)})
 
 
-def _outer(text: str) -> tuple[int, int]:
+def _whole_text(text: str) -> tuple[int, int]:
     return len(text) - len(text.lstrip()), len(text.rstrip())

@@ -18,10 +18,10 @@ from dialint.detector.errors import ConfigError, OutputRefused
 ADAPTER = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
 BESIDE = frozenset((MANIFEST, "mlflow.db", "mlflow_run", "tensorboard"))
-"""What may lie in a sealed folder without being named: the trackers go on writing."""
+"""Files that a sealed folder may hold beside those of its manifest: trackers still write to them."""
 KINDS = frozenset((".json", ".jsonl", ".safetensors", ".txt", ".md", ".jinja"))
-"""Files that nothing runs when they are read."""
-USED = frozenset(
+"""Endings of files that cannot run code when they are read."""
+SUPPORTED = frozenset(
     (
         "r",
         "lora_alpha",
@@ -33,15 +33,15 @@ USED = frozenset(
         "task_type",
     )
 )
-"""peft's options that our stages set; every other one must be as peft has it by default."""
-TOLD = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "peft_version", "inference_mode"))
-"""What peft notes down and loading does not use."""
+"""Options of peft that training stages set; all others must have peft's defaults."""
+IGNORED = frozenset(("base_model_name_or_path", "revision", "auto_mapping", "peft_version", "inference_mode"))
+"""Options that peft records and loading does not use."""
 
 Shapes = dict[str, tuple[int, ...]]
 
 
 def validate_manifest(folder: Path) -> None:
-    """Every file is one that may be there, and its bytes are those of the manifest.
+    """Check that every file may be part of an adapter and has the bytes that the manifest says.
 
     Raises:
         ConfigError: E_ADAPTER.
@@ -61,66 +61,68 @@ def validate_manifest(folder: Path) -> None:
 
 
 def validate_adapter(folder: Path, base: Path) -> None:
-    """The adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed for that.
+    """Check that the adapter is a LoRA of `base`, tensor by tensor; the base's own weights are not needed.
 
     Raises:
         ConfigError: E_ADAPTER; E_BASE where the base's config cannot be read.
     """
-    options = _options(folder / ADAPTER_CONFIG)
+    options = _read_options(folder / ADAPTER_CONFIG)
     path = folder / ADAPTER
-    stored = _stored(path)
-    wanted = _wanted(folder, options, base)
-    for name in sorted(wanted.keys() | stored.keys()):
-        if stored.get(name) != wanted.get(name):
-            found, expected = (_told(shapes.get(name)) for shapes in (stored, wanted))
-            raise ConfigError(
-                "E_ADAPTER", f"{path}: {name[:150]} is {found}, the base and its rank want {expected}"
+    stored, expected = _stored_shapes(path), _expected_shapes(folder, options, base)
+    for name in sorted(expected.keys() | stored.keys()):
+        if stored.get(name) != expected.get(name):
+            is_, wants = (
+                "absent" if name not in shapes else " x ".join(map(str, shapes[name]))
+                for shapes in (stored, expected)
             )
-    _refuse_no_numbers(path)
+            raise ConfigError(
+                "E_ADAPTER", f"{path}: {name[:150]} is {is_}, the base and its rank want {wants}"
+            )
+    _validate_finite(path)
 
 
-def _told(shape: tuple[int, ...] | None) -> str:
-    return "absent" if shape is None else " x ".join(map(str, shape))
-
-
-def _options(path: Path) -> dict[str, Any]:
-    """The options of a LoRA that peft may be given."""
+def _read_options(path: Path) -> dict[str, Any]:
+    """The options of a LoRA that may be passed to peft."""
     from peft import LoraConfig
 
     try:
-        told = json.loads(path.read_bytes())
-        kind = told.pop("peft_type")
+        options = json.loads(path.read_bytes())
+        kind = options.pop("peft_type")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ConfigError("E_ADAPTER", f"{path}: no options of an adapter") from None
-    usual = json.loads(json.dumps(asdict(LoraConfig()), default=list))
-    strange = [name for name in told.keys() - USED - TOLD if name not in usual or told[name] != usual[name]]
-    if kind != "LORA" or strange:
-        what = f"sets {min(strange)[:40]}" if strange else f"is of type {str(kind)[:20]}"
+    default = json.loads(json.dumps(asdict(LoraConfig()), default=list))
+    unsupported = [
+        name
+        for name in options.keys() - SUPPORTED - IGNORED
+        if name not in default or options[name] != default[name]
+    ]
+    if kind != "LORA" or unsupported:
+        what = f"sets {min(unsupported)[:40]}" if unsupported else f"is of type {str(kind)[:20]}"
         raise ConfigError("E_ADAPTER", f"{path}: {what}; adapters are LoRA with the options of dialint train")
-    used = {name: told[name] for name in told.keys() & USED}
-    if not _sound(**used):
+    used = {name: options[name] for name in options.keys() & SUPPORTED}
+    if not _is_valid(**used):
         raise ConfigError("E_ADAPTER", f"{path}: rank, scale, dropout or layers are none")
     return used
 
 
-def _sound(
+def _is_valid(
     r: object = None,
     lora_alpha: object = None,
     lora_dropout: object = 0.0,
     target_modules: object = None,
     **_: object,
 ) -> bool:
-    """Whether the numbers are such that they can be, and the layers a list of names and no pattern."""
+    """Whether the numbers are in their ranges, and the layers a list of names and no pattern."""
     numbers = all(
         isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
         for value, kind in ((r, int), (lora_alpha, int | float), (lora_dropout, int | float))
     )
-    named = isinstance(target_modules, list) and all(isinstance(name, str) for name in target_modules)
-    return numbers and named and r > 0 and lora_alpha > 0 and 0 <= lora_dropout < 1  # type: ignore[operator]
+    are_names = isinstance(target_modules, list) and all(isinstance(name, str) for name in target_modules)
+    return numbers and are_names and r > 0 and lora_alpha > 0 and 0 <= lora_dropout < 1  # type: ignore[operator]
 
 
-def _stored(path: Path) -> Shapes:
-    """Names and shapes of the stored tensors, read from the file's head alone."""
+def _stored_shapes(path: Path) -> Shapes:
+    """Names and shapes of the stored tensors, read from the file's header alone."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -129,18 +131,18 @@ def _stored(path: Path) -> Shapes:
             integers = [
                 name for name, part in shapes.items() if part.get_dtype() not in ("F32", "F16", "BF16")
             ]
-            found = {name: tuple(part.get_shape()) for name, part in shapes.items()}
+            stored = {name: tuple(part.get_shape()) for name, part in shapes.items()}
     except (OSError, SafetensorError):
         raise ConfigError("E_ADAPTER", f"{path}: no safetensors") from None
     if integers:
         raise ConfigError(
             "E_ADAPTER", f"{path}: {min(integers)[:150]} does not hold numbers of 16 or 32 bits"
         )
-    return found
+    return stored
 
 
-def _wanted(folder: Path, options: dict[str, Any], base: Path) -> Shapes:
-    """Names and shapes that peft gives an adapter of these options on this base; nothing is allocated."""
+def _expected_shapes(folder: Path, options: dict[str, Any], base: Path) -> Shapes:
+    """Names and shapes of the tensors of an adapter with these options on this base; nothing is allocated."""
     import torch
     import transformers
     from peft import LoraConfig, get_peft_model
@@ -155,10 +157,10 @@ def _wanted(folder: Path, options: dict[str, Any], base: Path) -> Shapes:
     task = options.get("task_type")
     if task not in kinds:
         raise ConfigError("E_ADAPTER", f"{folder}: for the task {str(task)[:20]}, which no stage has")
-    more = {"num_labels": 1} if task == "SEQ_CLS" else {}
+    labels = {"num_labels": 1} if task == "SEQ_CLS" else {}
     try:
         config = transformers.AutoConfig.from_pretrained(
-            base, local_files_only=True, trust_remote_code=False, **more
+            base, local_files_only=True, trust_remote_code=False, **labels
         )
     except (OSError, ValueError, KeyError):
         raise ConfigError("E_BASE", f"{base}: no config.json that can be read") from None
@@ -174,7 +176,7 @@ def _wanted(folder: Path, options: dict[str, Any], base: Path) -> Shapes:
     return {name: tuple(tensor.shape) for name, tensor in state.items()}
 
 
-def _refuse_no_numbers(path: Path) -> None:
+def _validate_finite(path: Path) -> None:
     from safetensors.torch import load_file
 
     for name, tensor in load_file(path).items():

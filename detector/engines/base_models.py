@@ -35,44 +35,44 @@ SMALL_DECODER = Path(__file__).parents[2] / "finetune" / "small_decoder"
 """Folder of the small decoder that ships, made by the recipe in ``runs/embedded.sh``; its README is its
 model card."""
 SHIPPED = {"small_decoder": SMALL_DECODER, "embedded": EMBEDDED}
-"""What ships, by a name that means it wherever the package is installed: a decoder, and the release, whose
-backbone is a base for scanners."""
+"""Models that ship, by names that are valid wherever the package is installed: a decoder, and the release,
+whose backbone is a base for scanners."""
 FILES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.txt")
-"""What is taken from a hub: nothing that could run."""
+"""Files that are downloaded from a hub: none that can run code."""
 OTHER_COPIES = ("*/*", "consolidated*")
-"""The same weights once more, for other programs."""
+"""Copies of the same weights for other programs, which are not downloaded."""
 
 
 @dataclass(frozen=True)
 class BaseFolder:
-    """A base's folder on this machine; its name, which means the same on others; on a hub its commit."""
+    """A base's folder on this machine; its name, valid on other machines; its commit, if it is on a hub."""
 
     folder: Path
     name: str
     revision: str | None = None
 
 
-def resolve_base(named: Path | str, revision: str | None = None) -> BaseFolder:
-    """The base that `named` means: a folder, one of `SHIPPED`, or a name on a hub, ``org/name`` or
+def resolve_base(base: Path | str, revision: str | None = None) -> BaseFolder:
+    """The folder of `base`: a folder, one of `SHIPPED`, or a name on a hub, ``org/name`` or
     ``org/name@revision``, whose files are fetched where the hub's cache lacks them.
 
     Raises:
         ConfigError: E_BASE, there is none, or the hub does not give it.
         WorldError: E_WRITE, the copy cannot be written.
     """
-    folder = Path(named)
+    folder = Path(base)
     if folder.is_dir():
-        shipped = (name for name, place in SHIPPED.items() if place.resolve() == folder.resolve())
-        return BaseFolder(folder, next(shipped, str(named)))
-    if str(named) in SHIPPED:
-        return BaseFolder(SHIPPED[str(named)], str(named))
-    name, _, wanted = str(named).partition("@")
-    copy = _copy(name, revision or wanted or None)
+        shipped = (name for name, path in SHIPPED.items() if path.resolve() == folder.resolve())
+        return BaseFolder(folder, next(shipped, str(base)))
+    if str(base) in SHIPPED:
+        return BaseFolder(SHIPPED[str(base)], str(base))
+    name, _, commit = str(base).partition("@")
+    copy = _download(name, revision or commit or None)
     return BaseFolder(copy, name, copy.name)
 
 
-def _copy(name: str, revision: str | None) -> Path:
-    """The folder of a hub's files, named by their commit."""
+def _download(name: str, revision: str | None) -> Path:
+    """The folder of a hub's files in the cache, named by their commit."""
     from httpx2 import HTTPError
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import (
@@ -134,7 +134,7 @@ class ModelSource:
 
     @property
     def folder(self) -> Path:
-        """What was named: the adapter's folder, or the base's."""
+        """The adapter's folder, or the base's without an adapter."""
         return self.adapter or self.base.folder
 
     def alone(self) -> ModelSource:
@@ -143,7 +143,7 @@ class ModelSource:
 
 
 def resolve_source(model: str) -> ModelSource:
-    """What `model` names: a folder with an adapter, or a base as `folders.found` takes it.
+    """The source of `model`: a folder with an adapter, or a base as in `resolve_base`.
 
     Raises:
         ConfigError: E_BASE, there is none; E_ADAPTER, an adapter that does not belong to its base, is damaged
@@ -151,19 +151,19 @@ def resolve_source(model: str) -> ModelSource:
     """
     folder = Path(model)
     if (folder / ADAPTER_CONFIG).exists() or (folder / BASE_FILE).exists():
-        return _with_adapter(folder)
+        return _resolve_adapter(folder)
     base = resolve_base(model)
-    if (base.folder / MANIFEST).exists():  # all weights, as a stage left them
+    if (base.folder / MANIFEST).exists():  # all weights, written by a training stage
         validate_manifest(base.folder)
     return ModelSource(base, weights_sha256(base.folder))
 
 
-def _with_adapter(folder: Path) -> ModelSource:
-    """An adapter's folder, every byte vouched for before any is loaded."""
+def _resolve_adapter(folder: Path) -> ModelSource:
+    """The source in an adapter's folder; all files are verified before any is loaded."""
     validate_manifest(folder)
     try:
-        told = json.loads((folder / BASE_FILE).read_bytes())
-        name, revision, sha256 = str(told["base"]), told["revision"], told["sha256"]
+        content = json.loads((folder / BASE_FILE).read_bytes())
+        name, revision, sha256 = str(content["base"]), content["revision"], content["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise ConfigError("E_ADAPTER", f"{folder / BASE_FILE}: names no base") from None
     try:

@@ -86,14 +86,14 @@ class JudgePrompt:
         return self.spelling.control
 
     def messages(self, question: Question, code: Code) -> list[dict[str, str]]:
-        """The chat that asks, cut so that it fits; raises as `asking`."""
-        return self.asking(question, code).messages
+        """The chat that asks, cut so that it fits; raises as `build`."""
+        return self.build(question, code).messages
 
     def ids(self, question: Question, code: Code) -> list[int]:
-        """The chat as token ids, up to where the answer begins; raises as `asking`."""
-        return self.asking(question, code).ids
+        """The chat as token ids, up to where the answer begins; raises as `build`."""
+        return self.build(question, code).ids
 
-    def asking(self, question: Question, code: Code) -> Prompt:
+    def build(self, question: Question, code: Code) -> Prompt:
         """The prompt of a question, cut so that it fits.
 
         Raises:

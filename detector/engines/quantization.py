@@ -20,8 +20,6 @@ from dialint.detector.release import SCALE, Release
 
 if TYPE_CHECKING:
     import torch
-if TYPE_CHECKING:
-    import torch
 
 
 Stored = Literal["plain", "bitsandbytes", "scaled", "release"]
@@ -41,9 +39,9 @@ BESIDE = (
     *SCALES, "_zero_point", "_shape", SCALE, SCALE + SCALE, ".absmax", ".quant_map", ".nested_absmax",
     ".nested_quant_map", ".quant_state.bitsandbytes__nf4", ".quant_state.bitsandbytes__fp4",
 )  # fmt: skip
-"""What stands beside a weight, after its name, to undo how it was stored."""
+"""Endings of tensors that belong to a weight and are needed to dequantize it."""
 BESIDE_LAYER = ("SCB", "weight_format", "input_scale", "input_zero_point")
-"""The same, named by the layer."""
+"""The same for a layer."""
 
 
 def storage_format(folder: Path) -> Stored:
@@ -54,7 +52,7 @@ def storage_format(folder: Path) -> Stored:
     """
     if (folder / "release.json").exists():
         return "release"
-    method = _quantisation(folder).get("quant_method")
+    method = _quantization_config(folder).get("quant_method")
     if method is not None and method not in METHODS:
         raise ConfigError(
             "E_BASE",
@@ -63,7 +61,7 @@ def storage_format(folder: Path) -> Stored:
     with _Files(folder) as files:
         few = sorted(name for name in files.kinds if files.is_weight(name) and files.kinds[name] in FEW_BITS)
         for name in few:
-            files.refuse_unknown(name)
+            files.validate_scale(name)
         if not few:
             return "plain"
         return METHODS.get(str(method), "bitsandbytes" if files.has_bitsandbytes(few[0]) else "scaled")
@@ -77,50 +75,50 @@ def iter_weights(folder: Path) -> Iterator[tuple[str, torch.Tensor]]:
         ReleaseRefused: a release that is damaged.
     """
     if storage_format(folder) == "release":
-        from dialint.detector.engines.weight_formats import decode_weight as restored
+        from dialint.detector.engines.weight_formats import decode_weight
 
         release = Release(folder)
         for name in release.tensors:
             if not name.endswith(SCALE):
-                yield name, restored(release, name)
+                yield name, decode_weight(release, name)
         return
     with _Files(folder) as files:
         for name, kind in files.kinds.items():
             if files.is_weight(name):
-                yield name, files.restored(name) if kind in FEW_BITS else files.tensor(name)
+                yield name, files.dequantize(name) if kind in FEW_BITS else files.tensor(name)
 
 
-def load_dequantized(loader: Any, folder: Path, **more: Any) -> tuple[Any, dict[str, Any]]:
-    """What `loader`, a class of transformers, makes of a folder whose weights are stored in few bits: a model
-    that computes with them in floating point, and what was missing."""
+def load_dequantized(loader: Any, folder: Path, **arguments: Any) -> tuple[Any, dict[str, Any]]:
+    """Load a folder whose weights are stored in few bits by `loader`, a class of transformers: the model with
+    weights in floating point, and transformers' loading info."""
     import torch
     from transformers import AutoConfig, GenerationConfig
 
-    labels = {"num_labels": more.pop("num_labels")} if "num_labels" in more else {}
+    labels = {"num_labels": arguments.pop("num_labels")} if "num_labels" in arguments else {}
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **labels)
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     with torch.device("meta"):
         kind = type(loader.from_config(config))
-    model, told = kind.from_pretrained(
-        None, config=config, state_dict=dict(iter_weights(folder)), output_loading_info=True, **more
+    model, info = kind.from_pretrained(
+        None, config=config, state_dict=dict(iter_weights(folder)), output_loading_info=True, **arguments
     )
     if (folder / "generation_config.json").exists():
         model.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
-    return model, told
+    return model, info
 
 
 def drop_quantization_config(shape: Mapping[str, Any]) -> dict[str, Any]:
-    """What config.json says of a base's shape, but for how its weights are stored."""
+    """A base's config.json without the format of its weights."""
     return {name: value for name, value in shape.items() if name != "quantization_config"}
 
 
-def _quantisation(folder: Path) -> dict[str, Any]:
+def _quantization_config(folder: Path) -> dict[str, Any]:
     try:
-        told = json.loads((folder / "config.json").read_bytes()).get("quantization_config") or {}
+        config = json.loads((folder / "config.json").read_bytes()).get("quantization_config") or {}
     except (OSError, ValueError, AttributeError, RecursionError):
         raise ConfigError("E_BASE", f"{folder}: no config.json that can be read") from None
-    return told if isinstance(told, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 class _Files:
@@ -151,11 +149,11 @@ class _Files:
 
     def tensor(self, name: str) -> torch.Tensor:
         """A tensor as it is stored."""
-        found: torch.Tensor = self._at[name].get_tensor(name)
-        return found
+        tensor: torch.Tensor = self._at[name].get_tensor(name)
+        return tensor
 
     def is_weight(self, name: str) -> bool:
-        """Whether it is no scale and nothing else that stands beside a weight."""
+        """Whether it is a weight, not a scale or another tensor that belongs to a weight."""
         for ending in BESIDE:
             if name.endswith(ending) and name.removesuffix(ending) in self._at:
                 return False
@@ -170,10 +168,10 @@ class _Files:
         """The tensor that a weight is multiplied by."""
         return next((name + ending for ending in SCALES if name + ending in self._at), None)
 
-    def refuse_unknown(self, name: str) -> None:
+    def validate_scale(self, name: str) -> None:
         """
         Raises:
-            ConfigError: E_BASE, nothing says what a weight of few bits means.
+            ConfigError: E_BASE, a weight of few bits has no scales of a known format.
         """
         if self.scale(name) is None and not self.has_bitsandbytes(name):
             raise ConfigError(
@@ -182,21 +180,21 @@ class _Files:
                 "here; name the base in 16 bits",
             )
 
-    def restored(self, name: str) -> torch.Tensor:
+    def dequantize(self, name: str) -> torch.Tensor:
         """A weight of few bits as fp32."""
-        self.refuse_unknown(name)
+        self.validate_scale(name)
         if f"{name}.absmax" in self._at:
-            return self._from_four_bits(name)
+            return self._dequantize_4bit(name)
         weight = self.tensor(name).float()
         if _beside(name, "SCB") in self._at:
             # Source: Dettmers et al. 2022, LLM.int8(), section 3.1: the greatest of each row stands for 127
             return weight * (self.tensor(_beside(name, "SCB")).float() / 127)[:, None]
         zero = f"{name}_zero_point"
         if zero in self._at:
-            weight = weight - self._spread(self.tensor(zero).float(), weight.shape, name)
-        return weight * self._spread(self.tensor(self.scale(name) or "").float(), weight.shape, name)
+            weight = weight - self._broadcast_scale(self.tensor(zero).float(), weight.shape, name)
+        return weight * self._broadcast_scale(self.tensor(self.scale(name) or "").float(), weight.shape, name)
 
-    def _spread(self, scale: torch.Tensor, shape: torch.Size, name: str) -> torch.Tensor:
+    def _broadcast_scale(self, scale: torch.Tensor, shape: torch.Size, name: str) -> torch.Tensor:
         """A scale of the whole, of each row or of each block, such that it multiplies a weight of `shape`.
 
         Raises:
@@ -205,7 +203,7 @@ class _Files:
         if scale.numel() == 1:
             return scale.reshape(())
         if len(shape) == 2:
-            rows, columns = _quantisation(self.folder).get("weight_block_size") or (BLOCK, BLOCK)
+            rows, columns = _quantization_config(self.folder).get("weight_block_size") or (BLOCK, BLOCK)
             if scale.shape in ((shape[0],), (shape[0], 1)):
                 return scale.reshape(-1, 1)
             if tuple(scale.shape) == (-(-shape[0] // rows), -(-shape[1] // columns)):
@@ -216,7 +214,7 @@ class _Files:
             f"{self.folder}: scales of shape {tuple(scale.shape)} for {name[:120]} of {tuple(shape)}",
         )
 
-    def _from_four_bits(self, name: str) -> torch.Tensor:
+    def _dequantize_4bit(self, name: str) -> torch.Tensor:
         require_library("bitsandbytes", f"{self.folder}, which is in 4 bits,")
         functional: Any = import_module("bitsandbytes.functional")
         parts = {ending[1:]: self.tensor(name + ending) for ending in BESIDE if name + ending in self._at}
@@ -273,10 +271,10 @@ def keep_gradients(model: torch.nn.Module, *, served: bool = False) -> None:
 
 
 def quantize_linear_layers(model: Any, device: str) -> Any:
-    """A model in memory with its linear layers in 4 bits on `device`, as `bare` loads them; all else stays.
+    """Quantize a model's linear layers to 4 bits on `device`, as `load_base_model` loads them.
 
     Raises:
-        ConfigError: E_EXTRA, bitsandbytes is not there.
+        ConfigError: E_EXTRA, bitsandbytes is not installed.
     """
     import torch
 
@@ -291,6 +289,6 @@ def quantize_linear_layers(model: Any, device: str) -> Any:
             small.weight = nn.Params4bit(layer.weight.data, quant_type="nf4", module=small).to(device)
             small.bias = layer.bias
             setattr(parent, name, small)
-    model.is_loaded_in_4bit = True  # how peft knows
+    model.is_loaded_in_4bit = True  # peft reads it
     keep_gradients(model)
     return model.to(device)

@@ -22,11 +22,12 @@ from dialint.detector.artifacts import (
     file_entry,
     make_output_folder,
     package_versions,
+    require_new,
     write_json,
     write_manifest,
 )
 from dialint.detector.calibration import Scan
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_extra
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
@@ -41,7 +42,7 @@ from dialint.eval.results import read_examples
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class BaselineConfig:
-    """What it learns from, and what it must keep."""
+    """Options of `dialint eval baseline`: the training data and the limits of the contract."""
 
     examples: Path
     """Folder of `dialint data inject`."""
@@ -71,8 +72,7 @@ def baseline(
             raise ConfigError(
                 "E_EXAMPLE", f"{config.examples / name}: no such file; `dialint data inject` makes it"
             )
-    if config.out.exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: exists; name another folder")
+    require_new(config.out)
     making = config.out.with_name(f".{config.out.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     with disk_errors(config.out):

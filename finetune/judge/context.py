@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
-from dialint.detector.engines import base_models
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest, require_new
+from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
+from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
 from dialint.eval.judge import REWARD_MODEL
 from dialint.finetune.train import lineage
@@ -39,7 +39,7 @@ class StageContext:
     each input, and the job that its checkpoints belong to."""
 
     config: Any
-    source: base_models.ModelSource
+    source: ModelSource
     prompt: JudgePrompt
     inputs: dict[str, str]
     job: str
@@ -51,9 +51,9 @@ class StageContext:
         Raises:
             ConfigError: E_EXAMPLE, there are none.
         """
-        from dialint.eval.questions import read_questions as read_asked
+        from dialint.eval.questions import read_questions
 
-        return self._read(read_asked, "question", split, max_dialogues)
+        return self._read(read_questions, "question", split, max_dialogues)
 
     def read_pairs(self, split: str) -> list[PreferencePair]:
         """The preference pairs of a split.
@@ -69,9 +69,9 @@ class StageContext:
         self, read: Callable[..., list[Any]], noun: str, split: str, max_dialogues: int | None = None
     ) -> list[Any]:
         config = self.config
-        limits = [limit for limit in (config.asking.limit, max_dialogues) if limit is not None]
-        asking = replace(config.asking, limit=min(limits, default=None))
-        items = read(config.dataset, split, asking, config.running.seed)
+        limits = [limit for limit in (config.question_config.limit, max_dialogues) if limit is not None]
+        question_config = replace(config.question_config, limit=min(limits, default=None))
+        items = read(config.dataset, split, question_config, config.running.seed)
         if not items:
             raise ConfigError("E_EXAMPLE", f"{config.dataset}: holds no {noun} in {split}")
         return items
@@ -123,14 +123,12 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | Non
     torch.set_num_threads(config.running.threads)
     paths = {"dataset": config.dataset, **inputs}
     fingerprints = {name: data_fingerprint(path) for name, path in paths.items() if path is not None}
-    if task_type == "SEQ_CLS":
-        source = base_models.resolve_source(config.model).alone()
-    else:
-        source = resolve_judge(config.model)
+    is_reward = task_type == "SEQ_CLS"
+    source = resolve_source(config.model).alone() if is_reward else resolve_judge(config.model)
     if source.adapter is not None:
         fingerprints["judge"] = data_fingerprint(source.adapter)
     if hasattr(config, "detail"):
-        prompt = JudgePrompt.of(base_models.tokenizer_folder(source), config.detail, config.prompt_tokens)
+        prompt = JudgePrompt.of(tokenizer_folder(source), config.detail, config.prompt_tokens)
     else:
         prompt = load_prompt(source)
     gpu_bytes = parse_gpu_memory(config.running.device)
@@ -142,7 +140,7 @@ def prepare(config: Any, task_type: TaskType = "CAUSAL_LM", **inputs: Path | Non
 
 
 def _plan_memory(
-    config: Any, source: base_models.ModelSource, prompt: JudgePrompt, task_type: TaskType, gpu_bytes: int
+    config: Any, source: ModelSource, prompt: JudgePrompt, task_type: TaskType, gpu_bytes: int
 ) -> str:
     """The table of what the stage would need of a GPU with `gpu_bytes` of memory."""
     from dialint.detector.engines.judge_local import MAX_ANSWER_TOKENS
@@ -155,7 +153,7 @@ def _plan_memory(
     work = ForwardPass(n_forward, prompt.max_tokens + answer_tokens, n_scored, n_sampled)
     reward_bytes = 0
     if getattr(config, "reward", None) is not None:
-        reward = base_models.resolve_source(str(config.reward))
+        reward = resolve_source(str(config.reward))
         setup = setup_from_options(reward.base.folder, "SEQ_CLS", config.adapters, config.running, work)
         weights = count_weights(setup)
         reward_bytes = 4 * weights.n_trained
@@ -187,9 +185,6 @@ def validate_config(config: Any, *splits: str) -> None:
                 f"--dataset {config.dataset}: lacks {', '.join(missing)}; it has {has}. `dialint export "
                 "dataset` makes one of people's labels, `dialint data inject` one of made errors",
             )
-    if (config.out / MANIFEST).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished model already; name another folder")
+    require_new(config.out, MANIFEST, "a finished model")
     config.adapters.validate()
     config.running.validate()
-    if not config.asking.random_questions >= 0:
-        raise ConfigError("E_OPTION", "--random-questions must not be negative")

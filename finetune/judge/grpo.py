@@ -69,7 +69,7 @@ class GrpoConfig:
     """Sample answers with vLLM in this process; on CUDA, where it is installed. Quotes are not constrained to
     the turn then."""
     weights: RewardWeights = field(default_factory=RewardWeights)
-    asking: QuestionConfig = field(default_factory=QuestionConfig)
+    question_config: QuestionConfig = field(default_factory=QuestionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 

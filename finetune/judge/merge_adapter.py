@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, sha256_file
-from dialint.detector.errors import OutputRefused
+from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new, sha256_file
 from dialint.detector.extras import require_single_process
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ def run(config: MergeConfig) -> dict[str, Any]:
     from dialint.finetune.judge.model_folder import save_judge
 
     require_single_process("train merge")
-    if (config.out / MANIFEST).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a model already; name another folder")
+    require_new(config.out, MANIFEST, "a model")
     source = resolve_judge(config.model)
     prompt = load_prompt(source)
     inputs: dict[str, str] = {}

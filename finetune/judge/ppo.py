@@ -71,7 +71,7 @@ class PpoConfig:
     scanner: Path | None = None
     """Release of a scanner; a good rewrite is one in which it no longer finds the error."""
     weights: RewardWeights = field(default_factory=RewardWeights)
-    asking: QuestionConfig = field(default_factory=QuestionConfig)
+    question_config: QuestionConfig = field(default_factory=QuestionConfig)
     options: PpoOptions = field(default_factory=PpoOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

@@ -52,7 +52,7 @@ class PreferConfig:
     """Peak learning rate."""
     kl: Annotated[float, Field(gt=0)] = 0.1
     """Weight of the KL divergence from the initial judge (beta)."""
-    asking: QuestionConfig = field(default_factory=QuestionConfig)
+    question_config: QuestionConfig = field(default_factory=QuestionConfig)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)
 

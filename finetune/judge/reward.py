@@ -50,7 +50,7 @@ class RewardConfig:
     """Pairs of the dev split that are evaluated during training."""
     held_pairs: Annotated[int, Field(ge=1)] = 2000
     """Pairs of the dev split that are evaluated at the end."""
-    asking: QuestionConfig = field(default_factory=QuestionConfig)
+    question_config: QuestionConfig = field(default_factory=QuestionConfig)
     learning: ScheduleOptions = field(default_factory=ScheduleOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

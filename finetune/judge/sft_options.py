@@ -46,7 +46,7 @@ class SftJudgeConfig:
     """Train with differential privacy: the epsilon of what a single dialogue may change."""
     private_delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
     """The delta beside --private-epsilon; must be far below one over the number of dialogues."""
-    asking: QuestionConfig = field(default_factory=QuestionConfig)
+    question_config: QuestionConfig = field(default_factory=QuestionConfig)
     learning: ScheduleOptions = field(default_factory=ScheduleOptions)
     adapters: AdapterOptions = field(default_factory=AdapterOptions)
     running: RunOptions = field(default_factory=RunOptions)

@@ -28,7 +28,7 @@ def tokenize_questions(questions: Sequence[LabelledQuestion], prompt: JudgePromp
     weight, and whether its dialogue was cut."""
     rows = []
     for item in questions:
-        rendered = prompt.asking(item.question, item.code)
+        rendered = prompt.build(item.question, item.code)
         answer = prompt.answer_ids(answer_json(target_answer(item)))
         rows.append(
             {

@@ -62,19 +62,19 @@ class PreferencePair:
     origin: Origin
 
 
-def read_pairs(dataset: Path, split: str, asking: QuestionConfig, seed: int) -> list[PreferencePair]:
+def read_pairs(dataset: Path, split: str, config: QuestionConfig, seed: int) -> list[PreferencePair]:
     """All pairs of one split: those of reviewers first, then those from labels.
 
     Raises:
         InputRefused: a file cannot be read.
         OutputRefused: the folder is not complete.
     """
-    questions = read_questions(dataset, split, asking, seed)
-    return [*_reviewer_pairs(dataset, split, asking, questions), *pairs_from_labels(questions, seed)]
+    questions = read_questions(dataset, split, config, seed)
+    return [*_reviewer_pairs(dataset, split, config, questions), *pairs_from_labels(questions, seed)]
 
 
 def _reviewer_pairs(
-    dataset: Path, split: str, asking: QuestionConfig, questions: Sequence[LabelledQuestion]
+    dataset: Path, split: str, config: QuestionConfig, questions: Sequence[LabelledQuestion]
 ) -> Iterator[PreferencePair]:
     if find_set(dataset, "preferences") is None:
         return
@@ -83,9 +83,9 @@ def _reviewer_pairs(
         for item in questions
     }
     path = verified_split(dataset, "preferences")
-    codes = load_taxonomy(asking.taxonomy).codes
+    codes = load_taxonomy(config.taxonomy).codes
     for row in read_preferences(path):
-        if row.split != split or row.code not in codes or (asking.codes and row.code not in asking.codes):
+        if row.split != split or row.code not in codes or (config.codes and row.code not in config.codes):
             continue
         dialogue, _ = mask_dialogue(row.dialogue)
         yield PreferencePair(

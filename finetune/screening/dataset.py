@@ -120,7 +120,7 @@ class Dataset:
     def copy_without(self, out: Path, dropped: Set[str]) -> list[dict[str, Any]]:
         """Copy all files without the training rows of `dropped` dialogues; their manifest entries."""
 
-        def is_kept(dialogue_id: str, split: str) -> bool:
+        def is_retained(dialogue_id: str, split: str) -> bool:
             return split != "train" or dialogue_id not in dropped
 
         entries = []
@@ -130,7 +130,10 @@ class Dataset:
                 continue
             if source.stem in FILES_WITH_SPLITS:
                 filter_rows = _filter_parquet if source.suffix == ".parquet" else _filter_lines
-                entry = {**file_entry(target, filter_rows(source, target, is_kept)), **_count(entry, target)}
+                entry = {
+                    **file_entry(target, filter_rows(source, target, is_retained)),
+                    **_count(entry, target),
+                }
             else:
                 with atomic_file(target) as file:
                     file.write(source.read_bytes())
@@ -158,21 +161,21 @@ def _count(entry: dict[str, Any], path: Path) -> dict[str, Any]:
     }
 
 
-def _filter_lines(source: Path, target: Path, is_kept: Callable[[str, str], bool]) -> int:
-    """Copy the lines of JSONL that are kept; their number."""
+def _filter_lines(source: Path, target: Path, is_retained: Callable[[str, str], bool]) -> int:
+    """Copy the lines of JSONL that `is_retained` selects; their number."""
     n = 0
     with open(source, "rb") as lines, atomic_file(target) as file:
         for line in lines:
             row = msgspec.json.decode(line)
             dialogue_id = row["dialogue_id"] if "dialogue_id" in row else row["dialogue"]["id"]
-            if is_kept(dialogue_id, row["split"]):
+            if is_retained(dialogue_id, row["split"]):
                 file.write(line)
                 n += 1
     return n
 
 
-def _filter_parquet(source: Path, target: Path, is_kept: Callable[[str, str], bool]) -> int:
-    """Copy the rows of Parquet that are kept; their number."""
+def _filter_parquet(source: Path, target: Path, is_retained: Callable[[str, str], bool]) -> int:
+    """Copy the rows of Parquet that `is_retained` selects; their number."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -184,7 +187,9 @@ def _filter_parquet(source: Path, target: Path, is_kept: Callable[[str, str], bo
     ):
         for batch in table.iter_batches(BATCH_ROWS):
             keys = zip(batch["dialogue_id"].to_pylist(), batch["split"].to_pylist(), strict=True)
-            kept = batch.filter(pa.array([is_kept(dialogue_id, split) for dialogue_id, split in keys]))
-            writer.write_batch(kept)
-            n += kept.num_rows
+            retained = batch.filter(
+                pa.array([is_retained(dialogue_id, split) for dialogue_id, split in keys])
+            )
+            writer.write_batch(retained)
+            n += retained.num_rows
     return n

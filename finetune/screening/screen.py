@@ -17,13 +17,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+from pydantic import Field
 
-from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.artifacts import (
+    disk_errors,
+    make_output_folder,
+    package_versions,
+    require_new,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_single_process
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.screening.confident_learning import labeler_biases, list_suspects, predict_labels
@@ -51,8 +59,11 @@ class ScreenConfig:
     """Leave suspected training dialogues out, or only list them."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of the folds and of the light models."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 def screen(config: ScreenConfig) -> None:
@@ -80,8 +91,7 @@ def run(config: ScreenConfig) -> dict[str, Any]:
         ConfigError: `dataset` is no data set, or has codes that are not in the taxonomy.
     """
     require_single_process("train screen")
-    if (config.out / MANIFEST).exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished set already; name another folder")
+    require_new(config.out, MANIFEST, "a finished set")
     started = time.monotonic()
     dataset = Dataset.open(config.dataset)
     examples = dataset.read_train()

@@ -1,4 +1,4 @@
-"""Validation that losses, gradients and weights are finite: otherwise training ends, and nothing is saved."""
+"""Checks that losses, gradients and weights are finite; otherwise training ends and nothing is saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def validate_loss(step: int, loss: float, norm: float | None = None) -> None:
-    """Every loop calls this before its optimizer moves a weight; `norm` is that of the gradient.
+    """Check the loss before the optimizer steps; `norm` is that of the gradient.
 
     Raises:
         ConfigError: E_DIVERGED, one of them is NaN or infinite.
@@ -27,8 +27,8 @@ def validate_loss(step: int, loss: float, norm: float | None = None) -> None:
 
 
 def validate_finite(value: Any, path: Path | str) -> None:
-    """Everything that saves weights or optimizer states calls this first. `value` is a tensor, or mappings
-    and sequences of them, such as a ``state_dict``; integers always pass.
+    """Check weights or optimizer states before they are saved. `value` is a tensor, or mappings and sequences
+    of them, such as a ``state_dict``; integers always pass.
 
     Raises:
         ConfigError: E_DIVERGED, a tensor holds NaN or infinity; the message names it.
@@ -39,10 +39,10 @@ def validate_finite(value: Any, path: Path | str) -> None:
 
 
 def is_finite(tensor: torch.Tensor) -> bool:
-    """Whether no number of it is NaN or infinite."""
+    """Whether all numbers of a tensor are finite."""
     plain = tensor.detach()
     if plain.element_size() == 1:
-        plain = plain.float()  # 8-bit floats have no test of their own
+        plain = plain.float()  # isfinite does not support 8-bit floats
     return bool(plain.isfinite().all())
 
 
@@ -55,8 +55,8 @@ def _tensors(value: Any, name: str) -> Iterator[tuple[str, torch.Tensor]]:
         for key, part in value.items():
             yield from _tensors(part, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list | tuple):
-        for place, part in enumerate(value):
-            yield from _tensors(part, f"{name}.{place}")
+        for index, part in enumerate(value):
+            yield from _tensors(part, f"{name}.{index}")
 
 
 def save_weights(
@@ -70,12 +70,12 @@ def save_weights(
     from safetensors.torch import save_file
 
     validate_finite(weights, path)
-    kept = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
-    save_file(kept, path, metadata=metadata)
+    tensors = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
+    save_file(tensors, path, metadata=metadata)
 
 
 def validate_finite_files(folder: Path) -> None:
-    """The same for weights that a library wrote into `folder`, tensor by tensor.
+    """Check weights that a library wrote into `folder`, tensor by tensor.
 
     Raises:
         ConfigError: E_DIVERGED, as `validate_finite`.

@@ -17,18 +17,18 @@ from dialint.eval.questions import QuestionConfig, count_agent_turns, read_quest
 
 def test_every_question_gets_a_ruling(tiny: Path, dataset: Path) -> None:
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=1), 1)
-    rulings = run_judge(load_judge(str(tiny)), asked)
-    assert [(r.dialogue, r.turn, r.code) for r in rulings] == [
+    results = run_judge(load_judge(str(tiny)), asked)
+    assert [(r.dialogue, r.turn, r.code) for r in results] == [
         (a.question.dialogue.id, a.question.turn, a.question.code) for a in asked
     ]
-    assert all(ruling.token_probability is not None for ruling in rulings)
-    assert not any(ruling.accuses for ruling in rulings)  # random weights end no answer
+    assert all(result.token_probability is not None for result in results)
+    assert not any(result.accuses for result in results)  # random weights end no answer
 
 
 def test_questions_drawn_at_random_stand_for_the_others(dataset: Path) -> None:
-    asking = QuestionConfig(random_questions=1)
-    asked = read_questions(dataset, "test", asking, 1)
-    turns = count_agent_turns(dataset, "test", asking, 1)
+    question_config = QuestionConfig(random_questions=1)
+    asked = read_questions(dataset, "test", question_config, 1)
+    turns = count_agent_turns(dataset, "test", question_config, 1)
     assert sum(item.stands_for for item in asked) == sum(
         turns.values()
     )  # one code: every turn is one question

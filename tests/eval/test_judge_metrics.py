@@ -19,7 +19,7 @@ from dialint.eval.metrics import calibration_error
 TURNS = {"a": 4, "a~1": 4, "b": 2, "c": 10}
 
 
-def ruling(
+def result(
     dialogue: str = "a", truth: float = 1.0, verdict: Any = "error", stated: float | None = 0.9, **parts: Any
 ) -> JudgeResult:
     return JudgeResult.model_validate(
@@ -29,12 +29,12 @@ def ruling(
 
 
 ROWS = [
-    ruling("a", 1.0, "error", 0.9, overlap=0.5, quoted=0.2, length=40),
-    ruling("a~1", 0.0, "error", 0.7, weight=2.0, overlap=1.0, quoted=0.8, length=20),
-    ruling("b", 0.6, "no_error", 0.3, length=10),
-    ruling("b", 0.4, "not_applicable", 0.1, weight=3.0, length=10),
-    ruling("c", 1.0, "error", 0.8, verbatim=False, length=30),
-    ruling("c", 0.0, None, None, length=100),
+    result("a", 1.0, "error", 0.9, overlap=0.5, quoted=0.2, length=40),
+    result("a~1", 0.0, "error", 0.7, weight=2.0, overlap=1.0, quoted=0.8, length=20),
+    result("b", 0.6, "no_error", 0.3, length=10),
+    result("b", 0.4, "not_applicable", 0.1, weight=3.0, length=10),
+    result("c", 1.0, "error", 0.8, verbatim=False, length=30),
+    result("c", 0.0, None, None, length=100),
 ]
 
 
@@ -67,7 +67,7 @@ def test_beliefs_by_hand() -> None:
 
 
 def test_an_even_chance_is_no_error() -> None:
-    found = sample([ruling(truth=0.5)])
+    found = sample([result(truth=0.5)])
     assert found["precision"] == 0.0
     assert found["false_accusations_per_100_turns"] == pytest.approx(100 / 20)
     assert np.isnan([found["recall"], found["f1"], found["average_precision"]]).all()
@@ -100,11 +100,11 @@ def test_recall_at_one_false_accusation_of_100_turns_by_hand() -> None:
     """Of 200 turns 2 may be falsely accused. Down the ranking: an error; a false one of weight 2; an error
     and a false one that no threshold parts; an error."""
     rows = [
-        ruling(truth=1.0, stated=0.9),
-        ruling(truth=0.0, stated=0.8, weight=2.0),
-        ruling(truth=1.0, stated=0.7, weight=3.0),
-        ruling(truth=0.0, stated=0.7),
-        ruling(truth=1.0, stated=0.2),
+        result(truth=1.0, stated=0.9),
+        result(truth=0.0, stated=0.8, weight=2.0),
+        result(truth=1.0, stated=0.7, weight=3.0),
+        result(truth=0.0, stated=0.7),
+        result(truth=1.0, stated=0.2),
     ]
     assert sample(rows, {"a": 200})["recall_at_1_false"] == pytest.approx(1 / 5)
     assert sample(rows, {"a": 300})["recall_at_1_false"] == pytest.approx(1.0)
@@ -121,7 +121,7 @@ def test_recall_at_one_false_accusation_of_100_turns_by_hand() -> None:
 
 def test_one_stated_probability_is_one_bin_whatever_the_order() -> None:
     """Half of what is stated as 0.5 is an error, so nothing is wrong; equal counts would cut it in bins."""
-    rows = [ruling(truth=1.0, stated=0.5)] * 20 + [ruling(truth=0.0, stated=0.5)] * 20
+    rows = [result(truth=1.0, stated=0.5)] * 20 + [result(truth=0.0, stated=0.5)] * 20
     assert sample(rows)["calibration_error"] == pytest.approx(0.0)
 
 
@@ -130,7 +130,7 @@ def test_few_stated_probabilities_are_bins_of_their_own() -> None:
     nearly all the weight."""
     steps = [0.1 + 0.06 * step for step in range(14)]
     rows = [
-        ruling(truth=p + (0.1 if n % 2 else -0.1), stated=p, weight=90.0 if not n else 1.0)
+        result(truth=p + (0.1 if n % 2 else -0.1), stated=p, weight=90.0 if not n else 1.0)
         for n, p in enumerate(steps)
     ]
     assert sample(rows)["calibration_error"] == pytest.approx(0.1)
@@ -140,7 +140,7 @@ def test_many_stated_probabilities_are_binned_by_equal_weight() -> None:
     random = np.random.default_rng(3)
     stated = random.permutation(np.linspace(0.01, 0.99, 300))
     truth = random.random(300) < stated**2
-    rows = [ruling(truth=float(t), stated=float(p)) for t, p in zip(truth, stated, strict=True)]
+    rows = [result(truth=float(t), stated=float(p)) for t, p in zip(truth, stated, strict=True)]
     assert sample(rows)["calibration_error"] == pytest.approx(calibration_error(truth, stated))
 
 
@@ -169,7 +169,7 @@ def test_a_round_is_what_the_drawn_dialogues_would_give() -> None:
 
 RULINGS = st.lists(
     st.builds(
-        ruling,
+        result,
         dialogue=st.sampled_from(list(TURNS)),
         truth=st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]),
         verdict=st.sampled_from(["error", "no_error", "not_applicable", None]),
@@ -213,7 +213,7 @@ def test_figures_keep_their_bounds(rows: list[JudgeResult]) -> None:
 
 
 def test_always_no_accuses_nobody_and_finds_nothing() -> None:
-    found = sample([ruling(row.dialogue, row.truth, "no_error", 0.02) for row in ROWS])
+    found = sample([result(row.dialogue, row.truth, "no_error", 0.02) for row in ROWS])
     assert found["accused"] == found["recall"] == found["f1"] == 0.0
     assert found["false_accusations_per_100_turns"] == 0.0
     assert np.isnan(found["precision"])
@@ -221,9 +221,9 @@ def test_always_no_accuses_nobody_and_finds_nothing() -> None:
 
 
 def test_quoting_everything_long_talk_and_dead_quotes_show() -> None:
-    honest = sample([ruling(truth=t, quoted=0.2, overlap=0.8) for t in (1.0, 0.0)])
-    whole = sample([ruling(truth=t, quoted=1.0, overlap=0.3, length=500) for t in (1.0, 0.0)])
-    dead = sample([ruling(truth=t, verbatim=False) for t in (1.0, 0.0)])
+    honest = sample([result(truth=t, quoted=0.2, overlap=0.8) for t in (1.0, 0.0)])
+    whole = sample([result(truth=t, quoted=1.0, overlap=0.3, length=500) for t in (1.0, 0.0)])
+    dead = sample([result(truth=t, verbatim=False) for t in (1.0, 0.0)])
     assert (honest["quoted"], whole["quoted"]) == (pytest.approx(0.2), 1.0)
     assert (honest["quote_overlap"], whole["quote_overlap"]) == (pytest.approx(0.8), pytest.approx(0.3))
     assert (honest["length_most"], whole["length_most"]) == (10, 500)
@@ -232,7 +232,7 @@ def test_quoting_everything_long_talk_and_dead_quotes_show() -> None:
 
 def test_answers_that_cannot_be_read_are_no_way_out() -> None:
     """Silence where it is hard counts as a miss, and as sure of none."""
-    found = sample([ruling(truth=1.0, verdict=None, stated=None), ruling(truth=1.0)])
+    found = sample([result(truth=1.0, verdict=None, stated=None), result(truth=1.0)])
     assert found["readable"] == found["recall"] == 0.5
     assert found["brier"] == pytest.approx((1 + 0.01) / 2)
 
@@ -292,7 +292,7 @@ def test_judges_of_different_questions_are_not_compared(change: dict[str, Any]) 
 
 def test_a_dialogue_without_turns_is_refused() -> None:
     with pytest.raises(ValueError, match="1 dialogues of unknown length, 'd' first"):
-        judge_figures([ruling("d"), ROWS[0]], TURNS)
+        judge_figures([result("d"), ROWS[0]], TURNS)
 
 
 @pytest.mark.parametrize(

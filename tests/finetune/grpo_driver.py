@@ -22,7 +22,7 @@ def main(tiny: str, dataset: str, out: str) -> None:
     run(
         GrpoConfig(
             dataset=Path(dataset), model=tiny, out=Path(out), steps=3, questions=2, answers=4, answer_tokens=12,
-            learning_rate=1e-2, asking=QuestionConfig(random_questions=0), adapters=AdapterOptions(rank=4),
+            learning_rate=1e-2, question_config=QuestionConfig(random_questions=0), adapters=AdapterOptions(rank=4),
             running=RunOptions(threads=1, precision="fp32", device="cpu"),
         )
     )  # fmt: skip

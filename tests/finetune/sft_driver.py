@@ -22,7 +22,7 @@ def config(tiny: Path, dataset: Path, out: Path, questions: int) -> SftJudgeConf
     """What the processes run with `questions` each, and one process with all of them."""
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=out, questions=questions, learning_rate=1e-3,
-        asking=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=4, eval_steps=3),
+        question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=4, eval_steps=3),
         adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_minutes=60),
     )  # fmt: skip

@@ -73,7 +73,12 @@ def test_from_answers_to_an_aligned_judge(
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     judge, model, aligned = (tmp_path / name for name in ("sft", "reward", "grpo"))
-    shared: dict[str, Any] = {"dataset": said, "asking": ASKING, "adapters": ADAPTERS, "running": RUNNING}
+    shared: dict[str, Any] = {
+        "dataset": said,
+        "question_config": ASKING,
+        "adapters": ADAPTERS,
+        "running": RUNNING,
+    }
     learning = ScheduleOptions(steps=4, eval_steps=4)
     sft.run(sft_options.SftJudgeConfig(model=str(tiny), out=judge, questions=4, learning=learning, **shared))
     told = reward.run(reward.RewardConfig(model=str(judge), out=model, pairs=4, learning=learning, **shared))

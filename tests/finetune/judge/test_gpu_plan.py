@@ -171,7 +171,7 @@ def test_a_dry_run_plans_for_a_gpu_that_is_not_here(
     decoder: Path, dataset: Path, tmp_path: Path, stage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     common = {
-        "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "asking": QuestionConfig(random_questions=0),
+        "dataset": dataset, "model": str(decoder), "out": tmp_path / "judge", "question_config": QuestionConfig(random_questions=0),
         "running": RunOptions(device="cuda:24GB", dry_run=True),
     }  # fmt: skip
     planned = sft_options.SftJudgeConfig(**common) if stage == "sft" else grpo.GrpoConfig(**common)  # type: ignore[arg-type]

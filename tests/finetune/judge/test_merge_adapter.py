@@ -24,7 +24,7 @@ def judge(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
         sft.run(
             sft_options.SftJudgeConfig(
                 dataset=dataset, model=str(tiny), out=out, questions=4, learning_rate=3e-2,
-                asking=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
+                question_config=QuestionConfig(random_questions=0), learning=ScheduleOptions(steps=3, eval_steps=3),
                 adapters=AdapterOptions(rank=4), running=RUNNING,
             )
         )  # fmt: skip

@@ -59,10 +59,10 @@ def test_it_is_taught_merged_and_examined_unchanged(
 ) -> None:
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     taught, merged = tmp_path / "taught", tmp_path / "merged"
-    asking = QuestionConfig(random_questions=0.5)
+    question_config = QuestionConfig(random_questions=0.5)
     sft.run(
         sft_options.SftJudgeConfig(
-            dataset=dataset, model=str(base), out=taught, questions=4, learning_rate=2e-2, asking=asking,
+            dataset=dataset, model=str(base), out=taught, questions=4, learning_rate=2e-2, question_config=question_config,
             learning=ScheduleOptions(steps=8, eval_steps=4), adapters=AdapterOptions(rank=4), running=RUNNING,
         )
     )  # fmt: skip
@@ -75,7 +75,12 @@ def test_it_is_taught_merged_and_examined_unchanged(
     report = evaluate.evaluate(
         dataset,
         evaluate.EvaluateConfig(
-            judge=str(merged), against=(str(taught),), rounds=2, asking=asking, device="cpu", threads=1
+            judge=str(merged),
+            against=(str(taught),),
+            rounds=2,
+            question_config=question_config,
+            device="cpu",
+            threads=1,
         ),
     )
     mine, other = report["judges"].values()

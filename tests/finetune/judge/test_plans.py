@@ -26,7 +26,7 @@ def test_a_dry_run_says_what_it_would_take(
         "dataset": dataset,
         "model": str(tiny),
         "out": out,
-        "asking": ASKING,
+        "question_config": ASKING,
         "adapters": adapters,
         "running": DRY,
     }
@@ -64,7 +64,7 @@ def test_memory_is_told_before_a_step_is_run(
         raise MemoryError
 
     common: dict[str, Any] = {
-        "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "asking": ASKING,
+        "dataset": dataset, "model": str(tiny), "out": tmp_path / "judge", "question_config": ASKING,
         "adapters": AdapterOptions(rank=4), "running": DRY,
     }  # fmt: skip
     monkeypatch.setattr("dialint.finetune.policy.ppo_trainer.PpoTrainer.train_step", fails)

@@ -28,7 +28,12 @@ def preferring(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFacto
         learning = ScheduleOptions(steps=2, eval_steps=2)
         reward.run(
             RewardConfig(
-                dataset=dataset, model=str(tiny), out=out, asking=ASKING, learning=learning, running=RUNNING
+                dataset=dataset,
+                model=str(tiny),
+                out=out,
+                question_config=ASKING,
+                learning=learning,
+                running=RUNNING,
             )
         )
     return out
@@ -40,7 +45,7 @@ def test_a_judge_is_aligned_by_a_reward_model(
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     options = PpoOptions(steps=2, questions=2, answers=2, answer_tokens=5, minibatch=4, learning_rate=1e-2)
     config = PpoConfig(
-        model=str(tiny), dataset=dataset, out=tmp_path, reward=preferring, verifiable=0.5, asking=ASKING,
+        model=str(tiny), dataset=dataset, out=tmp_path, reward=preferring, verifiable=0.5, question_config=ASKING,
         options=options, adapters=AdapterOptions(rank=4), running=RUNNING,
     )  # fmt: skip
     manifest = ppo.run(config)

@@ -32,7 +32,7 @@ def test_what_is_preferred_becomes_more_probable(
         steps=10,
         pairs=4,
         learning_rate=1e-2,
-        asking=QuestionConfig(random_questions=1),
+        question_config=QuestionConfig(random_questions=1),
         adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )
@@ -67,14 +67,14 @@ def test_what_is_learnt_is_what_is_asked_and_scored(
     tiny: Path, dataset: Path, tmp_path: Path, method: str, template: str
 ) -> None:
     """The token ids that reach the model, whatever the chat template makes of a finished answer."""
-    asking = QuestionConfig(random_questions=1)
+    question_config = QuestionConfig(random_questions=1)
     config = PreferConfig(
-        dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, asking=asking,  # type: ignore[arg-type]
+        dataset=dataset, model=str(tiny), out=tmp_path, method=method, pairs=2, question_config=question_config,  # type: ignore[arg-type]
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )  # fmt: skip
     prompt = JudgePrompt.of(tiny)
     prompt.tokenizer.chat_template = template
-    pairs = read_pairs(dataset, "train", asking, 1)[:3]
+    pairs = read_pairs(dataset, "train", question_config, 1)[:3]
     model = load_model(base_models.resolve_source(str(tiny)), AdapterOptions(rank=4))
     trainer = preference._build_trainer(config, model, prompt, pairs)
     asked = [prompt.ids(pair.question, pair.code) for pair in pairs for _ in "12"]

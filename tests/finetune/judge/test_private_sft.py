@@ -31,7 +31,7 @@ def config(tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("DIALINT_MIRRORS", "0")
     return SftJudgeConfig(
         dataset=dataset, model=str(tiny), out=tmp_path / "judge", questions=4, learning_rate=1e-2,
-        asking=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
+        question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=6, eval_steps=3), adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu", checkpoint_steps=2),
         private_epsilon=4.0, private_delta=1e-3,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.Mon
 
 def losses_of(config: SftJudgeConfig, model: str) -> float:
     rows = tokenize_questions(
-        read_questions(config.dataset, "train", config.asking, 1)[:8], JudgePrompt.of(config.model)
+        read_questions(config.dataset, "train", config.question_config, 1)[:8], JudgePrompt.of(config.model)
     )
     with torch.no_grad():
         return float(
@@ -114,7 +114,7 @@ def test_a_dialogue_changes_a_step_by_no_more_than_its_share(config: SftJudgeCon
     """Also one whose loss is a thousand times too large."""
     torch.manual_seed(0)
     model = load_model(base_models.resolve_source(config.model), config.adapters)
-    asked = read_questions(config.dataset, "train", config.asking, 1)
+    asked = read_questions(config.dataset, "train", config.question_config, 1)
     owned = private_sft._rows_by_dialogue(asked, JudgePrompt.of(config.model))[:3]
     assert max(map(len, owned)) > 1
     learning = [p for p in model.parameters() if p.requires_grad]

@@ -51,7 +51,7 @@ def config(
 ) -> SftJudgeConfig:
     return SftJudgeConfig(
         dataset=dataset, model=str(wide), out=out, questions=4, learning_rate=1e-2, dev_questions=4,
-        asking=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
+        question_config=QuestionConfig(random_questions=0.5), learning=ScheduleOptions(steps=steps, eval_steps=2, patience=99),
         adapters=AdapterOptions(rank=64, quantise="nf4"),
         running=RunOptions(threads=1, precision="fp32", device="cpu", optimizer=optimizer, checkpoint_steps=2),
     )  # fmt: skip

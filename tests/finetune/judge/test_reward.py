@@ -194,7 +194,7 @@ def test_it_learns_to_prefer_and_is_loaded_again(
         out=out,
         pairs=8,
         learning_rate=3e-2,
-        asking=QuestionConfig(random_questions=1),
+        question_config=QuestionConfig(random_questions=1),
         learning=ScheduleOptions(steps=24, eval_steps=12),
         adapters=AdapterOptions(rank=8),
         running=RUNNING,
@@ -225,7 +225,7 @@ def rewarding(tiny: Path, dataset: Path, tmp_path_factory: pytest.TempPathFactor
         run(
             RewardConfig(
                 dataset=dataset, model=str(tiny), out=folder, pairs=4, learning_rate=1e-2,
-                learning=ScheduleOptions(steps=4, eval_steps=4), asking=QuestionConfig(random_questions=1),
+                learning=ScheduleOptions(steps=4, eval_steps=4), question_config=QuestionConfig(random_questions=1),
                 adapters=AdapterOptions(rank=4), running=RUNNING,
             )
         )  # fmt: skip
@@ -270,7 +270,7 @@ def test_a_policy_of_the_same_base_shares_it(
 ) -> None:
     """The stage learns what it learns with a reward model of its own."""
     common = {
-        "dataset": dataset, "model": str(tiny), "reward": rewarding, "asking": QuestionConfig(random_questions=1),
+        "dataset": dataset, "model": str(tiny), "reward": rewarding, "question_config": QuestionConfig(random_questions=1),
         "adapters": AdapterOptions(rank=4), "running": RUNNING,
     }  # fmt: skip
 

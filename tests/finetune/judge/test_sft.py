@@ -35,7 +35,7 @@ def config(tiny: Path, dataset: Path, out: Path, **more: object) -> SftJudgeConf
     given = {"steps": 6, "eval_steps": 3}
     given |= {name: more.pop(name) for name in ("steps", "eval_steps", "epochs") if name in more}  # type: ignore[misc]
     options = {
-        "questions": 4, "learning_rate": 1e-2, "asking": QuestionConfig(random_questions=0.5),
+        "questions": 4, "learning_rate": 1e-2, "question_config": QuestionConfig(random_questions=0.5),
         "learning": ScheduleOptions(**given),
         "running": RunOptions(threads=1, precision="fp32", device="cpu"), **more,
     }  # fmt: skip
