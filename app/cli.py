@@ -12,11 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cyclopts import App, CycloptsError, CycloptsPanel, Parameter, ValidationError
+from cyclopts import App, Parameter
 
 from dialint.app.commands.ingest import ingest
 from dialint.detector import extras
-from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.errors import DialintError
+from dialint.detector.option_ranges import format_usage_error
 
 HELP = frozenset(("--help", "-h"))
 
@@ -135,22 +136,6 @@ def group(name: str, help: str, commands: Commands) -> App:
     for number, (command, (target, line)) in enumerate(commands.items()):
         app.command(target, name=command, help=line, sort_key=number)
     return app
-
-
-def format_usage_error(error: CycloptsError) -> object:
-    """cyclopts' own panel for a misspelt command line.
-
-    Raises:
-        ConfigError: E_OPTION, a value is out of the range on its field, in the words of `check_ranges`.
-    """
-    errors: object = getattr(error.__cause__, "errors", None)
-    if isinstance(error, ValidationError) and error.argument is not None and callable(errors):
-        reason = str(errors()[0]["msg"]).replace("Input should be", "expected")
-        for long, short in (("greater than or equal to", "at least"), ("less than or equal to", "at most"),
-                            ("greater than", "more than")):  # fmt: skip
-            reason = reason.replace(long, short)
-        raise ConfigError("E_OPTION", f"{error.argument.name}: {reason}")
-    return CycloptsPanel(error)
 
 
 def format_default(value: Any) -> Any:

@@ -17,6 +17,7 @@ import operator
 from dataclasses import fields
 from typing import Any, get_type_hints
 
+from cyclopts import CycloptsError, CycloptsPanel, ValidationError
 from pydantic.fields import FieldInfo
 
 from dialint.detector.errors import ConfigError
@@ -49,3 +50,19 @@ def check_ranges(config: Any) -> None:
         if value is not None and not all(compare(value, limit) for compare, limit, _ in bounds):
             expected = " and ".join(f"{words} {limit}" for _, limit, words in bounds)
             raise ConfigError("E_OPTION", f"--{field.name.replace('_', '-')}: expected {expected}")
+
+
+def format_usage_error(error: CycloptsError) -> object:
+    """The error formatter of every cyclopts app: the library's own panel for a misspelt command line.
+
+    Raises:
+        ConfigError: E_OPTION, a value is out of the range on its field, in the words of `check_ranges`.
+    """
+    errors: object = getattr(error.__cause__, "errors", None)
+    if isinstance(error, ValidationError) and error.argument is not None and callable(errors):
+        reason = str(errors()[0]["msg"]).replace("Input should be", "expected")
+        for long, short in (("greater than or equal to", "at least"), ("less than or equal to", "at most"),
+                            ("greater than", "more than")):  # fmt: skip
+            reason = reason.replace(long, short)
+        raise ConfigError("E_OPTION", f"{error.argument.name}: {reason}")
+    return CycloptsPanel(error)

@@ -1,8 +1,8 @@
-"""``dialint data contamination``: which evaluation dialogues a model has met in training.
+"""``dialint data contamination``: finds evaluation dialogues that occur in the training data.
 
 Reads examples (JSONL, as ``data inject`` writes them) and shards (Parquet, as ``data dedup`` does).
 Dialogues are compared whole: stock phrases that two dialogues share are no contamination. A dialogue
-counts if its exact text, a near-copy, or half of its 13-word runs occur in training. Ids are shown,
+counts if its exact text, a near-copy, or half of its 13-word runs occur in training. Reports ids,
 never text. Deletes nothing.
 """
 
@@ -17,10 +17,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from cyclopts import Parameter
-from pydantic import ValidationError
+from pydantic import Field
 
 from dialint.detector.artifacts import write_json
-from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
+from dialint.detector.errors import InputRefused, TooManyBad
+from dialint.detector.example_files import read_records
 from dialint.detector.near_duplicates import (
     NEAR_DUPLICATE,
     WIDTH,
@@ -30,6 +31,7 @@ from dialint.detector.near_duplicates import (
     sorted_unique,
     words,
 )
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.labeling.corpora.shards import read_shard
 
@@ -38,7 +40,7 @@ KINDS = ("exact", "near", "runs")
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ContaminationConfig:
     """What is compared, and what is too much."""
 
@@ -46,23 +48,19 @@ class ContaminationConfig:
     """Files that a model is trained on, .jsonl or .parquet."""
     against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
     """Files that it is evaluated on."""
-    near: float = NEAR_DUPLICATE
+    near: Annotated[float, Field(ge=0.5, le=1)] = NEAR_DUPLICATE
     """Jaccard of word triples from which two dialogues are near-copies."""
-    run_words: int = 13
+    run_words: Annotated[int, Field(ge=2)] = 13
     """Words in a run."""
-    run_share: float = 0.5
+    run_share: Annotated[float, Field(ge=0.01, le=1)] = 0.5
     """Share of a dialogue's runs found in training from which it counts."""
-    max_share: float = 0.01
+    max_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """Share of a file's dialogues that may be contaminated; above it the exit code is 3."""
     out: Path | None = None
     """Also write the report, with the ids of contaminated dialogues, as JSON to this file."""
 
     def __post_init__(self) -> None:
-        for name, low in (("near", 0.5), ("run_share", 0.01), ("max_share", 0.0)):
-            if not low <= getattr(self, name) <= 1:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between {low} and 1")
-        if self.run_words < 2:
-            raise ConfigError("E_OPTION", "--run-words must be at least 2")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -80,16 +78,16 @@ class _Text:
         return sorted_unique(ngrams(self.words, WIDTH))
 
 
-class _Met(NamedTuple):
-    """A dialogue and which of `KINDS` hold for it; an exact copy is a near one, too."""
+class _Match(NamedTuple):
+    """A dialogue and the `KINDS` of its matches in training; an exact copy is a near one, too."""
 
     id: str
     source: str
     kinds: list[str]
 
 
-class _Training:
-    """All that is remembered of the training dialogues; only hashes, no text."""
+class _TrainingIndex:
+    """Hashes of the training dialogues; keeps no text."""
 
     def __init__(self, texts: Iterable[_Text], run_words: int) -> None:
         self.n = 0
@@ -105,25 +103,25 @@ class _Training:
             runs.append(ngrams(text.words, run_words))
         self._runs = sorted_unique(np.concatenate(runs))
 
-    def met(self, texts: Iterable[_Text], config: ContaminationConfig) -> Iterator[_Met]:
-        """What holds for each dialogue, in order."""
-        named, sets = [], []
+    def match(self, texts: Iterable[_Text], config: ContaminationConfig) -> Iterator[_Match]:
+        """The matches of each dialogue, in order."""
+        matches, sets = [], []
         for text in texts:
-            named.append((text.id, text.source, self._kinds(text, config)))
+            matches.append((text.id, text.source, self._exact_and_runs(text, config)))
             sets.append(text.shingles)
         parts = [0] * len(sets) + [1] * len(self._sets)
         near = {earlier for _, earlier, _ in near_pairs([*sets, *self._sets], config.near, parts)}
-        for number, (name, source, kinds) in enumerate(named):
-            holds = {*kinds, "near"} if number in near else kinds
-            yield _Met(name, source, [kind for kind in KINDS if kind in holds])
+        for number, (name, source, kinds) in enumerate(matches):
+            all_kinds = {*kinds, "near"} if number in near else kinds
+            yield _Match(name, source, [kind for kind in KINDS if kind in all_kinds])
 
-    def _kinds(self, text: _Text, config: ContaminationConfig) -> set[str]:
-        """Those that need no search."""
+    def _exact_and_runs(self, text: _Text, config: ContaminationConfig) -> set[str]:
+        """The kinds that need no search for pairs."""
         runs = sorted_unique(ngrams(text.words, config.run_words))
-        places = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
-        share = float((self._runs[places] == runs).mean()) if len(runs) and len(self._runs) else 0.0
-        found = {"exact": text.digest in self._digests, "runs": share >= config.run_share}
-        return {kind for kind, holds in found.items() if holds}
+        indexes = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
+        share = float((self._runs[indexes] == runs).mean()) if len(runs) and len(self._runs) else 0.0
+        matches = {"exact": text.digest in self._digests, "runs": share >= config.run_share}
+        return {kind for kind, is_match in matches.items() if is_match}
 
 
 def contamination(config: ContaminationConfig) -> None:
@@ -131,7 +129,7 @@ def contamination(config: ContaminationConfig) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    report = measured(config)
+    report = measure_contamination(config)
     table = Table("file", "source", "dialogues", *KINDS, "any", "share")
     for file in report["against"]:
         for name, row in [*file["sources"].items(), ("all", file)]:
@@ -149,8 +147,8 @@ def contamination(config: ContaminationConfig) -> None:
         )
 
 
-def measured(config: ContaminationConfig) -> dict[str, Any]:
-    """Counts for every evaluation file, in all and per source, and the ids of what was found.
+def measure_contamination(config: ContaminationConfig) -> dict[str, Any]:
+    """Counts for every evaluation file, in all and per source, and the ids of contaminated dialogues.
 
     Raises:
         InputRefused: a file is missing, empty or of another form.
@@ -158,32 +156,32 @@ def measured(config: ContaminationConfig) -> dict[str, Any]:
     for path in (*config.train, *config.against):
         if not path.is_file():
             raise InputRefused("E_DATA", f"{path}: no such file")
-    training = _Training((text for path in config.train for text in _read(path)), config.run_words)
-    if not training.n:
-        raise InputRefused("E_EMPTY", "--train: holds no dialogue, so nothing can be said of it")
+    index = _TrainingIndex((text for path in config.train for text in _read(path)), config.run_words)
+    if not index.n:
+        raise InputRefused("E_EMPTY", "--train: holds no dialogue")
     return {
         "kind": "contamination",
         "near": config.near,
         "run_words": config.run_words,
         "run_share": config.run_share,
         "train": [path.name for path in config.train],
-        "train_dialogues": training.n,
-        "against": [_measured_file(path, training, config) for path in config.against],
+        "train_dialogues": index.n,
+        "against": [_measure_file(path, index, config) for path in config.against],
     }
 
 
-def _measured_file(path: Path, training: _Training, config: ContaminationConfig) -> dict[str, Any]:
+def _measure_file(path: Path, index: _TrainingIndex, config: ContaminationConfig) -> dict[str, Any]:
     per_source: dict[str, Counter[str]] = defaultdict(Counter)
-    found: dict[str, list[str]] = {}
-    for name, source, kinds in training.met(_read(path), config):
+    contaminated: dict[str, list[str]] = {}
+    for name, source, kinds in index.match(_read(path), config):
         per_source[source].update(["dialogues", *kinds, *(["any"] if kinds else [])])
         if kinds:
-            found[name] = kinds
+            contaminated[name] = kinds
     total = sum(per_source.values(), Counter[str]())
     if not total:
-        raise InputRefused("E_EMPTY", f"{path}: holds no dialogue, so nothing can be said of it")
+        raise InputRefused("E_EMPTY", f"{path}: holds no dialogue")
     sources = {name: _shares(per_source[name]) for name in sorted(per_source)}
-    return {"name": path.name, **_shares(total), "sources": sources, "found": found}
+    return {"name": path.name, **_shares(total), "sources": sources, "found": contaminated}
 
 
 def _shares(counts: Counter[str]) -> dict[str, Any]:
@@ -196,20 +194,12 @@ def _read(path: Path) -> Iterator[_Text]:
         for row in read_shard(path):
             yield _text(row["dialogue_id"], row["source"], [turn["text"] for turn in row["turns"]])
     elif path.suffix == ".jsonl":
-        yield from _read_examples(path)
+        for example in read_records(path, Example, "E_EXAMPLE"):
+            dialogue = example.dialogue
+            texts = [turn.text for turn in dialogue.turns if turn.role != "system"]
+            yield _text(dialogue.id, str(dialogue.metadata.get("source", "unknown")), texts)
     else:
         raise InputRefused("E_FORMAT", f"{path}: expected examples (.jsonl) or a shard (.parquet)")
-
-
-def _read_examples(path: Path) -> Iterator[_Text]:
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                dialogue = Example.model_validate_json(line).dialogue
-            except ValidationError:
-                raise InputRefused("E_EXAMPLE", f"{path}, line {number}: not an example") from None
-            said = [turn.text for turn in dialogue.turns if turn.role != "system"]
-            yield _text(dialogue.id, str(dialogue.metadata.get("source", "unknown")), said)
 
 
 def _text(name: str, source: str, turns: Iterable[str]) -> _Text:

@@ -1,10 +1,10 @@
 """Stage ``dialint data dedup``: the dialogues of all corpora, each once, as Parquet shards.
 
-Reads every corpus under ``--data``; leaves out exact copies, near-copies and what is not worth keeping,
-and splits by group, so that near-copies, replays of a task and translations never part. Writes
-``train``, ``heldout`` (20 %, with all that ``data inject`` keeps for its own dev, calibration and test
-sets) and ``measure`` shards (corpora whose terms forbid shipping weights trained on them), the manifest
-last. Masks nothing and trains nothing.
+Reads every corpus under ``--data``; leaves out exact copies, near-copies and dialogues of low quality, and
+splits by group, so that near-copies, replays of a task and translations are in one split. Writes ``train``,
+``heldout`` (20 %, with all that ``data inject`` uses for its own dev, calibration and test sets) and
+``measure`` shards (corpora whose terms forbid shipping weights trained on them), the manifest last. Masks
+nothing and trains nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from random import Random
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import (
     disk_errors,
@@ -26,8 +27,9 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.near_duplicates import NEAR_DUPLICATE, RELATED
+from dialint.detector.option_ranges import check_ranges
 from dialint.labeling.corpora.quality import LIMITS
-from dialint.labeling.corpora.selection import Kept, Selection, selected
+from dialint.labeling.corpora.selection import SelectedDialogue, Selection, select_dialogues
 from dialint.labeling.corpora.shards import remove_shards, write_shards
 from dialint.labeling.corpora.sources import SOURCES, Source, read_source, source_path
 from dialint.labeling.synthetic.corpora import read_all
@@ -37,47 +39,46 @@ SPLITS = ("train", "heldout", "measure")
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DedupConfig:
-    """How the corpora become one."""
+    """How the corpora are merged into one."""
 
     data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
     """Folder of the corpora."""
     out: Path
     """Folder for the shards; must not hold a finished set."""
-    near: float = NEAR_DUPLICATE
+    near: Annotated[float, Field(ge=0.5, le=1)] = NEAR_DUPLICATE
     """Jaccard of word triples from which one of two dialogues is a copy and left out."""
-    kin: float = RELATED
-    """The same from which two dialogues are kept on one side of the split."""
+    kin: Annotated[float, Field(ge=0.5, le=1)] = RELATED
+    """Jaccard of word triples from which two dialogues are in one split; at most --near."""
     languages: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Keep dialogues in these languages only (ISO 639-1); all if none is named."""
-    shard_rows: int = 10_000
+    """Select dialogues in these languages only (ISO 639-1); all if none is named."""
+    shard_rows: Annotated[int, Field(ge=1)] = 10_000
     """Dialogues in a shard, at most."""
     seed: int = 0
     """Order of the dialogues in the shards."""
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.kin <= self.near <= 1:
-            raise ConfigError(
-                "E_OPTION", "--kin and --near must lie between 0.5 and 1, --kin not above --near"
-            )
-        if self.shard_rows < 1:
-            raise ConfigError("E_OPTION", "--shard-rows must be at least 1")
+        check_ranges(self)
+        if self.kin > self.near:
+            raise ConfigError("E_OPTION", "--kin: expected at most --near")
 
 
 def dedup(config: DedupConfig) -> None:
-    """Read all corpora, leave out copies and what is not worth keeping, and write Parquet shards."""
+    """Read all corpora, leave out copies and dialogues of low quality, and write Parquet shards."""
     from rich.console import Console
 
     manifest = run(config)
-    show = Console(stderr=True, markup=False, emoji=False)
+    console = Console(stderr=True, markup=False, emoji=False)
     for source in manifest["sources"]:
         dropped = ", ".join(f"{count} {reason}" for reason, count in source["dropped"].items())
-        show.print(
+        console.print(
             f"{source['name']} ({source['use']}): {source['kept']} of {source['read']} kept; {dropped}"
         )
     for split in SPLITS:
-        show.print(f"{split}: {sum(f['rows'] for f in manifest['files'] if f['split'] == split)} dialogues")
+        console.print(
+            f"{split}: {sum(f['rows'] for f in manifest['files'] if f['split'] == split)} dialogues"
+        )
 
 
 def run(config: DedupConfig) -> dict[str, Any]:
@@ -96,7 +97,9 @@ def run(config: DedupConfig) -> dict[str, Any]:
         make_output_folder(config.out)
         remove_shards(config.out)
     dialogues = [dialogue for source in SOURCES for dialogue in read_source(source, config.data)]
-    selection = selected(dialogues, config.near, config.kin, config.languages, _injected(config.data))
+    selection = select_dialogues(
+        dialogues, config.near, config.kin, config.languages, _inject_groups(config.data)
+    )
     files = _write(config, selection)
     manifest = {
         "kind": "dialogue-shards",
@@ -104,7 +107,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
         "seed": config.seed,
         "versions": package_versions("dialint", "pyarrow", "py3langid", "numpy"),
         "filters": {"near": config.near, "kin": config.kin, **LIMITS},
-        "sources": [_described_source(source, config.data, selection) for source in SOURCES],
+        "sources": [_describe_source(source, config.data, selection) for source in SOURCES],
         "files": files,
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -112,7 +115,7 @@ def run(config: DedupConfig) -> dict[str, Any]:
     return manifest
 
 
-def _injected(data: Path) -> dict[str, str]:
+def _inject_groups(data: Path) -> dict[str, str]:
     """The group that ``data inject`` gives each dialogue of the corpora that may train."""
     trains = {source.name for source in SOURCES if source.use == "train"}
     return {
@@ -126,26 +129,26 @@ def _injected(data: Path) -> dict[str, str]:
 def _write(config: DedupConfig, selection: Selection) -> list[dict[str, Any]]:
     files = []
     for split in SPLITS:
-        rows = [_row(kept) for kept in selection.kept if kept.split == split]
+        rows = [_row(selected) for selected in selection.dialogues if selected.split == split]
         Random(f"{config.seed}/{split}").shuffle(rows)
         files += write_shards(config.out, split, rows, config.shard_rows)
     return files
 
 
-def _row(kept: Kept) -> dict[str, Any]:
-    dialogue = kept.dialogue
+def _row(selected: SelectedDialogue) -> dict[str, Any]:
+    dialogue = selected.dialogue
     return {
         "dialogue_id": dialogue.id,
         "source": dialogue.source.name,
-        "language": kept.language,
-        "group": kept.group,
-        "split": kept.split,
+        "language": selected.language,
+        "group": selected.group,
+        "split": selected.split,
         "licence": dialogue.source.licence,
         "turns": [{"role": role, "text": text} for role, text in dialogue.turns],
     }
 
 
-def _described_source(source: Source, data: Path, selection: Selection) -> dict[str, Any]:
+def _describe_source(source: Source, data: Path, selection: Selection) -> dict[str, Any]:
     counts = selection.counts[source.name]
     return {
         "name": source.name,

@@ -1,10 +1,10 @@
-"""Quality filter for corpora: the one reason why a dialogue is not worth training on, or none.
+"""Quality filter for corpora: the reason why a dialogue is left out of training, or none.
 
-Checks length, encoding, both sides present, repetition, machine output taken for speech, and abuse. `RUDE` is
-swearing and insults: from an agent it is what dialint looks for, so it is never a reason. `VILE` is slurs and
-sexual talk: from a customer, with nothing else of use beside it, a reason to leave a dialogue out. Both
-patterns expect lower case, cover the languages of the corpora and are no detector of rudeness. Labels and
-correctness are not judged.
+Checks length, encoding, both sides present, repetition, machine output recorded as speech, and abuse. `RUDE`
+matches swearing and insults: from an agent it is what dialint detects, so it is never a reason. `VILE`
+matches slurs and sexual talk: from a customer, with nothing else of use beside it, a reason to leave a
+dialogue out. Both patterns expect lower case, cover the languages of the corpora and do not detect rudeness
+in general. Does not check labels or correctness.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ MIN_WORDS, MAX_WORDS = 8, 8000
 MAX_BROKEN = 0.005
 """Share of characters that are replacement marks, control codes or mojibake."""
 MAX_REPEATED = 0.5
-"""Share of the turns of five words or more that were said before in the dialogue."""
+"""Share of the turns of five words or more that repeat an earlier turn."""
 MAX_SQUEEZE = 8.0
 """Bytes of text over bytes of it deflated; a usual dialogue lies between 1.2 and 4."""
 MAX_MACHINE = 0.25
 """Share of the turns that are code, markup or strings no person types."""
 VILE_TURNS = 1 / 3
-"""Share of the customer's turns from which vile talk is what the dialogue is about."""
+"""Share of the customer's turns from which the dialogue counts as vile."""
 USEFUL_WORDS = 12
-"""An agent who says fewer words than this to vile talk adds nothing of use."""
+"""Fewer agent words than this beside vile talk are of no use."""
 
 LIMITS = {
     "turns": [MIN_TURNS, MAX_TURNS],
@@ -70,63 +70,58 @@ _MACHINE = re.compile(
 )
 
 
-def fault(dialogue: CorpusDialogue) -> str | None:
-    """Why the dialogue is not kept, None if it is: ``hidden``, ``one_sided``, ``short``, ``long``,
+def rejection_reason(dialogue: CorpusDialogue) -> str | None:
+    """Why the dialogue is left out, None if it is not: ``hidden``, ``one_sided``, ``short``, ``long``,
     ``encoding``, ``machine``, ``repetitive`` or ``vile``; the first that applies, in this order."""
     if dialogue.hidden:
         return "hidden"
-    if not (dialogue.said_by("agent") and dialogue.said_by("customer")):
+    if not (dialogue.texts_by("agent") and dialogue.texts_by("customer")):
         return "one_sided"
     count = len(words(dialogue.text))
     if count < MIN_WORDS or len(dialogue.turns) < MIN_TURNS:
         return "short"
     if count > MAX_WORDS or len(dialogue.turns) > MAX_TURNS:
         return "long"
-    if _broken_share(dialogue.text) > MAX_BROKEN:
+    broken = sum(len(match) for match in _BROKEN.findall(dialogue.text))
+    if broken / max(1, len(dialogue.text)) > MAX_BROKEN:
         return "encoding"
-    if _machine_share(dialogue) > MAX_MACHINE:
+    machine = sum(bool(_MACHINE.search(text)) for _, text in dialogue.turns)
+    if machine / len(dialogue.turns) > MAX_MACHINE:
         return "machine"
-    if _repetitive(dialogue):
+    if _is_repetitive(dialogue):
         return "repetitive"
-    return "vile" if _only_vile(dialogue) else None
+    return "vile" if _is_mostly_vile(dialogue) else None
 
 
-def rude_agent(dialogue: CorpusDialogue) -> bool:
-    """Whether the agent swears, insults or worse: signal, to be kept and counted."""
-    return _rude(dialogue.said_by("agent"))
+def is_agent_rude(dialogue: CorpusDialogue) -> bool:
+    """Whether the agent swears, insults or worse: an error to detect, so such dialogues are counted, not
+    dropped."""
+    return _has_rude_words(dialogue.texts_by("agent"))
 
 
-def rude_customer(dialogue: CorpusDialogue) -> bool:
-    """Whether the customer does; what an agent answers to that is worth learning."""
-    return _rude(dialogue.said_by("customer"))
+def is_customer_rude(dialogue: CorpusDialogue) -> bool:
+    """Whether the customer does; the agent's replies to that are useful training data."""
+    return _has_rude_words(dialogue.texts_by("customer"))
 
 
-def _rude(said: list[str]) -> bool:
-    text = "\n".join(said).lower()
+def _has_rude_words(texts: list[str]) -> bool:
+    text = "\n".join(texts).lower()
     return bool(RUDE.search(text) or VILE.search(text))
 
 
-def _broken_share(text: str) -> float:
-    return sum(len(found) for found in _BROKEN.findall(text)) / max(1, len(text))
-
-
-def _machine_share(dialogue: CorpusDialogue) -> float:
-    return sum(bool(_MACHINE.search(text)) for _, text in dialogue.turns) / len(dialogue.turns)
-
-
-def _repetitive(dialogue: CorpusDialogue) -> bool:
-    said = [" ".join(found) for _, text in dialogue.turns if len(found := words(text)) >= 5]
-    again = sum(times - 1 for times in Counter(said).values())
+def _is_repetitive(dialogue: CorpusDialogue) -> bool:
+    texts = [" ".join(tokens) for _, text in dialogue.turns if len(tokens := words(text)) >= 5]
+    repeated = sum(count - 1 for count in Counter(texts).values())
     raw = dialogue.text.encode()
     squeeze = len(raw) / len(zlib.compress(raw, 6))
-    return (len(said) >= 4 and again / len(said) > MAX_REPEATED) or squeeze > MAX_SQUEEZE
+    return (len(texts) >= 4 and repeated / len(texts) > MAX_REPEATED) or squeeze > MAX_SQUEEZE
 
 
-def _only_vile(dialogue: CorpusDialogue) -> bool:
-    """Vile talk by the customer, none by the agent, and little else in the dialogue."""
-    customer = dialogue.said_by("customer")
+def _is_mostly_vile(dialogue: CorpusDialogue) -> bool:
+    """Whether the customer talks vilely, the agent does not, and little else is in the dialogue."""
+    customer = dialogue.texts_by("customer")
     vile = sum(bool(VILE.search(text.lower())) for text in customer)
-    if not vile or rude_agent(dialogue):
+    if not vile or is_agent_rude(dialogue):
         return False
-    answered = sum(len(words(text)) for text in dialogue.said_by("agent"))
-    return vile / len(customer) >= VILE_TURNS or answered < USEFUL_WORDS
+    agent_words = sum(len(words(text)) for text in dialogue.texts_by("agent"))
+    return vile / len(customer) >= VILE_TURNS or agent_words < USEFUL_WORDS

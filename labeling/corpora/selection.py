@@ -1,6 +1,6 @@
-"""Which dialogues of all corpora are kept, in which group and split; and what was left out, and why.
+"""Selects the dialogues of all corpora, assigns group and split, and counts what was dropped, by reason.
 
-Pure: dialogues in, decisions out. Reads and writes no file.
+Pure: reads and writes no file.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from dialint.detector.languages import detect_language
 from dialint.detector.near_duplicates import batch_shingles, group_names, near_pairs, words
-from dialint.labeling.corpora.quality import fault, rude_agent, rude_customer
+from dialint.labeling.corpora.quality import is_agent_rude, is_customer_rude, rejection_reason
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 from dialint.labeling.synthetic.corpora import split_of
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A dialogue that is written; `group` is a hash, `split` one of train, heldout and measure."""
+class SelectedDialogue:
+    """A dialogue to write; `group` is a hash, `split` one of train, heldout and measure."""
 
     dialogue: CorpusDialogue
     language: str
@@ -29,40 +29,40 @@ class Kept:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was kept, and per source what was counted and dropped (by reason) on the way."""
+    """The selected dialogues; per source, counts of them and of what was dropped, by reason."""
 
-    kept: list[Kept] = field(default_factory=list)
+    dialogues: list[SelectedDialogue] = field(default_factory=list)
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     dropped: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
-def selected(
+def select_dialogues(
     dialogues: Iterable[CorpusDialogue],
     near: float,
     kin: float,
     languages: Sequence[str],
     injected: Mapping[str, str],
 ) -> Selection:
-    """Filter, find copies, group and split. `injected` maps a dialogue's id to the group that ``data
-    inject`` gave it; what that keeps from training is held out here, too."""
+    """Filter, find copies, group and split. `injected` maps a dialogue's id to its group in ``data inject``;
+    what is held out there is held out here, too."""
     selection = Selection()
-    good = _worth_keeping(dialogues, languages, selection)
+    good = _filter_quality(dialogues, languages, selection)
     groups, copies = _groups_and_copies([dialogue for dialogue, _ in good], near, kin, injected)
     splits = _splits([dialogue for dialogue, _ in good], groups, injected)
-    for place, (dialogue, language) in enumerate(good):
+    for index, (dialogue, language) in enumerate(good):
         name = dialogue.source.name
-        if place in copies:
-            selection.dropped[name][copies[place]] += 1
+        if index in copies:
+            selection.dropped[name][copies[index]] += 1
             continue
-        split = splits[groups[place]] if dialogue.source.use == "train" else "measure"
-        group = hashlib.sha256(groups[place].encode()).hexdigest()[:16]  # the name itself may hold text
-        selection.kept.append(Kept(dialogue, language, group, split))
-        rude = {"rude_agents": rude_agent(dialogue), "rude_customers": rude_customer(dialogue)}
+        split = splits[groups[index]] if dialogue.source.use == "train" else "measure"
+        group = hashlib.sha256(groups[index].encode()).hexdigest()[:16]  # the name itself may hold text
+        selection.dialogues.append(SelectedDialogue(dialogue, language, group, split))
+        rude = {"rude_agents": is_agent_rude(dialogue), "rude_customers": is_customer_rude(dialogue)}
         selection.counts[name].update({"kept": 1, split: 1, **rude})
     return selection
 
 
-def _worth_keeping(
+def _filter_quality(
     dialogues: Iterable[CorpusDialogue], languages: Sequence[str], selection: Selection
 ) -> list[tuple[CorpusDialogue, str]]:
     good = []
@@ -70,9 +70,11 @@ def _worth_keeping(
         source = dialogue.source
         language = detect_language(dialogue.text, source.language)
         selection.counts[source.name].update(read=1)
-        why = fault(dialogue) or ("language" if languages and language not in languages else None)
-        if why:
-            selection.dropped[source.name][why] += 1
+        reason = rejection_reason(dialogue)
+        if reason is None and languages and language not in languages:
+            reason = "language"
+        if reason:
+            selection.dropped[source.name][reason] += 1
         else:
             selection.counts[source.name].update(language_as_declared=language == source.language)
             good.append((dialogue, language))
@@ -80,7 +82,8 @@ def _worth_keeping(
 
 
 def _rank(dialogue: CorpusDialogue) -> tuple[bool, int, int, str]:
-    """Who stays of several copies comes first: one that may train, the earlier source, the longer text."""
+    """Sort key; the first of several copies is selected: trainable, then the earlier source, the longer
+    text."""
     source = dialogue.source
     return source.use != "train", SOURCES.index(source), -len(dialogue.text), dialogue.id
 
@@ -88,16 +91,16 @@ def _rank(dialogue: CorpusDialogue) -> tuple[bool, int, int, str]:
 def _groups_and_copies(
     dialogues: Sequence[CorpusDialogue], near: float, kin: float, injected: Mapping[str, str]
 ) -> tuple[list[str], dict[int, str]]:
-    """The group of every dialogue, and which are copies (``exact`` or ``near``) of one that stays.
+    """The group of every dialogue, and by index the kind of copy (``exact`` or ``near``).
 
-    A near-copy is one of a dialogue that stays itself: a chain of likenesses drops nobody.
+    A near-copy is one of a selected dialogue: a chain of near-copies is not dropped as a whole.
     """
     first: dict[bytes, int] = {}
     copies: dict[int, str] = {}
-    for place, dialogue in enumerate(dialogues):
+    for index, dialogue in enumerate(dialogues):
         digest = hashlib.sha256(" ".join(words(dialogue.text)).encode()).digest()
-        if first.setdefault(digest, place) != place:
-            copies[place] = "exact"
+        if first.setdefault(digest, index) != index:
+            copies[index] = "exact"
     pairs = near_pairs(batch_shingles([dialogue.text for dialogue in dialogues]), kin)
     for later, earlier, value in pairs:  # in order of the later one, so the earlier is decided
         if value >= near and later not in copies and earlier not in copies:
@@ -112,13 +115,13 @@ def _groups_and_copies(
 def _splits(
     dialogues: Sequence[CorpusDialogue], groups: Sequence[str], injected: Mapping[str, str]
 ) -> dict[str, str]:
-    """The split of each group: held out if ``data inject`` keeps any of it from training, otherwise as
-    inject has it; by the group's own hash where inject knows none of it."""
-    known: dict[str, set[str]] = defaultdict(set)
+    """The split of each group: train if ``data inject`` trains on all of it, held out otherwise; by the
+    group's own hash where ``data inject`` has none of its dialogues."""
+    inject_splits: dict[str, set[str]] = defaultdict(set)
     for dialogue, group in zip(dialogues, groups, strict=True):
         if dialogue.id in injected:
-            known[group].add(split_of(injected[dialogue.id]))
+            inject_splits[group].add(split_of(injected[dialogue.id]))
     return {
-        group: "train" if known.get(group, {split_of(group)}) == {"train"} else "heldout"
+        group: "train" if inject_splits.get(group, {split_of(group)}) == {"train"} else "heldout"
         for group in set(groups)
     }

@@ -1,8 +1,8 @@
 """Parquet shards of dialogues, zstd, one row a dialogue: ``train-00000-of-00003.parquet``.
 
 Columns: ``dialogue_id, source, language, group, split, licence, turns[{role, text}]``; readable with
-``datasets.load_dataset("parquet", data_files={"train": "train-*.parquet"})``. What is written, and to
-which split it belongs, is for `dedup` to say.
+``datasets.load_dataset("parquet", data_files={"train": "train-*.parquet"})``. `dedup` selects the dialogues
+and their split.
 """
 
 from __future__ import annotations

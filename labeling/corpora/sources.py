@@ -1,8 +1,7 @@
-"""The dialogues of every corpus of the data folder, as the customer saw them, with the terms of each.
+"""Reads the dialogues of every corpus of the data folder, as the customer saw them, with licence and use.
 
-Reads Parquet files at run time; no text of theirs is part of the project. Filters nothing: what is
-worth keeping is for `quality` and `dedup` to say. Tool calls and their results are left out of the
-turns, since nobody said them.
+Reads Parquet files at run time; no text of theirs is part of the project. Filters nothing: see `quality` and
+`dedup`. Tool calls and their results are no turns.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused
-from dialint.labeling.synthetic.corpora import tau_said
+from dialint.labeling.synthetic.corpora import tau_reply
 
 Row = dict[str, Any]
-Spoken = tuple[str, str]
+RoleText = tuple[str, str]
 """Role, ``customer`` or ``agent``, and text."""
 
 Use = Literal["train", "measure", "research"]
@@ -55,13 +54,13 @@ SOURCES: tuple[Source, ...] = (
 
 @dataclass(frozen=True)
 class CorpusDialogue:
-    """What customer and agent said. Dialogues that share one of `kin` belong on one side of a split:
-    they are the same task, the same conversation or a translation of it. `hidden` says that something
-    the customer was not meant to see, an agent's thoughts, cannot be told from his words."""
+    """The turns of customer and agent. Dialogues that share one of `kin` belong to one split: they are the
+    same task, the same conversation or a translation of it. `hidden`: the agent's turns hold thoughts that
+    the customer did not see and that cannot be separated."""
 
     id: str
     source: Source
-    turns: tuple[Spoken, ...]
+    turns: tuple[RoleText, ...]
     kin: tuple[str, ...]
     hidden: bool = False
 
@@ -70,7 +69,7 @@ class CorpusDialogue:
         """All turns in order, one a line."""
         return "\n".join(text for _, text in self.turns)
 
-    def said_by(self, role: str) -> list[str]:
+    def texts_by(self, role: str) -> list[str]:
         """The turns of one side, in order."""
         return [text for speaker, text in self.turns if speaker == role]
 
@@ -101,7 +100,7 @@ def read_source(source: Source, data: Path) -> Iterator[CorpusDialogue]:
             name = f"{source.name}:{row['dialogue_id']}"
             seen[name] += 1
             name += f"+{seen[name]}" if seen[name] > 1 else ""
-            turns, hidden = _READERS.get(source.name, _spoken)(row)
+            turns, hidden = _READERS.get(source.name, _turns)(row)
             yield CorpusDialogue(name, source, turns, (f"id:{name}", *_kin(source.name, row)), hidden)
 
 
@@ -111,8 +110,8 @@ def _kin(name: str, row: Row) -> tuple[str, ...]:
         return (f"tau:{task[0]}",)
     if name.startswith(("multiwoz_", "stc3_")):  # one id in both languages
         return (f"{name.rpartition('_')[0]}#{own}",)
-    if name == "taskmaster_reward" and (met := json.loads(row["meta"] or "{}").get("conversation_id")):
-        return (f"taskmaster#{met}",)
+    if name == "taskmaster_reward" and (id_ := json.loads(row["meta"] or "{}").get("conversation_id")):
+        return (f"taskmaster#{id_}",)
     return (f"taskmaster#{own}",) if name == "taskmaster4" else ()
 
 
@@ -120,27 +119,27 @@ def _tidy(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _spoken(row: Row) -> tuple[tuple[Spoken, ...], bool]:
-    said = (
+def _turns(row: Row) -> tuple[tuple[RoleText, ...], bool]:
+    turns = (
         (turn["role"], _tidy(turn["text"] or ""))
         for turn in row["turns"]
         if turn["role"] in ("customer", "agent") and turn.get("action") != "api"
     )
-    return tuple((role, text) for role, text in said if text), False
+    return tuple((role, text) for role, text in turns if text), False
 
 
-def _tau_spoken(row: Row) -> tuple[tuple[Spoken, ...], bool]:
-    turns: list[Spoken] = []
+def _tau_turns(row: Row) -> tuple[tuple[RoleText, ...], bool]:
+    turns: list[RoleText] = []
     hidden = False
     for turn in row["turns"]:
         text = turn["text"] or ""
         if turn["role"] == "agent":
-            said = tau_said(text)
-            hidden = hidden or said is None
-            text = said or ""
+            reply = tau_reply(text)
+            hidden = hidden or reply is None
+            text = reply or ""
         if turn["role"] in ("customer", "agent") and "###" not in text and _tidy(text):
             turns.append((turn["role"], _tidy(text)))
     return tuple(turns), hidden
 
 
-_READERS: dict[str, Callable[[Row], tuple[tuple[Spoken, ...], bool]]] = {"tau_bench": _tau_spoken}
+_READERS: dict[str, Callable[[Row], tuple[tuple[RoleText, ...], bool]]] = {"tau_bench": _tau_turns}

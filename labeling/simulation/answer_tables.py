@@ -1,10 +1,12 @@
-"""Simulated crowd tables of known truth; no figure from here is a claim about people.
+"""Simulated tables of answers and of spans with known truth, for studies and tests of aggregation.
 
-`simulate_crowd` is simple: honest people whose errors fall on all other labels alike, spammers who do not
-look, colluders who agree first. `simulate_anomalous_crowd` is for the anomaly flags: there items differ, and
-hard ones mislead honest people, often to the same wrong label, so that agreement on wrong answers alone
-proves nothing, and a detector that takes it for proof is found out; it has spammers of three kinds, groups
-with one answer sheet each, and seconds.
+No figure from here is a claim about people. `simulate_crowd` is simple: honest workers whose errors fall on
+all other labels alike, spammers who answer at random, colluders who agree on an answer first.
+`simulate_anomalous_crowd` is for the anomaly flags: items differ in difficulty, and hard ones mislead honest
+workers, often to the same wrong label, so that a detector which takes agreement on wrong answers alone for
+collusion fails on it; it has spammers of three kinds, groups that share one answer sheet each, and seconds.
+`simulate_spans` is of marked text: workers miss spans, mark positions where nothing is, and set boundaries
+with a bias of their own. Texts are lengths there, not words.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats, Indices
+from dialint.labeling.aggregation.spans import Span
 
 SMALL = 4_000_000
 Kind = Literal["honest", "spammer", "colluder"]
@@ -258,3 +261,70 @@ def _seconds(
     honest = 0.6 * np.log(sizes) + pace + random.normal(0.0, 0.5, len(worker))
     clicks = random.normal(0.3, 0.5, len(worker))
     return np.exp(np.where(spammer[worker], clicks, honest))
+
+
+Spans = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class SpanPlan:
+    """`n_tasks` texts of `length` characters with 0 to 2 spans; `per_task` of `n_workers` annotate each. A
+    span is missed with probability `missed`; `stray` spans are marked where nothing is, for each annotation;
+    boundaries are off by `jitter` characters (standard deviation). The `careless` share of workers do each
+    three times as much.
+    """
+
+    n_tasks: int = 200
+    n_workers: int = 30
+    per_task: int = 5
+    length: int = 240
+    missed: float = 0.25
+    stray: float = 0.25
+    jitter: float = 4.0
+    careless: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SpanCrowd:
+    """The true spans by task, the marked spans, and the workers by task."""
+
+    truth: dict[str, Spans]
+    marked: list[Span]
+    workers: dict[str, list[str]]
+
+
+def simulate_spans(plan: SpanPlan) -> SpanCrowd:
+    """Marked spans according to `plan`, the same for the same seed."""
+    random = np.random.default_rng(plan.seed)
+    n_careless = round(plan.careless * plan.n_workers)
+    biases = random.normal(0.0, plan.jitter / 2, (plan.n_workers, 2))
+    crowd = SpanCrowd({}, [], {})
+    for number in range(plan.n_tasks):
+        task = f"t{number}"
+        half = plan.length // 2
+        starts = [(half * n + int(random.integers(10, 40)), int(random.integers(15, 60))) for n in (0, 1)]
+        crowd.truth[task] = [(a, a + size) for a, size in starts[: random.integers(0, 3)]]
+        workers = random.choice(plan.n_workers, plan.per_task, replace=False)
+        crowd.workers[task] = [f"w{worker}" for worker in workers]
+        for worker in workers:
+            factor = 3.0 if worker < n_careless else 1.0
+            for start, end in _sample_marks(plan, random, crowd.truth[task], biases[worker], factor):
+                crowd.marked.append(Span(task, f"w{worker}", start, end))
+    return crowd
+
+
+def _sample_marks(
+    plan: SpanPlan,
+    random: np.random.Generator,
+    truth: Spans,
+    bias: np.typing.NDArray[np.float64],
+    factor: float,
+) -> Spans:
+    hits = [span for span in truth if random.random() > min(0.9, factor * plan.missed)]
+    shifted = [
+        np.rint((a, b) + factor * (bias + random.normal(0.0, plan.jitter, 2))).astype(int) for a, b in hits
+    ]
+    starts = random.integers(0, plan.length - 20, random.poisson(factor * plan.stray))
+    pairs = [(int(a), int(b)) for a, b in shifted] + [(int(a), int(a) + 20) for a in starts]
+    return sorted({(max(0, a), min(plan.length, max(a + 1, b))) for a, b in pairs if a < plan.length})

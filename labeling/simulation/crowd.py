@@ -1,81 +1,111 @@
-"""A label store that nobody had to work for: made-up labelers and reviewers answer about labelled examples.
+"""Makes a label store that simulated labelers and reviewers have worked on.
 
     python -m dialint.labeling.simulation.crowd --examples build/examples --limit 1000 --out build/crowd
     python -m dialint.labeling.simulation.crowd --dialogues LOG --labels LABELS --out build/crowd
 
-For trying `dialint label aggregate`, `dialint export dataset` and all that comes after without people. Reads
-the training examples of ``dialint data inject``, or a log with labels. Dialogues go into the store without
-their labels, with the verdicts of a release; labelers answer blindly in one project, reviewers correct the
-verdicts in another, through the store's own claims and answers. Everything it makes is called simulated:
-accounts, projects, manifest. Writes ``store.sqlite``, which others go on writing into, and last the
-manifest, with everybody's skill.
+For trying `dialint label aggregate`, `dialint export dataset` and what follows without people. Reads the
+training examples of ``dialint data inject``, or a log with labels. Dialogues go into the store without their
+labels, with the verdicts of a release; labelers annotate blindly in one project, reviewers correct the
+verdicts in another, through the store's own accounts, projects, tasks and leases. All accounts, projects and
+the manifest are called simulated. Writes ``store.sqlite``, which later commands may go on writing to, and
+last the manifest, with the skill of each person.
 """
 
 from __future__ import annotations
 
 import random
 import secrets
+import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
-from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.errors import ConfigError, DialintError, OutputRefused
+from dialint.detector.example_files import read_records
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import open_logs, read
-from dialint.detector.interface import DetectorConfig
-from dialint.detector.records import Example, Label, Record
+from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.option_ranges import check_ranges, format_usage_error
+from dialint.detector.records import Dialogue, Example, Label, Verdict
+from dialint.detector.taxonomy import Code, load_taxonomy
 from dialint.labeling.annotation import judged_turns
-from dialint.labeling.simulation.store_work import Plan, fill
-from dialint.labeling.store import accounts
+from dialint.labeling.exchange.store_import import batches
+from dialint.labeling.simulation.people import LABELERS, REVIEWERS, Person, TrueLabels, evidence_lengths
+from dialint.labeling.store import accounts, dialogues, leases, projects, tasks
+from dialint.labeling.store.annotations import submit
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
-
-Kind = TypeVar("Kind", bound=Record)
+from dialint.labeling.store.dialogues import MAX_PER_CALL
+from dialint.labeling.store.records import Account, AccountRole, NewTask, Project
 
 ADMIN = "simulated-admin"
 STORE = "store.sqlite"
+LABELS, REVIEWS = "simulated-labels", "simulated-reviews"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class AnnotationPlan:
+    """How many people annotate, and how many dialogues."""
+
+    labelers: Annotated[int, Field(ge=1)] = 8
+    """Labelers."""
+    overlap: Annotated[int, Field(ge=1)] = 3
+    """Labelers that annotate each dialogue."""
+    reviewers: Annotated[int, Field(ge=1)] = 2
+    """Reviewers."""
+    reviewed: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Share of the dialogues whose verdict a reviewer corrects."""
+    seed: int = 1
+    """The same seed gives the same people, and the same annotations of each of the same dialogue."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if self.overlap > self.labelers:
+            raise ConfigError("E_OPTION", "--overlap: expected at most --labelers")
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CrowdConfig:
-    """Who answers about what."""
+    """Which dialogues are annotated, and by whom."""
 
     out: Path
     """Folder for the store; must not hold a finished one."""
     examples: Path | None = None
-    """Folder of `dialint data inject`, whose training examples are taken, or a file of examples (JSONL)."""
+    """Folder of `dialint data inject`, whose training examples are used, or a file of examples (JSONL)."""
     dialogues: Path | None = None
     """A log, in place of --examples."""
     labels: Path | None = None
-    """What is true of the log's dialogues (JSONL of labels)."""
-    limit: int | None = None
-    """At most this many dialogues, drawn by the seed."""
-    plan: Plan = field(default_factory=Plan)
+    """The true labels of the log's dialogues (JSONL)."""
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """At most this many dialogues, sampled by the seed."""
+    plan: AnnotationPlan = field(default_factory=AnnotationPlan)
     release: Path | None = None
-    """Release whose verdicts are corrected; the embedded one by itself."""
+    """Release whose verdicts are corrected; the embedded one by default."""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         from_log = self.dialogues is not None and self.labels is not None
         if from_log == (self.examples is not None) or (self.dialogues is None) != (self.labels is None):
             raise ConfigError("E_OPTION", "name --examples, or --dialogues and --labels")
-        if self.limit is not None and self.limit < 1:
-            raise ConfigError("E_OPTION", "--limit must be at least 1")
 
 
 def make_crowd(config: CrowdConfig) -> None:
-    """Make a label store that people who do not exist have worked on."""
-    told = run(config)
-    for person in told["people"]:
+    """Make a label store that simulated people have worked on."""
+    manifest = run(config)
+    for person in manifest["people"]:
         print(f"{person['name']}: finds {person['sensitivity']:.0%} of the errors, leaves "
               f"{person['specificity']:.2%} of the rest alone, {person['answers']:,} answers")  # fmt: skip
-    print(f"{config.out / STORE}: {told['dialogues']:,} dialogues, answers all SIMULATED; acts: {ADMIN}")
+    print(f"{config.out / STORE}: {manifest['dialogues']:,} dialogues, SIMULATED answers; account: {ADMIN}")
 
 
 def run(config: CrowdConfig) -> dict[str, Any]:
@@ -91,89 +121,192 @@ def run(config: CrowdConfig) -> dict[str, Any]:
     if manifest.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished store already; name another folder")
     started = time.monotonic()
-    examples = chosen(config)
+    examples = sample_examples(config)
     with disk_errors(config.out):
         make_output_folder(config.out)
-        for left in config.out.glob(f"{STORE}*"):  # of a run that was stopped
-            left.unlink()
+        for leftover in config.out.glob(f"{STORE}*"):  # of a run that was stopped
+            leftover.unlink()
     upgrade(str(path))
     with Store.open(str(path)) as store:
         accounts.create_first(store, ADMIN, secrets.token_urlsafe(16))
-        told = fill(
-            store, ADMIN, examples, load_detector(DetectorConfig(release=config.release)), config.plan
-        )
-    told |= {
+        detector = load_detector(DetectorConfig(release=config.release))
+        summary = simulate_annotations(store, ADMIN, examples, detector, config.plan)
+    options = asdict(config).items()
+    content = summary | {
         "kind": "simulated-crowd",
-        "config": {name: _named(value) for name, value in asdict(config).items()},
+        "config": {name: value.name if isinstance(value, Path) else value for name, value in options},
         "versions": package_versions("dialint", "SQLAlchemy"),
         "seconds": round(time.monotonic() - started, 1),
     }
-    write_manifest(manifest, told)
-    return told
+    write_manifest(manifest, content)
+    return content
 
 
-def chosen(config: CrowdConfig) -> list[Example]:
-    """The examples that the crowd is asked about, all that was made of a dialogue or nothing of it, without
-    what would tell where to look.
+def sample_examples(config: CrowdConfig) -> list[Example]:
+    """The examples to annotate, without metadata that would show where the errors are. Of a dialogue all
+    examples are sampled or none.
 
     Raises:
         InputRefused: they cannot be read.
         ConfigError: there are none.
     """
     sources: dict[str, list[Example]] = {}
-    for one in _read(config):
-        if judged_turns(one.dialogue):
-            bare = one.dialogue.model_copy(update={"metadata": {}})
-            known = sources.setdefault(one.dialogue.id.partition("~")[0], [])
-            known.append(one.model_copy(update={"dialogue": bare}))
+    for example in _read_examples(config):
+        if judged_turns(example.dialogue):
+            bare = example.dialogue.model_copy(update={"metadata": {}})
+            examples = sources.setdefault(example.dialogue.id.partition("~")[0], [])
+            examples.append(example.model_copy(update={"dialogue": bare}))
     names = sorted(sources)
     random.Random(config.plan.seed).shuffle(names)
-    drawn: list[Example] = []
+    sample: list[Example] = []
     for name in names:
-        if config.limit is None or len(drawn) + len(sources[name]) <= config.limit:
-            drawn += sources[name]
-    if not drawn:
+        if config.limit is None or len(sample) + len(sources[name]) <= config.limit:
+            sample += sources[name]
+    if not sample:
         raise ConfigError("E_EXAMPLE", "no example with an agent's turn, or --limit is too small for any")
-    return drawn
+    return sample
 
 
-def _read(config: CrowdConfig) -> Iterator[Example]:
-    if config.examples is None:
-        yield from _of_log(config)
+def _read_examples(config: CrowdConfig) -> Iterator[Example]:
+    if config.examples is not None:
+        path = config.examples / "train.jsonl" if config.examples.is_dir() else config.examples
+        yield from read_records(path, Example, "E_EXAMPLE")
         return
-    path = config.examples / "train.jsonl" if config.examples.is_dir() else config.examples
-    yield from _records(path, Example)
-
-
-def _records(path: Path, kind: type[Kind]) -> Iterator[Kind]:
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    yield kind.model_validate_json(line)
-                except ValueError:
-                    what = f"no valid {kind.__name__.lower()}"
-                    raise InputRefused("E_EXAMPLE", f"{path}, line {number}: {what}") from None
-    except OSError as error:
-        raise InputRefused("E_EXAMPLE", f"{path}: {error.strerror}") from None
-
-
-def _of_log(config: CrowdConfig) -> Iterator[Example]:
     assert config.labels is not None, "named where --examples is not"
     labels: dict[str, list[Label]] = {}
-    for label in _records(config.labels, Label):
+    for label in read_records(config.labels, Label, "E_EXAMPLE"):
         labels.setdefault(label.dialogue_id, []).append(label)
     for item in read(open_logs([str(config.dialogues)]), ReadConfig(), Counts()):
         if isinstance(item, Loaded):
-            known = tuple(labels.get(item.dialogue.id, ()))
-            yield Example(dialogue=item.dialogue, labels=known, split="train")
+            true_labels = tuple(labels.get(item.dialogue.id, ()))
+            yield Example(dialogue=item.dialogue, labels=true_labels, split="train")
 
 
-def _named(value: Any) -> Any:
-    return value.name if isinstance(value, Path) else value
+@dataclass(frozen=True)
+class TaskData:
+    """The dialogues to annotate with their true labels, and the release's verdicts, by dialogue id."""
+
+    labeled: Mapping[str, tuple[Dialogue, TrueLabels]]
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The codes of all true labels, in the taxonomy's order."""
+        codes = {code for _, true_labels in self.labeled.values() for _, code in true_labels}
+        return tuple(code for code in load_taxonomy().codes.values() if code.code in codes)
+
+
+def simulate_annotations(
+    store: Store, admin: str, examples: Sequence[Example], detector: Detector, plan: AnnotationPlan
+) -> dict[str, Any]:
+    """Add the dialogues and verdicts to `store` as the account `admin`, and annotate them; a summary with the
+    skill and the number of answers of each person.
+
+    Raises:
+        NotAllowed: `admin` is not an administrator.
+        StoreRefused: there is a simulated crowd already.
+    """
+    people = [
+        *_create_accounts(store, admin, "labeler", plan),
+        *_create_accounts(store, admin, "reviewer", plan),
+    ]
+    data = TaskData(
+        {example.dialogue.id: (example.dialogue, _true_labels(example)) for example in examples},
+        {verdict.dialogue_id: verdict for verdict in _add_dialogues(store, admin, examples, detector)},
+    )
+    names = list(data.labeled)
+    reviewed = random.Random(plan.seed).sample(names, round(plan.reviewed * len(names)))
+    codes = tuple(code.code for code in data.codes)
+    blind = Project(id=LABELS, codes=codes, overlap=plan.overlap, most=max(5, plan.overlap), masked=False)
+    review = Project(id=REVIEWS, codes=codes, purpose="review", prelabelled=True)
+    n_answers = Counter[str]()
+    for project, profile, ids in ((blind, LABELERS, names), (review, REVIEWERS, reviewed)):
+        projects.create(store, admin, project)
+        for batch in batches(iter(ids), MAX_PER_CALL):
+            tasks.add(store, admin, project.id, [NewTask(dialogue=name, why="simulated") for name in batch])
+        members = [person for person in people if person.profile is profile]
+        n_answers.update(_answer_tasks(store, project, members, data, plan.seed))
+    return {
+        "dialogues": len(names),
+        "reviewed": len(reviewed),
+        "codes": list(codes),
+        "people": [
+            {
+                "name": person.name,
+                "sensitivity": person.sensitivity,
+                "specificity": person.specificity,
+                "answers": n_answers[person.name],
+            }
+            for person in people
+        ],
+    }
+
+
+def _true_labels(example: Example) -> TrueLabels:
+    return {(label.turn, label.code): label for label in example.labels if label.probability > 0.5}
+
+
+def _create_accounts(store: Store, admin: str, role: AccountRole, plan: AnnotationPlan) -> Iterator[Person]:
+    """Create accounts that nobody can sign in to; the simulated people who use them."""
+    profile, n = (LABELERS, plan.labelers) if role == "labeler" else (REVIEWERS, plan.reviewers)
+    for number in range(1, n + 1):
+        name = f"simulated-{role}-{number}"
+        accounts.create(store, admin, Account(id=name, role=role))
+        yield Person.sample(name, profile, plan.seed)
+
+
+def _add_dialogues(
+    store: Store, admin: str, examples: Sequence[Example], detector: Detector
+) -> Iterator[Verdict]:
+    for batch in batches((example.dialogue for example in examples), MAX_PER_CALL):
+        dialogues.add(store, admin, batch)
+        verdicts = detector.verdicts(batch, all_probabilities=True)
+        dialogues.add_verdicts(store, admin, verdicts)
+        yield from verdicts
+
+
+def _answer_tasks(
+    store: Store, project: Project, people: Sequence[Person], data: TaskData, seed: int
+) -> Counter[str]:
+    """Claim and answer tasks, one a person in an order that changes each round, until none is left; the
+    number of answers of each person."""
+    rng, codes, n_answers = random.Random(f"{seed}/{project.id}"), data.codes, Counter[str]()
+    lengths = evidence_lengths(data.labeled.values())
+    active = list(people)
+    while active:
+        rng.shuffle(active)
+        for person in tuple(active):
+            lease = leases.claim(store, person.name, project.id)
+            if lease is None:
+                active.remove(person)
+                continue
+            dialogue, true_labels = data.labeled[lease.dialogue]
+            seen = data.verdicts[lease.dialogue] if project.prelabelled else None
+            submit(
+                store,
+                person.name,
+                lease.task,
+                lease.token,
+                key=f"{project.id}/{person.name}/{lease.dialogue}",
+                findings=person.annotate(dialogue, true_labels, codes, seed, seen, lengths),
+                seconds=person.answer_seconds(dialogue, seed),
+            )
+            n_answers[person.name] += 1
+    return n_answers
+
+
+def main() -> None:
+    """Entry point: an error becomes one line on standard error and an exit code."""
+    app = App(
+        help="Make a label store that simulated people have worked on.", error_formatter=format_usage_error
+    )
+    app.default(make_crowd)
+    try:
+        app(sys.argv[1:])
+    except DialintError as error:
+        print(f"dialint: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":
-    app = App(help="Make a label store of people who do not exist.")
-    app.default(make_crowd)
-    app()
+    main()

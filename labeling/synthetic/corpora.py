@@ -285,7 +285,7 @@ def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
     for turn in row["turns"]:
         text = turn["text"] or ""
         if turn["role"] == "agent":
-            seen = tau_said(text)
+            seen = tau_reply(text)
             if seen is None:
                 return None
             text = seen
@@ -296,7 +296,7 @@ def _tau_turns(row: Row) -> tuple[DraftTurn, ...] | None:
     return tuple(turns)
 
 
-def tau_said(text: str) -> str | None:
+def tau_reply(text: str) -> str | None:
     """What the customer saw of an agent's turn: the reply inside ``Thought: ... Action: {...}``, "" for a
     tool call, None if unreadable."""
     if "Thought:" not in text and "Action:" not in text:

@@ -134,7 +134,7 @@ def dialogue_domains(draft: Draft) -> frozenset[str]:
     return domains_in("\n".join((*(turn.text for turn in draft.turns), draft.domain)))
 
 
-def asks_known(words: str, draft: Draft, index: int) -> bool:
+def asks_for_stated(words: str, draft: Draft, index: int) -> bool:
     """Whether the words ask for a thing that came up before the turn at `index`."""
     if not _ASKING.search(words) and len(words.split()) > _BARE_ASK:
         return False

@@ -13,7 +13,7 @@ from random import Random
 from typing import Literal
 
 from dialint.labeling.synthetic.dialogue_acts import asks_anything, is_nod
-from dialint.labeling.synthetic.domains import asks_known, sample_fitting
+from dialint.labeling.synthetic.domains import asks_for_stated, sample_fitting
 from dialint.labeling.synthetic.draft import (
     Draft,
     DraftTurn,
@@ -228,7 +228,7 @@ def _pair(draft: Draft, index: int, code: str, idea: Idea, rng: Random) -> tuple
         return draw()
     free = ANYWHERE.get(code, frozenset())
     return sample_fitting(
-        draft, rng, draw, lambda two: two, lambda two: not asks_known(two[1], draft, index), free, DRAWS
+        draft, rng, draw, lambda two: two, lambda two: not asks_for_stated(two[1], draft, index), free, DRAWS
     )
 
 
@@ -306,7 +306,7 @@ def harmless_negative(
             rng,
             lambda: render(rng.choice(texts), slots, rng),
             lambda said: (said,),
-            lambda said: not asks_known(said, draft, index),
+            lambda said: not asks_for_stated(said, draft, index),
             ANYWHERE.get(code, frozenset()),
         )
         if words is None:

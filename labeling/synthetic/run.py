@@ -19,6 +19,7 @@ from random import Random
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from pydantic import Field
 
 from dialint.detector.artifacts import (
     atomic_file,
@@ -29,7 +30,8 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import OutputRefused
+from dialint.detector.option_ranges import check_ranges
 from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.labeling.synthetic.cleaning import fit_corrector
@@ -47,7 +49,7 @@ EVAL_SECOND, EVAL_HARD = 0.15, 0.15
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InjectConfig:
     """How errors are made."""
 
@@ -57,40 +59,35 @@ class InjectConfig:
     """Folder for the examples; must not hold a finished set."""
     seed: int = 0
     """The same seed gives the same files."""
-    rounds: int = 2
+    rounds: Annotated[int, Field(ge=1)] = 2
     """Passes over the training dialogues, each with fresh errors."""
-    share: float = 0.75
+    share: Annotated[float, Field(ge=0, le=1)] = 0.75
     """Share of training dialogues that get an error, each round."""
-    hard: float = 0.8
+    hard: Annotated[float, Field(ge=0, le=1)] = 0.8
     """Share of the remaining training dialogues that get a hard negative."""
-    second: float = 0.5
+    second: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of the dialogues with an error that get a second one, in another turn."""
-    dense: float = 0.4
+    dense: Annotated[float, Field(ge=0, le=1)] = 0.4
     """Share of the other training dialogues that get several errors of language, which need no context."""
-    eval_rounds: int = 2
+    eval_rounds: Annotated[int, Field(ge=1)] = 2
     """The same for dev, calibration and test sets."""
-    eval_share: float = 0.22
+    eval_share: Annotated[float, Field(ge=0, le=1)] = 0.22
     """Share of their dialogues that get an error, each round: 4 to 5 % of agent turns in all."""
-    limit: int | None = None
+    limit: Annotated[int | None, Field(ge=1)] = None
     """At most this many dialogues of each corpus."""
-    domain_limit: int = 1200
+    domain_limit: Annotated[int, Field(ge=1)] = 1200
     """Dialogues in the set of an unknown domain."""
     twins: bool = True
     """Whether clean twins stand beside the errors; without is for the ablation."""
     negatives: bool = True
     """Whether clean dialogues that look like errors are made; without is for the ablation."""
-    wordings: float = 1.0
+    wordings: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Share of the training wordings that is used; less than all is for the ablation."""
     quiet: bool = False
     """Show no progress."""
 
     def __post_init__(self) -> None:
-        for name in ("share", "hard", "second", "dense", "eval_share", "wordings"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must lie between 0 and 1")
-        for name in ("rounds", "eval_rounds", "limit", "domain_limit"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} must be at least 1")
+        check_ranges(self)
 
 
 def inject(config: InjectConfig) -> None:

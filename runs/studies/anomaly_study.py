@@ -31,9 +31,9 @@ from dialint.labeling.simulation.answer_tables import (
     AnomalousCrowd,
     AnomalousCrowdPlan,
     Spam,
+    SpanPlan,
     simulate_anomalous_crowd,
 )
-from dialint.labeling.simulation.marked_spans import SpanPlan
 
 Draw = dict[str, float]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dialint.labeling.aggregation.spans import aggregate_spans
-from dialint.labeling.simulation.marked_spans import SpanPlan, Spans, simulate_spans
+from dialint.labeling.simulation.answer_tables import SpanPlan, Spans, simulate_spans
 
 SURE = 0.5
 """Probability from which a candidate counts as found."""
@@ -17,12 +17,12 @@ def span_figures(plan: SpanPlan) -> dict[str, float]:
     """F1 of characters and of boundaries (both ends within 5 characters): all people together against
     one person at a time."""
     crowd = simulate_spans(plan)
-    candidates = [c for c in aggregate_spans(crowd.marked, crowd.looked) if c.probability > SURE]
+    candidates = [c for c in aggregate_spans(crowd.marked, crowd.workers) if c.probability > SURE]
     together: dict[str, Spans] = {task: [] for task in crowd.truth}
     for candidate in candidates:
         together[candidate.task].append((candidate.start, candidate.end))
     alone: dict[tuple[str, str], Spans] = {
-        (task, worker): [] for task, workers in crowd.looked.items() for worker in workers
+        (task, worker): [] for task, workers in crowd.workers.items() for worker in workers
     }
     for span in crowd.marked:
         alone[span.task, span.worker].append((span.start, span.end))

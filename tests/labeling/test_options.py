@@ -18,7 +18,6 @@ from dialint.detector.errors import ConfigError
 from dialint.labeling.dataset.examples import DatasetConfig
 
 APART = {
-    "dialint.labeling.simulation.dataset": "made-up people",
     "dialint.app.commands.projects": "makes a project of it, which refuses",
 }
 

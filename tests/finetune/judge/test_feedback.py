@@ -23,7 +23,7 @@ from dialint.finetune.train.options import RunOptions, ScheduleOptions
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.store_export import export_dataset
-from dialint.labeling.simulation.store_work import Plan, fill
+from dialint.labeling.simulation.crowd import AnnotationPlan, simulate_annotations
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -60,7 +60,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = [example(f"d{place}", "train", place % 2 == 0) for place in range(32)]
     with Store.open(place) as store:
         accounts.create_first(store, "ada", "correct horse battery")
-        fill(store, "ada", made, Suspicious(), Plan(labelers=4, overlap=3, reviewed=1.0))
+        simulate_annotations(
+            store, "ada", made, Suspicious(), AnnotationPlan(labelers=4, overlap=3, reviewed=1.0)
+        )
         aggregate_store(store, "ada", StoreLabelsConfig(), load_taxonomy())
         config = DatasetConfig(out=folder / "dataset", key="k", shares=(0.5, 0.25, 0.0, 0.25), near=0.0)
         manifest = export_dataset(store, "ada", config, None)

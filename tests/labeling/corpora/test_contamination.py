@@ -10,7 +10,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
 from dialint.detector.records import Dialogue, Example, Turn
-from dialint.labeling.corpora.contamination import ContaminationConfig, contamination, measured
+from dialint.labeling.corpora.contamination import ContaminationConfig, contamination, measure_contamination
 from dialint.labeling.corpora.shards import write_shards
 
 WORDS = [
@@ -22,16 +22,19 @@ STOCK = "Thank you for calling, is there anything else that I can do for you tod
 def talk(seed: object, length: int = 60) -> list[str]:
     """Random words in four turns, ending with the same stock phrase as all others."""
     rng = Random(f"{seed}")
-    said = [rng.choice(WORDS) for _ in range(length)]
-    return [" ".join(said[start : start + length // 4]) for start in range(0, length, length // 4)] + [STOCK]
+    tokens = [rng.choice(WORDS) for _ in range(length)]
+    return [" ".join(tokens[start : start + length // 4]) for start in range(0, length, length // 4)] + [
+        STOCK
+    ]
 
 
 def write(path: Path, dialogues: dict[str, list[str]]) -> Path:
     """A file of examples, the source being what stands before the colon."""
     with open(path, "w") as file:
-        for name, said in dialogues.items():
+        for name, texts in dialogues.items():
             turns = tuple(
-                Turn(index=i, role="agent" if i % 2 else "customer", text=text) for i, text in enumerate(said)
+                Turn(index=i, role="agent" if i % 2 else "customer", text=text)
+                for i, text in enumerate(texts)
             )
             dialogue = Dialogue(id=name, turns=turns, metadata={"source": name.split(":")[0]})
             file.write(Example(dialogue=dialogue, split="x").model_dump_json(exclude_defaults=True) + "\n")
@@ -53,7 +56,7 @@ def test_exact_near_and_long_runs_are_told_apart_and_stock_phrases_do_not_count(
         "b:runs": [*talk(5), *talk("x", 40)],
         "b:other": talk("o"),
     })  # fmt: skip
-    (file,) = measured(ContaminationConfig((train,), (against,)))["against"]
+    (file,) = measure_contamination(ContaminationConfig(train=(train,), against=(against,)))["against"]
     assert file["found"] == {
         "a:exact": ["exact", "near", "runs"],
         "a:near": ["near", "runs"],
@@ -79,13 +82,13 @@ def test_too_much_is_exit_code_three_and_names_no_text(
     )
     out = tmp_path / "report.json"
     with pytest.raises(TooManyBad, match="E_CONTAMINATED") as refused:
-        contamination(ContaminationConfig((train,), (against,), out=out))
+        contamination(ContaminationConfig(train=(train,), against=(against,), out=out))
     assert refused.value.exit_code == 3
     assert json.loads(out.read_text())["against"][0]["found"] == {"a:copy": ["exact", "near", "runs"]}
     shown = capsys.readouterr()
     said = shown.out + shown.err + str(refused.value) + out.read_text()
     assert not any(word in said for word in [*WORDS, "calling"])
-    contamination(ContaminationConfig((train,), (against,), max_share=0.1))
+    contamination(ContaminationConfig(train=(train,), against=(against,), max_share=0.1))
 
 
 def test_shards_are_read_as_well_as_examples(train: Path, tmp_path: Path) -> None:
@@ -96,9 +99,9 @@ def test_shards_are_read_as_well_as_examples(train: Path, tmp_path: Path) -> Non
     ]  # fmt: skip
     write_shards(tmp_path, "heldout", rows, 10)
     shard = tmp_path / "heldout-00000-of-00001.parquet"
-    (file,) = measured(ContaminationConfig((train,), (shard,)))["against"]
+    (file,) = measure_contamination(ContaminationConfig(train=(train,), against=(shard,)))["against"]
     assert list(file["found"]) == ["b:7"]
-    (back,) = measured(ContaminationConfig((shard,), (train,)))["against"]
+    (back,) = measure_contamination(ContaminationConfig(train=(shard,), against=(train,)))["against"]
     assert list(back["found"]) == ["a:7"]
 
 
@@ -113,14 +116,14 @@ def test_what_cannot_be_compared_is_the_users_error(train: Path, tmp_path: Path)
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(InputRefused, match=code):
-            measured(ContaminationConfig((train,), (tmp_path / name,)))
+            measure_contamination(ContaminationConfig(train=(train,), against=(tmp_path / name,)))
     for wrong in ({"near": 0.2}, {"run_share": 0.0}, {"max_share": 1.5}, {"run_words": 1}):
         with pytest.raises(ConfigError, match="E_OPTION"):
-            ContaminationConfig((train,), (train,), **wrong)  # type: ignore[arg-type]
+            ContaminationConfig(train=(train,), against=(train,), **wrong)  # type: ignore[arg-type]
 
 
 def test_an_empty_training_file_says_nothing(train: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(InputRefused, match="--train"):
-        measured(ContaminationConfig((empty,), (train,)))
+        measure_contamination(ContaminationConfig(train=(empty,), against=(train,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialint.detector.languages import detect_language
-from dialint.labeling.corpora.quality import fault, rude_agent, rude_customer
+from dialint.labeling.corpora.quality import is_agent_rude, is_customer_rude, rejection_reason
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue
 
 USUAL = (
@@ -21,7 +21,7 @@ def dialogue(*turns: tuple[str, str], hidden: bool = False) -> CorpusDialogue:
 
 
 def test_a_usual_dialogue_is_kept() -> None:
-    assert fault(dialogue(*USUAL)) is None
+    assert rejection_reason(dialogue(*USUAL)) is None
 
 
 @pytest.mark.parametrize(
@@ -37,27 +37,27 @@ def test_a_usual_dialogue_is_kept() -> None:
     ],
 )
 def test_what_is_not_worth_keeping_has_a_reason(turns: tuple[tuple[str, str], ...], why: str) -> None:
-    assert fault(dialogue(*turns)) == why
+    assert rejection_reason(dialogue(*turns)) == why
 
 
 def test_thoughts_that_cannot_be_told_from_words_leave_the_dialogue_out() -> None:
-    assert fault(dialogue(*USUAL, hidden=True)) == "hidden"
+    assert rejection_reason(dialogue(*USUAL, hidden=True)) == "hidden"
 
 
 def test_a_rude_agent_is_kept_and_counted() -> None:
     rude = dialogue(*USUAL[:3], ("agent", "Are you stupid? I told you to wait, you idiot. Now shut up."))
-    assert fault(rude) is None
-    assert rude_agent(rude)
-    assert not rude_customer(rude)
-    assert not rude_agent(dialogue(*USUAL))
+    assert rejection_reason(rude) is None
+    assert is_agent_rude(rude)
+    assert not is_customer_rude(rude)
+    assert not is_agent_rude(dialogue(*USUAL))
 
 
 def test_an_agent_who_answers_vile_talk_in_kind_is_kept() -> None:
     both = dialogue(
         ("customer", "Suck my toe, you whore, and send nudes."), ("agent", "You retard, go away now.")
     )
-    assert fault(both) is None
-    assert rude_agent(both)
+    assert rejection_reason(both) is None
+    assert is_agent_rude(both)
 
 
 def test_vile_talk_with_nothing_else_is_left_out_but_swearing_at_a_late_parcel_is_not() -> None:
@@ -66,14 +66,14 @@ def test_vile_talk_with_nothing_else_is_left_out_but_swearing_at_a_late_parcel_i
         ("agent", "I cannot do that."),
         ("customer", "Come on, have sex with me."),
     )
-    assert fault(vile) == "vile"
+    assert rejection_reason(vile) == "vile"
     angry = dialogue(("customer", "Where is my fucking parcel, you bastards?"), *USUAL[1:])
-    assert fault(angry) is None
-    assert rude_customer(angry)
+    assert rejection_reason(angry) is None
+    assert is_customer_rude(angry)
     once = dialogue(
         *USUAL, ("customer", "Your driver called me a fag, I want to complain."), USUAL[1], *USUAL[::2]
     )
-    assert fault(once) is None
+    assert rejection_reason(once) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
-from dialint.labeling.simulation.dataset import SimulatedConfig, make
+from dialint.labeling.simulation.dataset import SimulatedConfig, make_dataset
 
 TEXT = "That is your own fault, you should have read the terms before."
 
@@ -45,7 +45,7 @@ def injected(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("simulated")
-    make(
+    make_dataset(
         SimulatedConfig(examples=injected(folder / "examples"), out=folder / "crowd", codes=("T1",), held=60)
     )
     return folder / "crowd"

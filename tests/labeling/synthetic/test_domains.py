@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from dialint.labeling.synthetic import grammar, security, spelling, template, tone
-from dialint.labeling.synthetic.domains import asks_known, domains_in, names_somebody, sample_fitting
+from dialint.labeling.synthetic.domains import asks_for_stated, domains_in, names_somebody, sample_fitting
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, Family, HardNegative, Pool
 from dialint.labeling.synthetic.grammar import BROKEN, both_forms
 from dialint.labeling.synthetic.insertion import is_nothing_due, sample_placement
@@ -75,9 +75,9 @@ def test_a_draw_of_another_trade_is_passed_over() -> None:
 
 def test_what_was_given_is_not_asked_for_again() -> None:
     told = COFFEE.with_turn(0, DraftTurn("customer", "My name is Ada Moss, a latte please."))
-    assert asks_known("Could you tell me your name?", told, 3)
-    assert not asks_known("Could you tell me your name?", COFFEE, 3)
-    assert not asks_known("Thank you for telling me all this about your good name here.", told, 3)
+    assert asks_for_stated("Could you tell me your name?", told, 3)
+    assert not asks_for_stated("Could you tell me your name?", COFFEE, 3)
+    assert not asks_for_stated("Thank you for telling me all this about your good name here.", told, 3)
     assert names_somebody(told)
     assert not names_somebody(COFFEE)
 

@@ -13,8 +13,12 @@ from span_figures import f1, near, shared, span_figures
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.labeling.raters.anomaly_report import WatchConfig, rows, run
-from dialint.labeling.simulation.answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
-from dialint.labeling.simulation.marked_spans import SpanPlan, simulate_spans
+from dialint.labeling.simulation.answer_tables import (
+    AnomalousCrowdPlan,
+    SpanPlan,
+    simulate_anomalous_crowd,
+    simulate_spans,
+)
 
 
 def test_crowds_are_what_the_plan_says() -> None:
@@ -57,7 +61,7 @@ def test_spans_are_scored_by_hand() -> None:
 def test_marked_spans_lie_in_their_texts_and_people_differ() -> None:
     crowd = simulate_spans(SpanPlan(n_tasks=60, careless=0.3))
     assert all(0 <= span.start < span.end <= 240 for span in crowd.marked)
-    assert {len(looked) for looked in crowd.looked.values()} == {5}
+    assert {len(workers) for workers in crowd.workers.values()} == {5}
     assert {len(spans) for spans in crowd.truth.values()} == {0, 1, 2}
 
 

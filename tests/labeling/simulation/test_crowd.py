@@ -1,4 +1,4 @@
-"""A store that made-up people have worked on: who answered what, and what comes of it."""
+"""A store that simulated people have annotated: their answers, and the labels and preferences from them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,20 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.store_export import export_dataset
 from dialint.labeling.simulation import crowd as simulated_crowd
-from dialint.labeling.simulation.crowd import CrowdConfig, chosen
-from dialint.labeling.simulation.store_work import LABELS, REVIEWS, Plan, fill
+from dialint.labeling.simulation.crowd import (
+    LABELS,
+    REVIEWS,
+    AnnotationPlan,
+    CrowdConfig,
+    sample_examples,
+    simulate_annotations,
+)
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused
 
-SAID = ("That is your own fault, you know.", "Your order leaves us on Monday.")
-PLAN = Plan(labelers=5, overlap=3, reviewers=2, reviewed=0.5, seed=7)
+AGENT_TEXTS = ("That is your own fault, you know.", "Your order leaves us on Monday.")
+PLAN = AnnotationPlan(labelers=5, overlap=3, reviewers=2, reviewed=0.5, seed=7)
 
 
 def examples(n: int) -> list[Example]:
@@ -35,7 +41,7 @@ def examples(n: int) -> list[Example]:
         own = " ".join(f"{word}{number}" for word in ("alpha", "beta", "gamma", "delta", "epsilon"))
         turns = (
             Turn(index=0, role="customer", text=f"Where is {own}?"),
-            Turn(index=1, role="agent", text=SAID[number % 2]),
+            Turn(index=1, role="agent", text=AGENT_TEXTS[number % 2]),
             Turn(index=2, role="agent", text=f"{own}, then. Goodbye."),
         )
         name = f"d{number}"
@@ -69,12 +75,12 @@ def answers(store: Store, project: str) -> list[Annotation]:
     return list(iterate_counted(store, "ada", project))
 
 
-def told(found: Sequence[Annotation]) -> dict[tuple[str, str], tuple[Any, ...]]:
+def answers_by_person(found: Sequence[Annotation]) -> dict[tuple[str, str], tuple[Any, ...]]:
     return {(one.dialogue_id, one.labeler): (one.findings, one.seconds) for one in found}
 
 
 def test_everybody_answers_through_the_store(store: Store, made: Any) -> None:
-    crowd = fill(store, "ada", examples(12), Suspicious(made), PLAN)
+    crowd = simulate_annotations(store, "ada", examples(12), Suspicious(made), PLAN)
     blind, reviews = answers(store, LABELS), answers(store, REVIEWS)
     assert set(Counter(one.dialogue_id for one in blind).values()) == {3}
     assert len({(one.dialogue_id, one.labeler) for one in blind}) == len(blind) == 36
@@ -86,11 +92,11 @@ def test_everybody_answers_through_the_store(store: Store, made: Any) -> None:
     by_person = Counter(one.labeler for one in (*blind, *reviews))
     assert {one["name"]: one["answers"] for one in crowd["people"]} == by_person
     with pytest.raises(StoreRefused, match="E_ACCOUNT"):
-        fill(store, "ada", examples(2), Suspicious(made), PLAN)
+        simulate_annotations(store, "ada", examples(2), Suspicious(made), PLAN)
 
 
 def test_answers_become_labels_and_preferences(store: Store, made: Any, tmp_path: Path) -> None:
-    fill(store, "ada", examples(60), Suspicious(made), PLAN)
+    simulate_annotations(store, "ada", examples(60), Suspicious(made), PLAN)
     aggregate_store(store, "ada", StoreLabelsConfig(), load_taxonomy())
     out = tmp_path / "dataset"
     config = DatasetConfig(out=out, key="k", shares=(1.0, 0.0, 0.0, 0.0))
@@ -116,14 +122,14 @@ def test_the_same_seed_gives_the_same_store(store: Store, made: Any, tmp_path: P
     from dialint.labeling.store import accounts
     from dialint.labeling.store.database.upgrade import upgrade
 
-    fill(store, "ada", examples(8), Suspicious(made), PLAN)
+    simulate_annotations(store, "ada", examples(8), Suspicious(made), PLAN)
     again = str(tmp_path / "again.sqlite")
     upgrade(again)
     with Store.open(again) as other:
         accounts.create_first(other, "ada", "correct horse battery")
-        fill(other, "ada", examples(8), Suspicious(made), PLAN)
+        simulate_annotations(other, "ada", examples(8), Suspicious(made), PLAN)
         for project in (LABELS, REVIEWS):
-            assert told(answers(store, project)) == told(answers(other, project))
+            assert answers_by_person(answers(store, project)) == answers_by_person(answers(other, project))
 
 
 @pytest.fixture
@@ -136,19 +142,21 @@ def file(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def test_examples_are_drawn_whole_and_bare(tmp_path: Path, file: Callable[..., Path]) -> None:
+def test_all_examples_of_a_dialogue_are_sampled_together_without_metadata(
+    tmp_path: Path, file: Callable[..., Path]
+) -> None:
     made = examples(6)
     twin = made[0].model_copy(update={"dialogue": made[0].dialogue.model_copy(update={"id": "d0~twin"})})
     file([*made, twin])
-    drawn = chosen(CrowdConfig(out=tmp_path, examples=tmp_path, limit=3, plan=PLAN))
-    names = {one.dialogue.id for one in drawn}
+    sample = sample_examples(CrowdConfig(out=tmp_path, examples=tmp_path, limit=3, plan=PLAN))
+    names = {one.dialogue.id for one in sample}
     assert len(names) == 3
     assert ("d0" in names) == ("d0~twin" in names)
-    assert all(one.dialogue.metadata == {} for one in drawn)
-    assert len(chosen(CrowdConfig(out=tmp_path, examples=tmp_path / "train.jsonl"))) == 7
+    assert all(one.dialogue.metadata == {} for one in sample)
+    assert len(sample_examples(CrowdConfig(out=tmp_path, examples=tmp_path / "train.jsonl"))) == 7
 
 
-def test_a_stopped_store_is_made_anew_and_a_finished_one_kept(
+def test_an_unfinished_store_is_replaced_and_a_finished_one_refused(
     tmp_path: Path, file: Callable[..., Path], made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file(examples(4))
@@ -156,8 +164,8 @@ def test_a_stopped_store_is_made_anew_and_a_finished_one_kept(
     out.mkdir()
     (out / "store.sqlite").write_bytes(b"half")
     monkeypatch.setattr("dialint.detector.pipeline.load_detector", lambda config: Suspicious(made))
-    told = simulated_crowd.run(CrowdConfig(out=out, examples=tmp_path, plan=PLAN))
-    assert told["kind"] == "simulated-crowd"
+    manifest = simulated_crowd.run(CrowdConfig(out=out, examples=tmp_path, plan=PLAN))
+    assert manifest["kind"] == "simulated-crowd"
     assert json.loads((out / "manifest.json").read_text())["dialogues"] == 4
     with Store.open(str(out / "store.sqlite")) as store:
         assert len(list(iterate_counted(store, simulated_crowd.ADMIN))) == 4 * 3 + 2
@@ -165,7 +173,7 @@ def test_a_stopped_store_is_made_anew_and_a_finished_one_kept(
         simulated_crowd.run(CrowdConfig(out=out, examples=tmp_path, plan=PLAN))
 
 
-def test_what_cannot_be_is_refused(tmp_path: Path, file: Callable[..., Path]) -> None:
+def test_invalid_options_and_files_are_refused(tmp_path: Path, file: Callable[..., Path]) -> None:
     for wrong in (
         {},
         {"examples": tmp_path, "dialogues": tmp_path, "labels": tmp_path},
@@ -174,10 +182,10 @@ def test_what_cannot_be_is_refused(tmp_path: Path, file: Callable[..., Path]) ->
         with pytest.raises(ConfigError, match="E_OPTION"):
             CrowdConfig(out=tmp_path, **wrong)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="E_OPTION"):
-        Plan(labelers=2, overlap=3)
+        AnnotationPlan(labelers=2, overlap=3)
     path = file(examples(1))
     path.write_text(path.read_text() + "{}\n")
     with pytest.raises(InputRefused, match="line 2"):
-        chosen(CrowdConfig(out=tmp_path, examples=path))
+        sample_examples(CrowdConfig(out=tmp_path, examples=path))
     with pytest.raises(ConfigError, match="E_EXAMPLE"):
-        chosen(CrowdConfig(out=tmp_path, examples=file([])))
+        sample_examples(CrowdConfig(out=tmp_path, examples=file([])))

@@ -1,0 +1,68 @@
+"""An option out of its range is one line on standard error, with E_OPTION, and exit code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+
+import pytest
+
+from dialint.app.cli import main
+from dialint.labeling.corpora.contamination import ContaminationConfig
+from dialint.labeling.corpora.dedup import DedupConfig
+from dialint.labeling.simulation import crowd, dataset
+from dialint.labeling.synthetic.run import InjectConfig
+
+DEDUP = ("data", "dedup", "--data", "d", "--out", "o")
+CONTAMINATION = ("data", "contamination", "--train", "t", "--against", "a")
+INJECT = ("data", "inject", "--data", "d", "--out", "o")
+DATASET = ("--examples", "e", "--out", "o", "--codes", "T1")
+CROWD = ("--examples", "e", "--out", "o")
+
+
+@pytest.mark.parametrize(
+    ("entry", "options", "message"),
+    [
+        (main, (*DEDUP, "--shard-rows", "0"), "--shard-rows: expected at least 1"),
+        (main, (*DEDUP, "--near", "1.5"), "--near: expected at most 1"),
+        (main, (*DEDUP, "--near", "0.6", "--kin", "0.7"), "--kin: expected at most --near"),
+        (main, (*CONTAMINATION, "--near", "0.1"), "--near: expected at least 0.5"),
+        (main, (*CONTAMINATION, "--run-words", "1"), "--run-words: expected at least 2"),
+        (main, (*INJECT, "--share", "1.1"), "--share: expected at most 1"),
+        (main, (*INJECT, "--limit", "0"), "--limit: expected at least 1"),
+        (dataset.main, (*DATASET, "--labelers", "0"), "--labelers: expected at least 1"),
+        (dataset.main, (*DATASET, "--labelers", "5", "--crowd", "4"), "--labelers: expected at most --crowd"),
+        (crowd.main, (*CROWD, "--limit", "0"), "--limit: expected at least 1"),
+        (crowd.main, (*CROWD, "--reviewed", "1.1"), "--reviewed: expected at most 1"),
+        (crowd.main, (*CROWD, "--overlap", "9"), "--overlap: expected at most --labelers"),
+    ],
+)
+def test_an_option_out_of_its_range_is_one_line(
+    entry: Callable[[], None],
+    options: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["dialint", *options])
+    with pytest.raises(SystemExit) as ended:
+        entry()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"dialint: E_OPTION: {message}\n"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ContaminationConfig,
+        DedupConfig,
+        InjectConfig,
+        crowd.AnnotationPlan,
+        crowd.CrowdConfig,
+        dataset.SimulatedConfig,
+    ],
+)
+def test_configs_take_their_options_by_name(config: type) -> None:
+    required = sum(f.default is MISSING and f.default_factory is MISSING for f in fields(config))
+    with pytest.raises(TypeError, match="positional"):
+        config(*["x"] * max(1, required))
