@@ -51,7 +51,7 @@ class PretrainConfig:
     """Forward passes in one step."""
     learning_rate: Annotated[float | None, Field(gt=0)] = None
     """Peak rate; none: 2e-3 for the small decoder, 5e-5 for a base."""
-    weight_decay: float = 0.1
+    weight_decay: Annotated[float, Field(ge=0)] = 0.1
     """Decay of matrices."""
     warm_up: Annotated[float, Field(ge=0, le=1)] = 0.03
     """Share of steps in which the rate rises."""

@@ -2,8 +2,8 @@
 
     dialint train average build/seed1 build/seed2 --out build/scanner
 
-Branches of one pre-trained model that learnt the same task lie in one basin, and their mean often beats
-each of them at no cost in serving. Whether it does is for `dialint eval run` to say. Trains nothing.
+Models fine-tuned from one base on the same task often lie in one basin of the loss, and their mean beats each
+of them at no cost in serving. Whether it does, ``dialint eval run`` measures. Trains nothing.
 Source: Wortsman et al. 2022, "Model soups", uniform soup.
 """
 
@@ -32,15 +32,15 @@ from dialint.detector.release import WEIGHTS
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
-SAME = ("codes", "render", "base_sha256")
-"""What scanners must share to be averaged."""
+SHARED = ("codes", "render", "base_sha256")
+"""Fields of ``training.json`` in which averaged scanners must agree."""
 FILES = (WEIGHTS, "config.json", "tokenizer.json")
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class AverageConfig:
-    """Where the averaged scanner goes."""
+    """Options of `dialint train average`."""
 
     out: Path
     """Folder for it; must not hold a scanner."""
@@ -57,11 +57,11 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     if len(scanners) < 2:
         raise ConfigError("E_OPTION", "name at least two folders of dialint train sft scan")
     require_new(config.out, TRAINING, "a trained scanner")
-    told = [_told(folder) for folder in scanners]
-    for folder, training in zip(scanners, told, strict=True):
-        other = [name for name in SAME if training[name] != told[0][name]]
-        if other:
-            raise ConfigError("E_OTHER_BASE", f"{folder}: another {', '.join(other)} than {scanners[0]}")
+    trainings = [_read_training(folder) for folder in scanners]
+    for folder, training in zip(scanners, trainings, strict=True):
+        differing = [name for name in SHARED if training[name] != trainings[0][name]]
+        if differing:
+            raise ConfigError("E_OTHER_BASE", f"{folder}: another {', '.join(differing)} than {scanners[0]}")
     if len({sha256_file(folder / "config.json") for folder in scanners}) > 1:
         raise ConfigError("E_OTHER_BASE", f"{scanners[0]}: of another shape than the others; was one pruned?")
     with disk_errors(config.out):
@@ -69,22 +69,31 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     _write_mean([folder / WEIGHTS for folder in scanners], config.out / WEIGHTS)
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(scanners[0] / name, config.out / name)
-    write_manifest(config.out / TRAINING, _training(scanners, told))
+    hashes = [sha256_file(folder / WEIGHTS) for folder in scanners]
+    examples = {training["examples"] for training in trainings}
+    content = {
+        **trainings[0],
+        "config": {**trainings[0]["config"], "averaged": json.dumps(hashes)},
+        "examples": trainings[0]["examples"] if len(examples) == 1 else fingerprint(trainings),
+        "seconds": sum(training["seconds"] for training in trainings),
+    }
+    write_manifest(config.out / TRAINING, content)
 
 
-def _told(folder: Path) -> dict[str, Any]:
-    """What a trained scanner's folder says of itself.
+def _read_training(folder: Path) -> dict[str, Any]:
+    """The manifest of a trained scanner.
 
     Raises:
-        ConfigError: it is none, or a file of it is missing.
+        ConfigError: E_SCANNER, the folder holds none, or a file is missing.
     """
-    told = read_manifest(folder / TRAINING)
-    if told.get("kind") != "scanner" or not all((folder / name).is_file() for name in FILES):
+    training = read_manifest(folder / TRAINING)
+    if training.get("kind") != "scanner" or not all((folder / name).is_file() for name in FILES):
         raise ConfigError("E_SCANNER", f"{folder}: no folder of dialint train sft scan, or not all of it")
-    return told
+    return training
 
 
 def _write_mean(sources: list[Path], target: Path) -> None:
+    """Write the mean of the weights in `sources`, one file in memory at a time beside the mean."""
     from safetensors.torch import load_file
 
     mean = load_file(sources[0])
@@ -95,17 +104,3 @@ def _write_mean(sources: list[Path], target: Path) -> None:
         for name, tensor in weights.items():
             mean[name] += (tensor - mean[name]) / number
     save_weights(mean, target)
-
-
-def _training(scanners: tuple[Path, ...], told: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a release says of its training: that of all branches."""
-    branches = [
-        {"config": training["config"], "sha256": sha256_file(folder / WEIGHTS)}
-        for folder, training in zip(scanners, told, strict=True)
-    ]
-    return {
-        **told[0],
-        "config": {**told[0]["config"], "averaged": json.dumps([b["sha256"] for b in branches])},
-        "examples": told[0]["examples"] if len({t["examples"] for t in told}) == 1 else fingerprint(told),
-        "seconds": sum(training["seconds"] for training in told),
-    }

@@ -38,9 +38,9 @@ LIMITS = (
 
 
 def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) -> str:
-    """Markdown: what it is, data and licences, figures with 95 % intervals, what it cannot do.
+    """Markdown: description, coverage, data and licences, figures with 95 % intervals, limits.
 
-    `examples` is the manifest of what it was trained on.
+    `examples` is the manifest of the examples it was trained on.
     """
     left = [code for code in taxonomy.codes if code not in info.codes]
     parts = [
@@ -69,7 +69,7 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
 
 
 def _injected(examples: dict[str, Any]) -> str:
-    """Where made errors are from."""
+    """The sources of injected errors."""
     sources = [
         f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
         + ("" if source["trains"] else ", measured on only, never trained on")
@@ -99,11 +99,11 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         right = f"(right in {how.check.precision:.0%} of its hits{lines})"
         words.append(f"exact check `{how.check.name}`{where} {right}")
     if how.scan is not None and how.scan.contract is not None:
-        kept = how.scan.contract
+        contract = how.scan.contract
         words.append(
-            f"scan, flagged from probability {kept.threshold:.2f}: at most "
-            f"{kept.false_accusations_per_100:g} false accusations per 100 clean {kept.per}s with confidence "
-            f"{kept.confidence:.0%}, measured on {kept.n_clean} clean {kept.per}s"
+            f"scan, flagged from probability {contract.threshold:.2f}: at most "
+            f"{contract.false_accusations_per_100:g} false accusations per 100 clean {contract.per}s with "
+            f"confidence {contract.confidence:.0%}, measured on {contract.n_clean} clean {contract.per}s"
         )
         words.append(f"in {' and '.join(map(language_name, how.scan.languages))}")
     elif how.scan is not None:
@@ -115,7 +115,7 @@ def _figures(name: str, content: Any) -> str:
     head = (
         f"### {name}: {SETS[name]}\n\n{content['dialogues']} dialogues, {content['judged_turns']} turns; "
         f"macro AP of the covered codes {_with_interval(content, 'macro_average_precision_covered')}, macro "
-        f"FA@R50 {_shown(content['macro_false_alarms_at_recall_50_covered'])}; "
+        f"FA@R50 {_format(content['macro_false_alarms_at_recall_50_covered'])}; "
         f"{_with_interval(content, 'flagged_per_100_turns')} turns flagged and "
         f"{_with_interval(content, 'wrong_findings_per_100_turns')} findings wrong per 100 turns.\n"
     )
@@ -133,9 +133,9 @@ def _figures(name: str, content: Any) -> str:
 
 
 def _row(code: str, row: dict[str, Any]) -> str:
-    pairs = f"{_shown(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else ""
+    pairs = f"{_format(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else ""
     keys = ("false_alarms_at_recall_50", "precision", "recall", "calibration_error", "span_f1")
-    cells = " | ".join(_shown(row[key]) for key in keys)
+    cells = " | ".join(_format(row[key]) for key in keys)
     precision = _with_interval(row, "average_precision")
     return f"| {code} | {row['n_errors']} | {precision} | {cells} | {pairs} |"
 
@@ -143,7 +143,7 @@ def _row(code: str, row: dict[str, Any]) -> str:
 def _left_out(rows: Any) -> str:
     if not rows:
         return ""
-    words = [f"{code} {_shown(row['average_precision'])}" for code, row in rows.items() if row["n_errors"]]
+    words = [f"{code} {_format(row['average_precision'])}" for code, row in rows.items() if row["n_errors"]]
     return (
         "### Trained but left out\n\nCodes that did not earn their place on families never shown; average "
         "precision on test_unseen: " + ", ".join(words) + ".\n"
@@ -153,8 +153,8 @@ def _left_out(rows: Any) -> str:
 def _with_interval(figures: dict[str, Any], name: str) -> str:
     """A figure with its 95 % interval, where it has one."""
     low, high = figures[f"{name}_95"]
-    return _shown(figures[name]) + ("" if low is None else f" ({low:.2f} to {high:.2f})")
+    return _format(figures[name]) + ("" if low is None else f" ({low:.2f} to {high:.2f})")
 
 
-def _shown(value: float | None) -> str:
+def _format(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"

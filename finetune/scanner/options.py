@@ -51,22 +51,22 @@ class ScanConfig:
     span_weight: Annotated[float, Field(ge=0)] = 0.5
     """Weight of the evidence loss beside the turn loss."""
     pair_weight: Annotated[float, Field(ge=0)] = 0.5
-    """Weight of the loss that wants an error above its clean twin."""
+    """Weight of the ranking loss, an error above its clean twin."""
     error_weight: Annotated[float, Field(ge=0)] = 1.0
-    """Weight of what is an error beside what is none."""
+    """Weight of errors relative to clean turns."""
     focal: Annotated[float, Field(ge=0)] = 0.0
     """Exponent of the focal loss; 0 is plain cross-entropy."""
     history: bool = True
-    """Mark for the model which words were said before, and by whom."""
+    """Mark for the model which words occurred before, and in whose turns."""
     evidence: bool = True
-    """Let a turn's score take in its strongest evidence token."""
+    """Let a turn's score depend on its highest evidence token."""
     from_scratch: bool = False
     """Start from random weights of the base's shape; for the ablation."""
     prefix_share: Annotated[float, Field(ge=0)] = 0.25
-    """Share of dialogues that are also trained on as they stood in the middle."""
+    """Share of dialogues that are also trained on up to one of their turns only."""
     weight_by_confidence: bool = False
-    """Let a label of probability p weigh |2p - 1|. Soft labels hold their doubt already, so this is for
-    labels whose probabilities near one half are not to be trusted."""
+    """Weigh a label of probability p by |2p - 1|. Soft labels express doubt already: use it where
+    probabilities near one half are unreliable."""
     neftune: Annotated[float, Field(ge=0)] = 0.0
     """Noise on embeddings during training (Jain et al. 2023), usually 5; 0 is none."""
     eval_steps: Annotated[int, Field(ge=1)] = 200

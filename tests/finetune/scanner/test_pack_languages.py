@@ -6,7 +6,7 @@ from languages_corpus import dialogues
 
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner.pack import _languages
+from dialint.finetune.scanner.pack import calibrated_languages
 
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
 
@@ -29,7 +29,7 @@ def test_each_code_covers_the_languages_that_hold_its_error() -> None:
     german = [*dialogues("de", 20)]
     examples = [example(one, "L1") for one in german[:5]] + [example(one) for one in german[5:]]
     examples += [example(english(n), "T1", *(["L1"] if n < 3 else [])) for n in range(20)]
-    found = _languages(examples, load_taxonomy())
+    found = calibrated_languages(examples, load_taxonomy())
     assert found["L1"] == ("de", "en")
     assert found["T1"] == ("en",)
     assert found["V2"] == ("de", "en")  # no error at all: what the clean dialogues are in
@@ -37,9 +37,9 @@ def test_each_code_covers_the_languages_that_hold_its_error() -> None:
 
 def test_a_few_dialogues_in_another_language_do_not_count() -> None:
     examples = [example(english(n), "T1") for n in range(40)] + [example(next(dialogues("de", 1)), "T1")]
-    assert _languages(examples, load_taxonomy())["T1"] == ("en",)
+    assert calibrated_languages(examples, load_taxonomy())["T1"] == ("en",)
 
 
 def test_examples_that_tell_no_language_are_taken_for_english() -> None:
     silent = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="ok"),))
-    assert set(_languages([example(silent)], load_taxonomy()).values()) == {("en",)}
+    assert set(calibrated_languages([example(silent)], load_taxonomy()).values()) == {("en",)}

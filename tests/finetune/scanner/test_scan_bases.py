@@ -146,7 +146,9 @@ def test_a_release_claims_no_base_that_it_was_not_told(
     assert dict(describe_release(options, trained, load_taxonomy()).base) == {
         "name": "mine", "revision": "unknown", "licence": "unknown", "sha256": "0" * 64,
     }  # fmt: skip
-    assert "revision, licence: unknown; --base-revision, --base-licence would say" in capsys.readouterr().err
+    assert (
+        "revision, licence: unknown; name them by --base-revision, --base-licence" in capsys.readouterr().err
+    )
 
 
 def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: ScanConfig) -> None:

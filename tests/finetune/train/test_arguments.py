@@ -50,12 +50,18 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("scan", "--examples", "e", "--base", "b", "--row-tokens", "0"), "--row-tokens: expected at least 1"),
-        (("scan", "--examples", "e", "--base", "b", "--threads", "0"), "--threads: expected at least 1"),
-        (("judge", "--dataset", "d", "--model", "m", "--adapter-dropout", "1"),
+        (("sft", "scan", "--examples", "e", "--base", "b", "--row-tokens", "0"), "--row-tokens: expected at least 1"),
+        (("sft", "scan", "--examples", "e", "--base", "b", "--threads", "0"), "--threads: expected at least 1"),
+        (("sft", "judge", "--dataset", "d", "--model", "m", "--adapter-dropout", "1"),
          "--adapter-dropout: expected less than 1"),
-        (("judge", "--dataset", "d", "--model", "m", "--warm-up", "-0.1"),
+        (("sft", "judge", "--dataset", "d", "--model", "m", "--warm-up", "-0.1"),
          "--warm-up: expected at least 0"),
+        (("pack", "--scanner", "s", "--examples", "e", "--name", "n", "--confidence", "1"),
+         "--confidence: expected less than 1"),
+        (("pack", "--scanner", "s", "--examples", "e", "--name", "n", "--per-100", "-1"),
+         "--per-100: expected at least 0"),
+        (("distill", "--teacher", "t", "--dialogues", "d", "--layers", "0"), "--layers: expected at least 1"),
+        (("pretrain", "--corpus", "c", "--weight-decay", "-1"), "--weight-decay: expected at least 0"),
     ],
 )  # fmt: skip
 def test_an_option_out_of_its_range_is_one_line(
@@ -64,7 +70,7 @@ def test_an_option_out_of_its_range_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["dialint", "train", "sft", *options, "--out", "out"])
+    monkeypatch.setattr("sys.argv", ["dialint", "train", *options, "--out", "out"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
