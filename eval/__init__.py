@@ -1,1 +1,1 @@
-"""Second floor: judgement. How good, how fast, how sure."""
+"""Evaluation: figures with intervals, baselines, contracts, reports and speed."""

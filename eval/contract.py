@@ -2,8 +2,8 @@
 
 Calibration is Platt's: a logistic curve over the raw score. The threshold is the lowest one whose rate
 of false accusations stays under the wanted rate with the wanted confidence: an exact binomial bound,
-tested on a fixed grid of raw scores from the strictest down until it fails, so that looking at many
-costs nothing. It takes clean units as independent; several turns of one dialogue are so only nearly.
+tested on a fixed grid of raw scores from the strictest down until it fails, so that testing many
+needs no correction. It assumes that clean units are independent; turns of one dialogue are so only nearly.
 Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn then Test", fixed sequence.
 """
 
@@ -17,18 +17,18 @@ import numpy as np
 from dialint.detector.calibration import Contract, Scan
 from dialint.detector.records import Example
 from dialint.detector.statistics import clopper_pearson_upper
-from dialint.eval.metrics import Floats, Truth
+from dialint.eval.metrics import Bools, Floats
 from dialint.eval.results import source_of
 
 MIN_PROBABILITY = 0.5
-"""Nobody is accused of what is less likely than not, whatever rate would allow it."""
+"""Lowest probability of a finding, whatever the rate would allow."""
 
 GRID = np.arange(20.0, -20.0, -0.05)
-"""Raw scores that may become a threshold, strictest first; chosen before any data were seen."""
+"""Raw scores that may become a threshold, strictest first; fixed before any data are read."""
 
 
 def fit_contract(
-    truth: Floats | Truth,
+    truth: Floats | Bools,
     scores: Floats,
     per_100: float,
     confidence: float = 0.9,
@@ -36,8 +36,8 @@ def fit_contract(
 ) -> Scan:
     """Calibration and contract of one code from its scores on a labelled split, shape (n,).
 
-    `truth` is 0 or 1, or the probability of an error: the curve then foretells that probability, and
-    for the contract an error is what is more likely one than not.
+    `truth` is 0 or 1, or the probability of an error: the curve is then fitted to that probability,
+    and for the contract an error is a probability above one half.
     `per_100` is the rate of false accusations on 100 clean units that may not be passed. Without any
     threshold that keeps it, the contract is None: the code may not be flagged, only suggested.
     """
@@ -82,7 +82,7 @@ def distinct_units(
     return np.array([key[0] for key in seen], float), np.array(list(seen.values()))
 
 
-def fit_platt(truth: Floats | Truth, scores: Floats, rounds: int = 100) -> tuple[float, float]:
+def fit_platt(truth: Floats | Bools, scores: Floats, rounds: int = 100) -> tuple[float, float]:
     """Slope and offset of the logistic curve of greatest likelihood, with Platt's smoothed targets; where
     truth is a probability, they are mixed in that proportion."""
     positives = float(truth.sum())
@@ -101,7 +101,7 @@ def fit_platt(truth: Floats | Truth, scores: Floats, rounds: int = 100) -> tuple
     return max(float(weights[0]), 1e-6), float(weights[1])
 
 
-def find_threshold(truth: Truth, scores: Floats, per_100: float, confidence: float) -> float | None:
+def find_threshold(truth: Bools, scores: Floats, per_100: float, confidence: float) -> float | None:
     """The lowest score of the grid that keeps the rate, or None."""
     clean = np.sort(scores[~truth])
     if not len(clean):

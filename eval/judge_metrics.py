@@ -1,8 +1,9 @@
 """Figures of a judge on held-out questions: its answers against the labels.
 
 A question stands for `weight` similar ones, and is an error where its label is above 0.5; calibration is
-measured against the label's probability itself. Beside each figure that a judge could push up by a trick is
-one that shows the trick: how much it accuses, how much of a turn it quotes, how long its answers are.
+measured against the label's probability itself. Beside each figure that
+reward hacking could raise is one that shows it: the share of findings, the share of a turn that is quoted,
+the length of answers.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dialint.detector.records import Probability, Record
 from dialint.detector.statistics import Counts, bootstrap_counts, grouped_sum, ratio
 from dialint.eval.figures.bootstrap import ranking_figures
 from dialint.eval.figures.per_code import value_and_interval, with_interval
-from dialint.eval.metrics import Floats, Truth, span_f1
+from dialint.eval.metrics import Bools, Floats, span_f1
 from dialint.eval.questions import LabelledQuestion
 from dialint.eval.results import source_name
 
@@ -27,19 +28,19 @@ if TYPE_CHECKING:
 
 
 BINS = 15
-MOST = 0.9
+LENGTH_QUANTILE = 0.9
 """Share of the answers that are no longer than `length_most`."""
 
 
 class JudgeResult(Record):
-    """A held-out question, what is known of it, and how the answer fared.
+    """A held-out question, its label, and the judge's answer to it.
 
     `truth` is the probability that it is an error. An answer that cannot be read has no `verdict` and no
-    `probability`: it accuses nobody, and counts as 0. `token_probability` is read off the verdict's token.
-    Of an error: `verbatim`, whether its quote stands in the turn, else it is no accusation; `overlap`, F1
+    `probability`: it counts as no finding with probability 0. `token_probability` is the verdict token's.
+    Of an error: `verbatim`, whether its quote is in the turn, else it is no finding; `overlap`, F1
     of the quote's characters with the labelled evidence; `quoted`, its share of the turn. `length` of the
-    answer in characters or in tokens, the same in all rows. `cut`: the judge was not shown
-    the whole dialogue.
+    answer in characters or in tokens, the same in all rows. `cut`: the prompt does not
+    hold the whole dialogue.
     """
 
     dialogue: str
@@ -62,9 +63,9 @@ class JudgeResult(Record):
         return self.verdict == "error" and self.verbatim
 
 
-class _Weighed:
-    """Sums and means of rows in every round, each row with its weight. A round draws source dialogues,
-    all that was made of one together."""
+class _WeightedRounds:
+    """Weighted sums and means of rows in every bootstrap round. A round samples source dialogues; all rows of
+    one source are in it together."""
 
     def __init__(
         self, results: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int, seed: int
@@ -81,17 +82,17 @@ class _Weighed:
         of_turns = np.array([numbers[source_name(dialogue)] for dialogue in turns], np.int64)
         self.turns = grouped_sum(self.counts, lengths, of_turns)
 
-    def sum(self, values: Floats | Truth) -> Floats:
+    def sum(self, values: Floats | Bools) -> Floats:
         """Weighted sum of `values`, shape (n,), in every round, shape (1 + rounds,)."""
         return grouped_sum(self.counts, values * self.weights, self.groups)
 
-    def mean(self, values: Floats | Truth, among: Truth | None = None) -> Floats:
-        """Weighted mean of what is a number, of the rows `among`; NaN where there is none."""
+    def mean(self, values: Floats | Bools, among: Bools | None = None) -> Floats:
+        """Weighted mean of the numbers in the rows `among`, without NaN; NaN where there is none."""
         is_number = ~np.isnan(values) & (True if among is None else among)
         return ratio(self.sum(np.where(is_number, values, 0.0)), self.sum(is_number))
 
     def quantile(self, values: Floats, share: float) -> Floats:
-        """The smallest of `values` that `share` of the weight does not exceed; NaN of nothing."""
+        """The smallest of `values` that `share` of the weight does not exceed; NaN without values."""
         order = np.argsort(values, kind="stable")
         out = np.full(len(self.counts), np.nan)
         for index, counts in enumerate(self.counts):
@@ -100,23 +101,23 @@ class _Weighed:
                 out[index] = values[order][np.searchsorted(reached, share * reached[-1])]
         return out
 
-    def recall_within(self, most: float, errors: Truth, stated: Floats, among: Truth) -> Floats:
-        """The recall of the lowest threshold on `stated` that falsely accuses no more than `most` of 100
+    def recall_within(self, per_100: float, errors: Bools, stated: Floats, among: Bools) -> Floats:
+        """The recall of the lowest threshold on `stated` that falsely accuses no more than `per_100` of 100
         agent turns; NaN without an error."""
         rows = np.flatnonzero(among)
         order = rows[np.argsort(-stated[rows], kind="stable")]
-        # One threshold takes equals together.
+        # Rows of equal probability have the same threshold.
         last = np.diff(stated[order], append=-np.inf) != 0
         out = np.full(len(self.counts), np.nan)
         for index, counts in enumerate(self.counts):
             weight = counts[self.groups[order]] * self.weights[order]
             hits, false = (np.cumsum(weight * side)[last] for side in (errors[order], ~errors[order]))
             if len(hits) and hits[-1] > 0:
-                within = 100 * false <= most * self.turns[index]
+                within = 100 * false <= per_100 * self.turns[index]
                 out[index] = hits[within].max(initial=0.0) / hits[-1]
         return out
 
-    def calibration(self, truth: Floats, stated: Floats, among: Truth) -> Floats:
+    def calibration(self, truth: Floats, stated: Floats, among: Bools) -> Floats:
         """Expected calibration error, rows of one stated probability always in one bin: each value is a
         bin of its own, or `BINS` bins of about equal weight where there are more values than that."""
         levels, level = np.unique(stated[among], return_inverse=True)
@@ -134,7 +135,7 @@ def judge_figures(
     results: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
 ) -> dict[str, Floats]:
     """Figure to its values, shape (1 + rounds,): the sample's, then each round's; NaN where there is
-    nothing to measure. `turns` has the agent turns of every dialogue of the set, asked of or not.
+    nothing to measure. `turns` has the number of agent turns of every dialogue of the set.
 
     `precision`, `recall`, `f1` of accusations, `false_accusations_per_100_turns`;
     `average_precision`, `recall_at_1_false`, `brier`, `calibration_error` of the stated probability, and
@@ -145,58 +146,64 @@ def judge_figures(
     `length`, `length_median`, `length_most` of answers.
 
     Raises:
-        ValueError: a result of a dialogue that `turns` has not.
+        ValueError: a result of a dialogue that is not in `turns`.
     """
-    weighed = _Weighed(results, turns, rounds, seed)
+    rounds_of = _WeightedRounds(results, turns, rounds, seed)
     truth = np.array([result.truth for result in results], float)
     stated = np.array([result.probability or 0.0 for result in results], float)
     length = np.array([result.length for result in results], float)
     return {
-        **_decided(weighed, results, truth > 0.5),
-        **_believed(weighed, truth, stated, ""),
-        **_believed(weighed, truth, _numbers([result.token_probability for result in results]), "token_"),
-        "length": weighed.mean(length),
-        "length_median": weighed.quantile(length, 0.5),
-        "length_most": weighed.quantile(length, MOST),
+        **_verdict_figures(rounds_of, results, truth > 0.5),
+        **_probability_figures(rounds_of, truth, stated, ""),
+        **_probability_figures(
+            rounds_of, truth, _numbers([result.token_probability for result in results]), "token_"
+        ),
+        "length": rounds_of.mean(length),
+        "length_median": rounds_of.quantile(length, 0.5),
+        "length_most": rounds_of.quantile(length, LENGTH_QUANTILE),
     }
 
 
-def _decided(weighed: _Weighed, results: Sequence[JudgeResult], errors: Truth) -> dict[str, Floats]:
+def _verdict_figures(
+    rounds_of: _WeightedRounds, results: Sequence[JudgeResult], errors: Bools
+) -> dict[str, Floats]:
     accused = np.array([result.accuses for result in results], bool)
     claimed = np.array([result.verdict == "error" for result in results], bool)
-    n_errors, flagged, hits = weighed.sum(errors), weighed.sum(accused), weighed.sum(accused & errors)
+    n_errors, flagged, hits = rounds_of.sum(errors), rounds_of.sum(accused), rounds_of.sum(accused & errors)
     return {
         "precision": ratio(hits, flagged),
         "recall": ratio(hits, n_errors),
         "f1": np.where(n_errors > 0, ratio(2 * hits, flagged + n_errors), np.nan),
-        "false_accusations_per_100_turns": ratio(100 * (flagged - hits), weighed.turns),
-        "accused": weighed.mean(accused),
-        "readable": weighed.mean(np.array([result.verdict is not None for result in results], bool)),
-        "verbatim": weighed.mean(accused, claimed),
-        "quote_overlap": weighed.mean(_numbers([r.overlap for r in results]), accused & errors),
-        "quoted": weighed.mean(_numbers([r.quoted for r in results]), accused),
+        "false_accusations_per_100_turns": ratio(100 * (flagged - hits), rounds_of.turns),
+        "accused": rounds_of.mean(accused),
+        "readable": rounds_of.mean(np.array([result.verdict is not None for result in results], bool)),
+        "verbatim": rounds_of.mean(accused, claimed),
+        "quote_overlap": rounds_of.mean(_numbers([r.overlap for r in results]), accused & errors),
+        "quoted": rounds_of.mean(_numbers([r.quoted for r in results]), accused),
     }
 
 
-def _believed(weighed: _Weighed, truth: Floats, stated: Floats, prefix: str) -> dict[str, Floats]:
+def _probability_figures(
+    rounds_of: _WeightedRounds, truth: Floats, stated: Floats, prefix: str
+) -> dict[str, Floats]:
     """Figures of a probability; rows without one (NaN) are left out."""
     among = ~np.isnan(stated)
     ranked = ranking_figures(
-        truth[among] > 0.5, stated[among], weighed.groups[among], weighed.counts, weighed.weights[among]
+        truth[among] > 0.5, stated[among], rounds_of.groups[among], rounds_of.counts, rounds_of.weights[among]
     )
     return {
         f"{prefix}average_precision": ranked["average_precision"],
-        f"{prefix}recall_at_1_false": weighed.recall_within(1.0, truth > 0.5, stated, among),
-        f"{prefix}brier": weighed.mean((stated - truth) ** 2),
-        f"{prefix}calibration_error": weighed.calibration(truth, stated, among),
+        f"{prefix}recall_at_1_false": rounds_of.recall_within(1.0, truth > 0.5, stated, among),
+        f"{prefix}brier": rounds_of.mean((stated - truth) ** 2),
+        f"{prefix}calibration_error": rounds_of.calibration(truth, stated, among),
     }
 
 
 def summarize_judge(
     results: Sequence[JudgeResult], turns: Mapping[str, int], rounds: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """The figures as a report holds them, each with its 95 % interval under the name ``..._95``, after
-    what they were made of."""
+    """The figures for a report, each with its 95 % interval under the name ``..._95``, after the numbers of
+    questions, errors and dialogues."""
     report: dict[str, Any] = {
         "questions": len(results),
         "errors": sum(result.truth > 0.5 for result in results),
@@ -217,10 +224,10 @@ def judge_difference(
     rounds: int = 1000,
     seed: int = 0,
 ) -> dict[str, dict[str, float | None]]:
-    """`mine` less `theirs`, paired: the same questions, and in every round the same dialogues drawn.
+    """`mine` less `theirs`, paired: the same questions, and in every round the same sample of dialogues.
 
     Raises:
-        ValueError: the two were not asked the same questions in the same order.
+        ValueError: the questions or their order differ.
     """
     if [_question_key(result) for result in mine] != [_question_key(result) for result in theirs]:
         raise ValueError("the two judges were not asked the same questions")
@@ -242,20 +249,20 @@ def _numbers(values: Sequence[float | None]) -> Floats:
 
 
 def run_judge(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> list[JudgeResult]:
-    """What the judge says to each question, in order: the verdict it believes most, and what it writes."""
-    built = [judge.prompt.build(item.question, item.code) for item in questions]
-    prompts = [first.ids for first in built]
+    """The judge's answer to each question, in order, with the most probable verdict."""
+    chats = [judge.prompt.build(item.question, item.code) for item in questions]
+    prompts = [chat.ids for chat in chats]
     beliefs = judge.beliefs(prompts)
     verdicts = beliefs.argmax(1)
     texts = judge.answers(prompts, [item.text for item in questions], verdicts.tolist())
-    rows = zip(questions, built, texts, beliefs, strict=True)
+    rows = zip(questions, chats, texts, beliefs, strict=True)
     return [
-        _ruling(item, parse_answer(text, cut=first.cut), text, first.cut, row)
-        for item, first, text, row in rows
+        _judge_result(item, parse_answer(text, cut=chat.cut), text, chat.cut, row)
+        for item, chat, text, row in rows
     ]
 
 
-def _ruling(
+def _judge_result(
     item: LabelledQuestion, answer: Answer | None, text: str, cut: bool, beliefs: np.ndarray
 ) -> JudgeResult:
     where = locate_quote(answer, item.text) if answer is not None else None

@@ -1,4 +1,4 @@
-"""How good scores are: hand-checkable functions of arrays. No model, no file, no dialogue.
+"""Metrics of scores, as functions of arrays that can be checked by hand. No model, no file, no dialogue.
 
 `truth` holds 0 and 1, `scores` any real number, higher meaning more surely an error; both of shape (n,).
 """
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
-Truth = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 
 
-def average_precision(truth: Truth, scores: Floats) -> float:
+def average_precision(truth: Bools, scores: Floats) -> float:
     """Area under precision over recall, ties taken together; NaN without a positive.
 
     Source: the step-wise sum that scikit-learn documents for ``average_precision_score``.
@@ -23,7 +23,7 @@ def average_precision(truth: Truth, scores: Floats) -> float:
     return float(np.sum(np.diff(recall, prepend=0.0) * precision))
 
 
-def curve(truth: Truth, scores: Floats) -> tuple[Floats, Floats, Floats]:
+def curve(truth: Bools, scores: Floats) -> tuple[Floats, Floats, Floats]:
     """Precision and recall at each distinct score, from the highest down, and those scores."""
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(truth[order])
@@ -31,7 +31,7 @@ def curve(truth: Truth, scores: Floats) -> tuple[Floats, Floats, Floats]:
     return hits[last] / (last + 1.0), hits[last] / max(int(truth.sum()), 1), ranked[last]
 
 
-def precision_at_recall(truth: Truth, scores: Floats, recall: float) -> float:
+def precision_at_recall(truth: Bools, scores: Floats, recall: float) -> float:
     """The best precision at which at least `recall` of the errors are found; NaN without a positive."""
     if not truth.any():
         return float("nan")
@@ -39,7 +39,7 @@ def precision_at_recall(truth: Truth, scores: Floats, recall: float) -> float:
     return float(precision[reached >= recall].max())
 
 
-def false_alarms(truth: Truth, scores: Floats, recall: float) -> float:
+def false_alarms(truth: Bools, scores: Floats, recall: float) -> float:
     """False accusations for 100 clean turns at the threshold that finds `recall` of the errors."""
     if not truth.any() or truth.all():
         return float("nan")
@@ -48,7 +48,7 @@ def false_alarms(truth: Truth, scores: Floats, recall: float) -> float:
     return float(100.0 * np.mean(scores[~truth] >= threshold))
 
 
-def recall_at_false_alarms(truth: Truth, scores: Floats, per_100: float) -> float:
+def recall_at_false_alarms(truth: Bools, scores: Floats, per_100: float) -> float:
     """Share of errors found when at most `per_100` of 100 clean turns are accused; NaN without a positive."""
     if not truth.any() or truth.all():
         return float("nan")
@@ -72,7 +72,7 @@ def span_f1(one: tuple[int, int], other: tuple[int, int]) -> float:
     return 2 * both / (one[1] - one[0] + other[1] - other[0])
 
 
-def calibration_error(truth: Truth, probabilities: Floats, bins: int = 15) -> float:
+def calibration_error(truth: Bools, probabilities: Floats, bins: int = 15) -> float:
     """Expected calibration error over bins of equal count: mean |frequency - mean probability|.
 
     NaN of nothing.

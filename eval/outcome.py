@@ -33,7 +33,7 @@ from dialint.detector.statistics import Counts as Draws
 from dialint.detector.statistics import bootstrap_counts, ratio
 from dialint.detector.verdict_files import read_verdicts
 from dialint.eval.figures.per_code import value_and_interval
-from dialint.eval.metrics import Floats, Truth
+from dialint.eval.metrics import Bools, Floats
 from dialint.eval.run import check_writable
 
 CHUNK = 256
@@ -43,7 +43,7 @@ WHOLE = -1
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class OutcomeConfig:
-    """Which outcome, and how it is read."""
+    """Options of `dialint eval outcome`."""
 
     outcome: str
     """Name of the field or label category."""
@@ -205,7 +205,7 @@ def figures(
     return results
 
 
-def _wins(quality: Floats, good: Truth, rows: np.ndarray, draws: Draws) -> tuple[Floats, Floats]:
+def _wins(quality: Floats, good: Bools, rows: np.ndarray, draws: Draws) -> tuple[Floats, Floats]:
     """Pairs of a good and a bad dialogue of `rows` in which the good one has the higher quality, a tie
     being a half, and all such pairs; in every round, shape (1 + rounds,)."""
     levels, index = np.unique(quality[rows], return_inverse=True)
@@ -219,7 +219,7 @@ def _wins(quality: Floats, good: Truth, rows: np.ndarray, draws: Draws) -> tuple
     return wins, np.asarray(table[0].sum(axis=1) * table[1].sum(axis=1))
 
 
-def _row(quality: Floats, good: Truth, auc: Floats) -> dict[str, Any]:
+def _row(quality: Floats, good: Bools, auc: Floats) -> dict[str, Any]:
     def mean(values: Floats) -> float | None:
         return round(float(values.mean()), 2) if len(values) else None
 

@@ -18,7 +18,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
 from dialint.detector.interface import Detector
 from dialint.detector.records import Example, Label, Verdict
-from dialint.eval.metrics import Floats, Truth, span_f1
+from dialint.eval.metrics import Bools, Floats, span_f1
 
 CHUNK = 256
 Results: TypeAlias = Sequence[tuple[Example, Verdict]]
@@ -35,9 +35,9 @@ class CodeResults:
     `overlap` is the evidence's character F1 where both a label with a span and a finding exist, of the
     source dialogue `overlap_dialogue`; both of shape (n overlaps,)."""
 
-    truth: Truth
+    truth: Bools
     probabilities: Floats
-    flagged: Truth
+    flagged: Bools
     dialogue: Indices
     example: Indices
     turn: Indices
@@ -62,18 +62,18 @@ def read_labelled_log(log: Path, labels: Path, reading: ReadConfig | None = None
     Raises:
         ConfigError: the labels cannot be read, or one is of a dialogue or turn that the log has not.
     """
-    waiting: dict[str, list[Label]] = {}
+    pending: dict[str, list[Label]] = {}
     for label in read_records(labels, Label, "E_LABEL"):
-        waiting.setdefault(label.dialogue_id, []).append(label)
+        pending.setdefault(label.dialogue_id, []).append(label)
     for item in read(open_logs([str(log)]), reading or ReadConfig(), Counts()):
         if isinstance(item, Loaded):
-            labels_of = waiting.pop(item.dialogue.id, [])
+            labels_of = pending.pop(item.dialogue.id, [])
             turn_indices = {turn.index for turn in item.dialogue.turns}
             if any(label.turn not in turn_indices for label in labels_of):
                 raise ConfigError("E_LABEL", f"{labels}: a turn that dialogue {item.dialogue.id} has not")
             yield Example(dialogue=item.dialogue, labels=tuple(labels_of), split="test")
-    if waiting:
-        raise ConfigError("E_LABEL", f"{labels}: dialogue {min(waiting)} is not in {log}")
+    if pending:
+        raise ConfigError("E_LABEL", f"{labels}: dialogue {min(pending)} is not in {log}")
 
 
 def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tuple[Example, Verdict]]:
@@ -113,11 +113,11 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
     overlap: list[tuple[float, int]] = []
     for index, (example, verdict) in enumerate(results):
         group = numbers[source_of(example)]
-        gone = unjudged_turns(verdict, code)
-        if whole_dialogue and None in gone:
+        unjudged = unjudged_turns(verdict, code)
+        if whole_dialogue and None in unjudged:
             continue
         labels = {
-            label.turn: label for label in example.errors if label.code == code and label.turn not in gone
+            label.turn: label for label in example.errors if label.code == code and label.turn not in unjudged
         }
         findings = {finding.turn: finding for finding in verdict.findings if finding.code == code}
         row_probabilities = _turn_probabilities(verdict, code)
@@ -152,12 +152,12 @@ def unjudged_turns(verdict: Verdict, code: str) -> frozenset[int | None]:
     the whole dialogue."""
     probabilities_of = verdict.probabilities or {}
     gaps = [gap for gap in verdict.not_judged if code in (*gap.codes, *gap.check_only)]
-    gone: set[int | None] = {
+    unjudged: set[int | None] = {
         turn for gap in gaps for turn in gap.turns if code not in probabilities_of.get(turn, ())
     }
-    if gone and gone >= probabilities_of.keys():
-        gone.add(None)
-    return frozenset(gone)
+    if unjudged and unjudged >= probabilities_of.keys():
+        unjudged.add(None)
+    return frozenset(unjudged)
 
 
 def count_judged_turns(verdict: Verdict) -> int:
@@ -167,9 +167,11 @@ def count_judged_turns(verdict: Verdict) -> int:
 
 
 def _turn_probabilities(verdict: Verdict, code: str) -> dict[int, float]:
-    gone = unjudged_turns(verdict, code)
+    unjudged = unjudged_turns(verdict, code)
     return {
-        turn: row.get(code, 0.0) for turn, row in (verdict.probabilities or {}).items() if turn not in gone
+        turn: row.get(code, 0.0)
+        for turn, row in (verdict.probabilities or {}).items()
+        if turn not in unjudged
     }
 
 
@@ -191,8 +193,8 @@ def twin_pairs(results: Results, code: str, *, whole_dialogue: bool) -> TwinPair
         has_probes = "probes" in example.dialogue.metadata
         probed = [turn for turn, probe in probe_turns(example) if probe == code]
         side, turns = (errors, made) if made else (twins, probed if has_probes else list(row_probabilities))
-        gone = unjudged_turns(verdict, code)
-        if (made or turns) and not gone.intersection((None,) if whole_dialogue else turns):
+        unjudged = unjudged_turns(verdict, code)
+        if (made or turns) and not unjudged.intersection((None,) if whole_dialogue else turns):
             if whole_dialogue:
                 turns = list(row_probabilities)
             side[example.pair] = max((row_probabilities.get(turn, 0.0) for turn in turns), default=0.0)

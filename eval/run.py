@@ -39,7 +39,7 @@ PIPE_WIDTH = 132
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class EvalConfig:
-    """What is measured, and where the report goes."""
+    """Options of `dialint eval run`."""
 
     against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Detectors to compare with: `clean`, `rules`, a folder of `dialint eval baseline`, or of a release."""
@@ -175,7 +175,7 @@ def evaluate_against(
             "release": other.release,
             "fingerprint": other.fingerprint,
             "figures": summarize(their, theirs[name]),
-            "exclusive": multiclass_figures(other.taxonomy, their_results, draws, rival=shared),
+            "exclusive": multiclass_figures(other.taxonomy, their_results, draws, other=shared),
             "difference": paired_difference(again, their),
             "curves": {code: compute_curves(their.rows[code]) for code in their.present},
         }

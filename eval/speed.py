@@ -43,12 +43,12 @@ TOLERANCE = 1e-4
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SpeedConfig:
-    """What is timed."""
+    """Options of `dialint eval speed`."""
 
     limit: Annotated[int, Field(ge=1)] = 200
     """Dialogues taken from the logs."""
     rounds: Annotated[int, Field(ge=1)] = 5
-    """Times each way is run, in turns."""
+    """Runs of each variant, alternating."""
     out: Path | None = None
     """Figures as JSON."""
 

@@ -59,7 +59,7 @@ BEFORE = 4
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SampleConfig:
-    """What is sampled, and where it is written."""
+    """Options of `dialint eval sample`."""
 
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """The log that was scored."""

@@ -1,1 +1,1 @@
-"""The simple ways that a release must beat, each a detector like any other."""
+"""Baselines: simple detectors that a release must beat."""

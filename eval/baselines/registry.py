@@ -1,4 +1,4 @@
-"""A detector by the name a person gives it: a baseline, a folder of one, or a release."""
+"""Opens a detector by its name: a built-in baseline, a folder of one, or a release."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def open_baseline(folder: Path, taxonomy: Taxonomy) -> ScoredDetector:
 
         scorer = TfidfScorer(folder)
     else:
-        raise OutputRefused("E_MANIFEST", f"{folder / BASELINE}: no kind of baseline that is known")
+        raise OutputRefused("E_MANIFEST", f"{folder / BASELINE}: no known kind of baseline")
     scans = {code: Scan.model_validate_json(json.dumps(scan)) for code, scan in content["codes"].items()}
     return ScoredDetector(scorer, scans, taxonomy)

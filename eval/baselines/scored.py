@@ -56,11 +56,11 @@ class ScoredSpan:
 
 
 TurnScores = Mapping[int, Mapping[str, ScoredSpan]]
-"""Turn index to code to suspicion; every judged turn stands there, codes without one have none."""
+"""Turn index to code to score; every judged turn is a key, codes without a score are left out."""
 
 
 class Scorer(Protocol):
-    """Where a baseline's scores come from."""
+    """The source of a baseline's scores."""
 
     @property
     def name(self) -> str: ...
@@ -78,7 +78,7 @@ class Scorer(Protocol):
         ...
 
     def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
-        """Offsets of the evidence in a turn's text, asked for only where somebody is accused; an end of 0
+        """Offsets of the evidence in a turn's text, called for findings only; an end of 0
         stands for the whole turn."""
         ...
 
@@ -168,7 +168,7 @@ class ScoredDetector:
 
 
 def judged_positions(dialogue: Dialogue) -> list[int]:
-    """Places in `dialogue.turns` of the turns that get a verdict."""
+    """Positions in `dialogue.turns` of the judged turns."""
     return [
         position
         for position, turn in enumerate(dialogue.turns)

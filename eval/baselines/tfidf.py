@@ -1,4 +1,4 @@
-"""TF-IDF with logistic regression: words and letters of a turn, words of what was said before it.
+"""TF-IDF with logistic regression: words and letters of a turn, words of the turns before it.
 
 Four blocks of hashed n-grams (no vocabulary is stored), each weighted by TF-IDF and of length one: words
 (1-2) and characters (3-5) of the turn, words (1-2) of the two turns before it, and of all before those;
@@ -199,7 +199,7 @@ class TfidfScorer:
         return np.asarray(table @ self._stored["weights"].T + self._stored["offsets"])
 
     def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
-        """The words around the one that weighs most, as far as neighbours weigh a third of it."""
+        """The words around the one with the greatest weight, while neighbours have a third of it."""
         words = list(_TOKEN.finditer(re.sub(r"\d", "0", text.lower())))
         if not words or len(text.lower()) != len(text):
             return 0, 0

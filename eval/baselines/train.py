@@ -85,7 +85,7 @@ def baseline(
 
 
 def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
-    """Everything of a baseline in `folder`, the manifest last."""
+    """Write a baseline to `folder`, the manifest last."""
     scorer: Scorer = RuleScorer()
     if kind == "tfidf":
         from dialint.eval.baselines.tfidf import TfidfScorer, train
@@ -95,7 +95,9 @@ def _make(kind: str, config: BaselineConfig, folder: Path) -> None:
     examples = list(read_examples(config.examples / "calibration.jsonl"))
     scans = calibrate(scorer, examples, config)
     if not scans:
-        raise ConfigError("E_EXAMPLE", f"{config.examples}/calibration.jsonl: no error that it looks for")
+        raise ConfigError(
+            "E_EXAMPLE", f"{config.examples}/calibration.jsonl: no error of a code that it covers"
+        )
     codes = {code: scan.model_dump(mode="json") for code, scan in scans.items()}
     write_json(folder / BASELINE, {"kind": kind, "codes": codes})
     settings = {name: str(v) if isinstance(v, Path) else v for name, v in asdict(config).items()}

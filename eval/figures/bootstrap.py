@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.statistics import Counts, grouped_sum, ratio
-from dialint.eval.metrics import Floats, Truth
+from dialint.eval.metrics import Bools, Floats
 
 CELLS = 1 << 22
 """Weights held at a time."""
 
 
 def ranking_figures(
-    truth: Truth,
+    truth: Bools,
     scores: Floats,
     groups: NDArray[np.int64],
     counts: Counts,
@@ -56,7 +56,7 @@ def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def _cumulated(
-    hits: Truth,
+    hits: Bools,
     groups: NDArray[np.int64],
     ends: NDArray[np.int64],
     counts: Counts,
@@ -91,7 +91,7 @@ def _ranking(hits_down: Floats, flagged: Floats, clean: Floats) -> tuple[Floats,
 
 
 def calibration_errors(
-    truth: Truth, probabilities: Floats, groups: NDArray[np.int64], counts: Counts, bins: int = 15
+    truth: Bools, probabilities: Floats, groups: NDArray[np.int64], counts: Counts, bins: int = 15
 ) -> Floats:
     """Expected calibration error in every round, over the sample's own bins of equal count.
 

@@ -24,27 +24,29 @@ BY_CODE = ("average_precision", "f1", "pair_auc")
 """Figures compared code by code."""
 
 
-def paired_difference(mine: EvaluationFigures, theirs: EvaluationFigures) -> dict[str, Any]:
-    """`mine` less `theirs`: `macro` over all codes with an error in the set, `macro_covered` over those
-    of them that `mine` covers, `codes` one by one; each figure as value and 95 % interval."""
-    covered = [code for code in mine.present if code in mine.covered]
+def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> dict[str, Any]:
+    """`figures` less `other`: `macro` over all codes with an error in the set, `macro_covered` over those
+    of them that `figures` covers, `codes` one by one; each figure as value and 95 % interval."""
+    covered = [code for code in figures.present if code in figures.covered]
     return {
-        "macro": {name: _apart(mine, theirs, name, mine.present) for name in MACRO},
-        "macro_covered": {name: _apart(mine, theirs, name, covered) for name in MACRO},
-        "whole": {name: _difference_row(values - theirs.whole[name]) for name, values in mine.whole.items()},
+        "macro": {name: _apart(figures, other, name, figures.present) for name in MACRO},
+        "macro_covered": {name: _apart(figures, other, name, covered) for name in MACRO},
+        "whole": {
+            name: _difference_row(values - other.whole[name]) for name, values in figures.whole.items()
+        },
         "codes": {
             code: {
-                name: _difference_row(mine.codes[code][name] - theirs.codes[code][name]) for name in BY_CODE
+                name: _difference_row(figures.codes[code][name] - other.codes[code][name]) for name in BY_CODE
             }
-            for code in mine.present
+            for code in figures.present
         },
     }
 
 
 def _apart(
-    mine: EvaluationFigures, theirs: EvaluationFigures, name: str, codes: tuple[str, ...] | list[str]
+    figures: EvaluationFigures, other: EvaluationFigures, name: str, codes: tuple[str, ...] | list[str]
 ) -> Any:
-    return _difference_row(mine.macro(name, codes) - theirs.macro(name, codes))
+    return _difference_row(figures.macro(name, codes) - other.macro(name, codes))
 
 
 def _difference_row(values: np.ndarray) -> dict[str, float | None]:

@@ -1,4 +1,4 @@
-"""The most confident mistakes: where a detector accused wrongly, and where it saw nothing of an error.
+"""The most confident mistakes: false findings and missed errors.
 
 A `Mistake` is a place (dialogue, turn, code, probability); only `Excerpt` holds text, masked.
 """

@@ -137,15 +137,15 @@ def turn_figures(results: Results, counts: Counts, whole_dialogue: frozenset[str
     }
 
 
-def summarize(examined: EvaluationFigures, results: Results) -> dict[str, Any]:
+def summarize(evaluated: EvaluationFigures, results: Results) -> dict[str, Any]:
     """The figures as a report holds them, each with its 95 % interval under the name ``..._95``."""
     scored = [verdict for _, verdict in results if verdict.status == "scored"]
-    covered = [code for code in examined.present if code in examined.covered]
-    whole = {name: _whole(name, values) for name, values in examined.whole.items()}
+    covered = [code for code in evaluated.present if code in evaluated.covered]
+    whole = {name: _whole(name, values) for name, values in evaluated.whole.items()}
     macro: dict[str, Any] = {}
     for name in MACRO:
-        for suffix, codes in (("", examined.present), ("_covered", covered)):
-            macro |= with_interval(f"macro_{name}{suffix}", examined.macro(name, codes))
+        for suffix, codes in (("", evaluated.present), ("_covered", covered)):
+            macro |= with_interval(f"macro_{name}{suffix}", evaluated.macro(name, codes))
     return {
         "dialogues": len(results),
         "source_dialogues": len(number_sources(results)),
@@ -159,7 +159,7 @@ def summarize(examined: EvaluationFigures, results: Results) -> dict[str, Any]:
         ),
         **{key: value for row in whole.values() for key, value in row.items()},
         **macro,
-        "codes": {code: _row(examined, code) for code in examined.codes},
+        "codes": {code: _row(evaluated, code) for code in evaluated.codes},
     }
 
 
@@ -169,16 +169,16 @@ def _whole(name: str, values: np.ndarray) -> dict[str, Any]:
     return figure | {name: figure[name] or 0.0} if name.endswith("turns") else figure
 
 
-def _row(examined: EvaluationFigures, code: str) -> dict[str, Any]:
-    rows = examined.rows[code]
+def _row(evaluated: EvaluationFigures, code: str) -> dict[str, Any]:
+    rows = evaluated.rows[code]
     row: dict[str, Any] = {
         "n_errors": int(rows.truth.sum()),
         "n": len(rows.truth),
         "flagged": int(rows.flagged.sum()),
-        "covered": code in examined.covered,
-        "n_pairs": len(examined.pairs[code].errors),
+        "covered": code in evaluated.covered,
+        "n_pairs": len(evaluated.pairs[code].errors),
     }
-    for name, values in examined.codes[code].items():
+    for name, values in evaluated.codes[code].items():
         row |= with_interval(name, values)
     return row
 

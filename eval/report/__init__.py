@@ -1,1 +1,1 @@
-"""What was measured, for people: tables for a terminal, one page for a browser."""
+"""Reports: tables for a terminal, an HTML page for a browser."""

@@ -1,1 +1,1 @@
-"""How the judge learns: supervised, from preferences, and by reward."""
+"""Training of the judge: supervised, from preferences, and by reinforcement learning."""

@@ -1,1 +1,1 @@
-"""A decoder as a policy: drawing answers, scoring their tokens, PPO. Knows token ids and rewards only."""
+"""A decoder as a policy: sampling answers, scoring their tokens, PPO. Works on token ids and rewards only."""

@@ -20,7 +20,7 @@ from trl.trainer.reward_trainer import DataCollatorForPreference
 
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.statistics import bootstrap_counts, grouped_sum, percentile_interval, ratio
-from dialint.eval.metrics import Floats, Truth, calibration_error
+from dialint.eval.metrics import Bools, Floats, calibration_error
 from dialint.finetune.rewards.pairs import PreferencePair
 from dialint.finetune.rewards.reward_model import score_rows
 
@@ -214,7 +214,7 @@ def accuracy_with_interval(
     groups = np.array([group_of.setdefault(pair.source, len(group_of)) for pair in pairs], np.int64)
     counts = bootstrap_counts(len(group_of), rounds)
     right = (margins > 0) + 0.5 * (margins == 0)
-    every: Truth = np.ones(len(pairs), bool)
+    every: Bools = np.ones(len(pairs), bool)
     accuracies = ratio(grouped_sum(counts, right, groups), grouped_sum(counts, every, groups))
     low, high = percentile_interval(accuracies)
     return {"accuracy": round(float(accuracies[0]), 4), "accuracy_95": [round(low, 4), round(high, 4)]}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dialint.detector.records import Example
-from dialint.eval.metrics import Floats, Truth
+from dialint.eval.metrics import Bools, Floats
 from dialint.finetune.screening.cross_validation import (
     TurnTable,
     assign_folds,
@@ -42,7 +42,7 @@ class ConfidentJoint:
     counts: tuple[tuple[int, int], tuple[int, int]]
 
 
-def off_diagonal(labels: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
+def off_diagonal(labels: Floats, probability: Floats) -> tuple[Bools, ConfidentJoint]:
     """Which labels are off the confident joint's diagonal, and the joint.
 
     `labels` and `probability` are of shape (n,), in [0, 1]: the label, an error above one half, and the
@@ -62,7 +62,7 @@ def off_diagonal(labels: Floats, probability: Floats) -> tuple[Truth, ConfidentJ
     is_clean &= ~both | (probability <= 0.5)
     labeled_error = labels > 0.5
 
-    def count(rows: Truth) -> tuple[int, int]:
+    def count(rows: Bools) -> tuple[int, int]:
         return int((rows & is_clean).sum()), int((rows & is_error).sum())
 
     joint = ConfidentJoint(clean_from, error_from, (count(~labeled_error), count(labeled_error)))
@@ -79,7 +79,7 @@ def tail_thresholds(labels: Floats, probability: Floats) -> tuple[float, float]:
     return float(values[below].max(initial=-1.0)), float(values[above].min(initial=2.0))
 
 
-def find_label_errors(labels: Floats, probability: Floats) -> tuple[Truth, ConfidentJoint]:
+def find_label_errors(labels: Floats, probability: Floats) -> tuple[Bools, ConfidentJoint]:
     """Which labels are suspected of being flipped, shape (n,), and the confident joint.
 
     Raises:

@@ -28,7 +28,7 @@ from dialint.eval.baselines.tfidf import (
     inverse_document_frequency,
     weight_blocks,
 )
-from dialint.eval.metrics import Floats, Truth
+from dialint.eval.metrics import Bools, Floats
 from dialint.eval.results import Indices, probe_turns
 
 FOLDS = 4
@@ -48,7 +48,7 @@ class TurnTable:
     example: Indices
     turn: Indices
     labels: Floats
-    probe: Truth
+    probe: Bools
 
     @classmethod
     def from_examples(cls, examples: Sequence[Example], codes: Sequence[str]) -> TurnTable:
@@ -141,7 +141,7 @@ def _fit(table: Any, labels: Floats, seed: int) -> tuple[Floats, Floats]:
     return np.array(weights), np.array(offsets)
 
 
-def _units(examples: Sequence[Example], selected: Truth) -> Iterator[Unit]:
+def _units(examples: Sequence[Example], selected: Bools) -> Iterator[Unit]:
     rows = (unit for example in examples for unit in extract_units(example.dialogue).values())
     return (unit for unit, is_selected in zip(rows, selected, strict=True) if is_selected)
 

@@ -1,1 +1,1 @@
-"""Search over the options of a stage of learning."""
+"""Hyperparameter search over a training stage."""

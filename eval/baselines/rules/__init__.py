@@ -1,1 +1,1 @@
-"""Keyword and pattern rules, written in earnest: what a support team tries first."""
+"""Keyword and pattern rules, the baseline that a support team tries first."""

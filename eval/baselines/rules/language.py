@@ -223,7 +223,7 @@ def misspelled(view: View) -> Iterator[Hit]:
     }
     for _, turn in view.agent():
         for match in _WORD.finditer(turn.text):
-            confidence = _doubt(match.group(), view, names)
+            confidence = _misspelling_confidence(match.group(), view, names)
             if confidence:
                 why = f"'{match.group().lower()}' looks misspelled"
                 yield Hit("L1", turn.index, match.start(), match.end(), confidence, why)
@@ -233,7 +233,7 @@ def misspelled(view: View) -> Iterator[Hit]:
             )
 
 
-def _doubt(word: str, view: View, names: set[str]) -> float:
+def _misspelling_confidence(word: str, view: View, names: set[str]) -> float:
     low = word.lower()
     if low in view.customer_words or low in _RIGHT:
         return 0.0

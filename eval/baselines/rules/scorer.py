@@ -32,7 +32,7 @@ RULES: tuple[Callable[[View], Iterator[Hit]], ...] = (
 )
 CODES = ("L1", "L2", "T1", "T2", "M2", "M3", "C1", "U2", "U3", "U5", "P1", "P4", "V2", "R1")
 SILENT = -5.0
-"""Raw score where no rule speaks; a hit scores the log odds of its confidence."""
+"""Raw score without a hit; a hit scores the log odds of its confidence."""
 
 
 class RuleScorer:
@@ -48,7 +48,7 @@ class RuleScorer:
         return hashlib.sha256(sources.encode()).hexdigest()
 
     def uncalibrated(self) -> Scan:
-        """The confidences as they were written, a finding from one half on; it promises nothing."""
+        """The rules' own confidences, a finding from one half on, without a promised rate."""
         contract = Contract(
             threshold=0.5, false_accusations_per_100=100, confidence=0, recall=0, n_errors=0, n_clean=0
         )
@@ -73,5 +73,5 @@ class RuleScorer:
         return spans
 
     def evidence(self, text: str, code: str, suspicion: ScoredSpan) -> tuple[int, int]:
-        """Where the surest hit stands."""
+        """The offsets of the surest hit."""
         return suspicion.start, suspicion.end

@@ -81,9 +81,9 @@ def test_every_figure_by_hand(taxonomy: Taxonomy) -> None:
     assert row["accuracy"] == 0.5
     # said: K1, K3, K2, K1 (the first of equals); true: K1, K2, K2, K3
     assert [row[f"f1_{code}"] for code in CODES] == pytest.approx([2 / 3, 2 / 3, 0.0], abs=1e-4)
-    wanted = np.array([[1, 0, 0], [0.2, 0.7, 0.1], [0.5, 0.5, 0], [0, 0, 1]])
-    given = np.array([[0.6, 0.2, 0.2], [0.125, 0.125, 0.75], [0, 0.8, 0.2], [1 / 3, 1 / 3, 1 / 3]])
-    assert row["divergence"] == pytest.approx(float(divergence(wanted, given).mean()), abs=1e-4)
+    labelled = np.array([[1, 0, 0], [0.2, 0.7, 0.1], [0.5, 0.5, 0], [0, 0, 1]])
+    predicted = np.array([[0.6, 0.2, 0.2], [0.125, 0.125, 0.75], [0, 0.8, 0.2], [1 / 3, 1 / 3, 1 / 3]])
+    assert row["divergence"] == pytest.approx(float(divergence(labelled, predicted).mean()), abs=1e-4)
     low, high = row["accuracy_95"]
     assert 0.0 <= low <= 0.5 <= high <= 1.0
 
@@ -93,7 +93,7 @@ def test_two_detectors_are_compared_by_pairs(taxonomy: Taxonomy) -> None:
     examples = [example("a", (1, 0, 0)), example("b", (0, 1, 0))]
     better = score_examples(Scripted(taxonomy, {"a": [(1, 0, 0)], "b": [(0, 1, 0)]}), examples)
     worse = score_examples(Scripted(taxonomy, {"a": [(1, 0, 0)], "b": [(1, 0, 0)]}), examples)
-    row = multiclass_figures(taxonomy, worse, bootstrap_counts(2, 200), rival=better)["K"]
+    row = multiclass_figures(taxonomy, worse, bootstrap_counts(2, 200), other=better)["K"]
     assert (row["accuracy"], row["accuracy_difference"]) == (0.5, [0.5, 0.0, 1.0])
     assert row["divergence_difference"] == [-0.5, -1.0, 0.0]
 
@@ -101,7 +101,7 @@ def test_two_detectors_are_compared_by_pairs(taxonomy: Taxonomy) -> None:
 def test_turns_without_a_label_and_categories_of_yes_and_no_have_no_row(taxonomy: Taxonomy) -> None:
     detector = Scripted(taxonomy, {"a": [(1, 0, 0), (1, 0, 0)]})
     results = score_examples(detector, [example("a", (0, 1, 0), (0, 0, 0))])
-    assert class_shares(results, CODES).wanted.tolist() == [[0.0, 1.0, 0.0]]
+    assert class_shares(results, CODES).labelled.tolist() == [[0.0, 1.0, 0.0]]
     assert set(multiclass_figures(taxonomy, results, bootstrap_counts(1, 0))) == {"K"}
     assert multiclass_figures(load_taxonomy(), results, bootstrap_counts(1, 0)) == {}
 
@@ -142,11 +142,11 @@ def test_the_baselines_of_a_crowd_by_hand() -> None:
     votes, dialogues = votes_of([example("a", (0.75, 0.25, 0), (0, 0, 1), people=4)], CODES)
     assert votes.tolist() == [[3, 1, 0], [0, 0, 4]]
     person = one_person(votes, dialogues)
-    assert person.wanted.tolist() == [[2 / 3, 1 / 3, 0]] * 3 + [[1, 0, 0]] + [[0, 0, 1]] * 4
+    assert person.labelled.tolist() == [[2 / 3, 1 / 3, 0]] * 3 + [[1, 0, 0]] + [[0, 0, 1]] * 4
     row = summarize_classes(person, CODES, bootstrap_counts(1, 0))
     assert row["accuracy"] == pytest.approx(7 / 8)
     always = prior(votes, dialogues, np.array([[1.0, 0, 0], [0, 2, 1]]))
-    assert always.given.tolist() == [[0.25, 0.5, 0.25]] * 2
+    assert always.predicted.tolist() == [[0.25, 0.5, 0.25]] * 2
 
 
 def test_a_table_sets_releases_beside_the_crowd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
