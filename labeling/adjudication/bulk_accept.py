@@ -59,15 +59,16 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
         ConfigError: nobody has answered anything.
     """
     store.read(lambda transaction: require_permission(transaction, actor, "plan"))
-    undecided = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
+    posteriors = load_posteriors(store, actor, config.project, taxonomy)
+    undecided = [posterior for posterior in posteriors if not posterior.gold]
     chosen = find_agreed(undecided, config)
-    yes = sum(one.n_yes > 0 for one in chosen)
+    yes = sum(posterior.n_yes > 0 for posterior in chosen)
     written = 0
     if config.apply:
-        labels = [to_label(one, METHOD, float(one.n_yes > 0)) for one in chosen]
-        written = write_labels(store, actor, [one for one in labels if one.probability])
+        labels = [to_label(posterior, METHOD, float(posterior.n_yes > 0)) for posterior in chosen]
+        written = write_labels(store, actor, [label for label in labels if label.probability])
         written += write_labels(
-            store, actor, [one for one in labels if not one.probability], only_existing=True
+            store, actor, [label for label in labels if not label.probability], only_existing=True
         )
     return AcceptCounts(len(undecided), yes, len(chosen) - yes, written)
 
@@ -75,9 +76,9 @@ def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxo
 def find_agreed(posteriors: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:
     """The questions on which enough people agree, all of them, and the posterior is sure enough."""
     return [
-        one
-        for one in posteriors
-        if one.unanimous
-        and one.n_labelers >= config.minimum
-        and (one.probability if one.n_yes else 1.0 - one.probability) >= config.sure
+        posterior
+        for posterior in posteriors
+        if posterior.unanimous
+        and posterior.n_labelers >= config.minimum
+        and (posterior.probability if posterior.n_yes else 1.0 - posterior.probability) >= config.sure
     ]

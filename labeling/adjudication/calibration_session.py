@@ -151,8 +151,8 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values; NaN becomes None."""
         values = _without_nan(asdict(self))
-        for row, one in zip(values["leanings"], self.leanings, strict=True):
-            row["leans"] = one.leans
+        for row, bias in zip(values["leanings"], self.leanings, strict=True):
+            row["leans"] = bias.leans
         return {"kind": "calibration-round", **values}
 
 
@@ -216,7 +216,7 @@ def _alpha(answers: CollectedAnswers, code: str) -> Estimate:
 
 def _without_nan(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
+        return {name: _without_nan(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(one) for one in value]
+        return [_without_nan(each) for each in value]
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -73,15 +73,17 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
         raise ConfigError(
             "E_CODE", f"{min(unknown)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
         )
-    undecided = [one for one in load_posteriors(store, actor, config.project, taxonomy) if not one.gold]
-    chosen = [one for one in undecided if one.code in codes and is_open(one, config)]
+    posteriors = load_posteriors(store, actor, config.project, taxonomy)
+    undecided = [question for question in posteriors if not question.gold]
+    chosen = [question for question in undecided if question.code in codes and is_open(question, config)]
     new = make_cases(chosen, taxonomy, SeverityWeights())
     added = 0
     if not config.dry_run:
         for start in range(0, len(new), MAX_PER_CALL):
             added += add(store, actor, config.into, new[start : start + MAX_PER_CALL])
-    unsure = sum(one.confidence < config.sure for one in undecided)
-    return CaseCounts(len(undecided), unsure, sum(not one.unanimous for one in undecided), len(new), added)
+    unsure = sum(question.confidence < config.sure for question in undecided)
+    disagree = sum(not question.unanimous for question in undecided)
+    return CaseCounts(len(undecided), unsure, disagree, len(new), added)
 
 
 def _project_codes(transaction: Transaction, actor: str, project: str) -> tuple[str, ...]:
@@ -98,9 +100,9 @@ def _project_codes(transaction: Transaction, actor: str, project: str) -> tuple[
     return get_project(transaction, project).codes
 
 
-def is_open(one: QuestionPosterior, config: AdjudicateConfig) -> bool:
+def is_open(question: QuestionPosterior, config: AdjudicateConfig) -> bool:
     """Whether an expert has to decide a question."""
-    return one.confidence < config.sure or (config.disagreements and not one.unanimous)
+    return question.confidence < config.sure or (config.disagreements and not question.unanimous)
 
 
 def make_cases(
@@ -109,14 +111,15 @@ def make_cases(
     """A task for every turn of the chosen questions; its priority is the expected cost of leaving them
     open: the sum of the probability of being wrong x the weight of the code's usual severity."""
     turns: dict[tuple[str, int], list[QuestionPosterior]] = {}
-    for one in chosen:
-        turns.setdefault((one.dialogue, one.turn), []).append(one)
+    for question in chosen:
+        turns.setdefault((question.dialogue, question.turn), []).append(question)
     return [
         NewTask(
             dialogue=dialogue,
             turn=turn,
             priority=sum(
-                (1.0 - one.confidence) * weights.of(taxonomy.codes[one.code].severity) for one in questions
+                (1.0 - question.confidence) * weights.of(taxonomy.codes[question.code].severity)
+                for question in questions
             ),
             why=f"open: {_summary(questions)}",
         )
@@ -125,7 +128,10 @@ def make_cases(
 
 
 def _summary(questions: Collection[QuestionPosterior]) -> str:
-    least_sure = sorted(questions, key=lambda one: (one.confidence, one.code))
-    parts = [f"{one.code} {one.probability:.2f}, {one.n_yes} of {one.n_labelers}" for one in least_sure]
-    more = f" and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""
-    return "; ".join(parts[:MAX_LISTED]) + more
+    least_sure = sorted(questions, key=lambda question: (question.confidence, question.code))
+    listed = "; ".join(
+        f"{question.code} {question.probability:.2f}, {question.n_yes} of {question.n_labelers}"
+        for question in least_sure[:MAX_LISTED]
+    )
+    more = len(questions) - MAX_LISTED
+    return f"{listed} and {more} more" if more > 0 else listed

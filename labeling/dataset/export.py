@@ -89,12 +89,14 @@ def _write_dataset(config: DatasetConfig, key: str) -> dict[str, Any]:
         _build_records(builder, grouper, buffer, outcomes)
         groups = grouper.groups()
         files = _write_files(config, key, groups, buffer)
+    logs = [source.path for source in open_logs(list(config.dialogues))]
+    inputs = [*logs, *config.annotations, *filter(None, (config.labels, config.verdicts))]
     return {
         "kind": "labelled-examples",
         "config": _config_entry(config, key, builder.taxonomy),
         "codes": list(builder.codes),
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "inputs": [file_entry(path) for path in _input_files(config)],
+        "inputs": [file_entry(path) for path in inputs],
         "groups": len(set(groups)),
         "outcomes": dict(sorted(outcomes.items())),
         "left_out": dict(sorted(builder.left_out.items())),
@@ -111,11 +113,6 @@ def _config_entry(config: DatasetConfig, key: str, taxonomy: Taxonomy) -> dict[s
     return {**entry, "annotations": [path.name for path in config.annotations]}
 
 
-def _input_files(config: DatasetConfig) -> list[Path]:
-    logs = [source.path for source in open_logs(list(config.dialogues))]
-    return [*logs, *config.annotations, *(path for path in (config.labels, config.verdicts) if path)]
-
-
 def _build_records(
     builder: DatasetBuilder, grouper: DialogueGrouper, buffer: RecordBuffer, outcomes: Counter[str]
 ) -> None:
@@ -126,8 +123,8 @@ def _build_records(
         example = builder.example(annotations)
         lines = [encode_record(example), _lineage(example, annotations)] if example is not None else []
         verdict = builder.verdicts.get(dialogue.id)
-        pairs = preferences(annotations, verdict) if verdict else ()
-        pairs = [pair for pair in pairs if pair.code in builder.codes]
+        all_pairs = preferences(annotations, verdict) if verdict else ()
+        pairs = [pair for pair in all_pairs if pair.code in builder.codes]
         outcomes.update(pair.outcome for pair in pairs)
         buffer.add(lines, [encode_record(pair) for pair in pairs])
 

@@ -49,7 +49,10 @@ def _read(row: Row, state: ReadState) -> Answers:
     )
     seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
     responses = _nested(row) if nested else _flattened(row, state)
-    for user, values in _by_user(responses).items():
+    values_by_user: dict[str, list[Any]] = {}
+    for user, value in responses:
+        values_by_user.setdefault(user, []).append(value)
+    for user, values in values_by_user.items():
         try:
             findings = [f for value in values for f in _findings(value, turn_text, view, turn, state)]
             yield make_annotation(
@@ -95,13 +98,6 @@ def _flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
                 state.skipped["not submitted"] += 1
 
 
-def _by_user(responses: Iterator[tuple[str, Any]]) -> dict[str, list[Any]]:
-    by_user: dict[str, list[Any]] = {}
-    for user, value in responses:
-        by_user.setdefault(user, []).append(value)
-    return by_user
-
-
 def _findings(
     value: object, turn_text: object, view: DialogueView, turn: int, state: ReadState
 ) -> Iterator[Finding]:
@@ -124,7 +120,7 @@ def _names_by_user(labelers: frozenset[str]) -> dict[str, str]:
 
 
 def user_id(labeler: str) -> str:
-    """The UUID that stands for a labeler: the name itself if it is one."""
+    """The UUID of a labeler: the name itself if it is one."""
     try:
         return str(UUID(labeler)) if str(UUID(labeler)) == labeler else str(uuid5(NAMESPACE, labeler))
     except ValueError:

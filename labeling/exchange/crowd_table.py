@@ -1,8 +1,8 @@
 """Crowd tables `task, worker, label`: an answer a row, in CSV, Parquet or JSONL.
 
 Source: Toloka/crowd-kit, README. A task is ``dialogue/turn/code``, its label yes or no; further columns
-`seconds` and `at` are kept; `code` repeats the task's, for aggregation code by code. A code of dialogue
-scope is one task, of the last agent turn. Codes that exclude one another may be one task,
+`seconds` and `at` are read and written; `code` repeats the task's, for aggregation code by code. A code of
+dialogue scope is one task, of the last agent turn. Codes that exclude one another may be one task,
 ``dialogue/turn``, with the code for its label: a yes to this one and a no to the others. The format loses
 spans and reasons: the evidence of a yes is the whole turn.
 """

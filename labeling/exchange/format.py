@@ -163,7 +163,7 @@ class LabelContext:
         return self._last
 
     def code(self, label: object, path: str) -> str:
-        """The code that a label stands for.
+        """The code of a label.
 
         Raises:
             BadRecord: E_LABEL.

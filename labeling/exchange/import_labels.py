@@ -74,7 +74,7 @@ class ImportConfig:
         self.names()
 
     def names(self) -> dict[str, str]:
-        """Another tool's label to the code it stands for."""
+        """The code of each of another tool's labels."""
         pairs = [value.rpartition("=") for value in self.name]
         if any(not label or not code for label, _, code in pairs):
             raise ConfigError("E_OPTION", "--name: expected pairs such as wrong_fact=I1")
@@ -110,7 +110,7 @@ def run(config: ImportConfig) -> dict[str, Any]:
         ConfigError: no `out`, or no `dialogues`.
         OutputRefused: `out` exists.
         InputRefused: a file is refused whole.
-        TooManyBad: over `max_bad` of the answers are bad; the rejects file says which.
+        TooManyBad: over `max_bad` of the answers are bad; the rejects file lists them.
     """
     out = config.out
     if out is None or not config.dialogues:
@@ -125,10 +125,7 @@ def run(config: ImportConfig) -> dict[str, Any]:
     error = _write(config, out, reader, open_logs(config.labels))
     if error is not None:
         raise error
-    files = [
-        file_entry(out, reader.accepted),
-        file_entry(rejects_path(out), reader.counts.rejected),
-    ]
+    files = [file_entry(out, reader.accepted), file_entry(rejects_path(out), reader.counts.rejected)]
     counts = {
         "annotations": reader.accepted,
         "rejected": reader.counts.rejected,

@@ -132,9 +132,11 @@ def _labeler(value: object, path: str) -> str:
 def _findings(
     results: list[Row], view: DialogueView, paragraphs: list[str], state: ReadState, path: str
 ) -> Iterator[Finding]:
-    reasons = {
-        str(result.get("id")): _reason(result, path) for result in results if result.get("type") == "textarea"
-    }
+    reasons = {}
+    for result in results:
+        if result.get("type") == "textarea":
+            lines = items(mapping(result.get("value"), path).get("text"), f"{path}.text")
+            reasons[str(result.get("id"))] = "\n".join(text(line, f"{path}.text") for line in lines)
     for number, result in enumerate(results):
         if result.get("type") != "paragraphlabels":
             continue
@@ -147,11 +149,6 @@ def _findings(
             code = state.context.code(label, f"{here}.paragraphlabels")
             for turn, span in spans:
                 yield state.context.finding(view, turn, code, span, reasons.get(str(result.get("id")), ""))
-
-
-def _reason(result: Row, path: str) -> str:
-    lines = items(mapping(result.get("value"), path).get("text"), f"{path}.text")
-    return "\n".join(text(item, f"{path}.text") for item in lines)
 
 
 def _spans(

@@ -1,14 +1,14 @@
 """Exports annotations and datasets from the store.
 
 Only the newest answers of people whose work counts, and the dialogues they are about. A dataset is made from
-a temporary snapshot in files, which hold the original text; masking is part of making the dataset.
-Annotations are masked as they are written.
+a temporary snapshot in files, which hold the original text; masking is part of making the dataset. Its
+annotations include the decisions of appeals. Annotations are masked as they are written.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -32,6 +32,7 @@ from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.dataset.export import run as make_dataset
+from dialint.labeling.store.appeals import load_decided
 from dialint.labeling.store.counted_annotations import iterate_counted
 from dialint.labeling.store.database.transactions import Store, Transaction, write_operation
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
@@ -130,6 +131,7 @@ def write_snapshot(store: Store, actor: str, folder: Path, project: str | None) 
         for annotation in iterate_counted(store, actor, project):
             ids.setdefault(annotation.dialogue_id)
             yield annotation
+        yield from _appeal_decisions(store, ids)
 
     _write_records(files.annotations, annotations())
     if not ids:
@@ -160,6 +162,31 @@ def record_export(
     account = require_permission(transaction, actor, "review" if masked else "plan")
     record_bulk_read(transaction, account, project, "export")
     transaction.log(actor, f"export.{what}", project or "store", masked=masked)
+
+
+def _appeal_decisions(store: Store, ids: Container[str]) -> Iterator[Annotation]:
+    """The decisions of appeals about these dialogues as annotations of the deciding expert: no finding if
+    overturned, the model's if upheld. An amended one is an annotation in the store already."""
+    for appeal in store.read(load_decided):
+        if appeal.dialogue not in ids or appeal.decided_by is None or appeal.state == "amended":
+            continue
+        verdict = store.read(partial(load_verdict, name=appeal.dialogue))
+        disputed = tuple(
+            finding.model_copy(update={"probability": 1.0})
+            for finding in (verdict.findings if verdict else ())
+            if (finding.turn, finding.code) == (appeal.turn, appeal.code)
+        )
+        if appeal.state == "overturned" or disputed:
+            yield Annotation(
+                id=f"appeal:{appeal.id}",
+                dialogue_id=appeal.dialogue,
+                labeler=appeal.decided_by,
+                kind="expert",
+                codes=(appeal.code,),
+                turn=appeal.turn,
+                findings=disputed if appeal.state == "upheld" else (),
+                seen_verdict=True,
+            )
 
 
 def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:

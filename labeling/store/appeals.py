@@ -117,6 +117,12 @@ def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
     return tuple(_record(row) for row in transaction.run(rows))
 
 
+def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:
+    """All decided appeals, oldest first; permissions are checked by the caller."""
+    rows = select(appeals).where(appeals.c.state != "open").order_by(appeals.c.id)
+    return tuple(_record(row) for row in transaction.run(rows))
+
+
 def _reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
     mine = select(annotation_rows.c.id).where(
         annotation_rows.c.dialogue == dialogue,

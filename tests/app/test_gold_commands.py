@@ -16,7 +16,7 @@ import pytest
 from dialint.app.cli import app, main
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, DialintError, InputRefused
-from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
+from dialint.detector.records import Dialogue, Example, Finding, Label, Preference, Turn, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, leases, tasks
 from dialint.labeling.store.database.transactions import Store
@@ -476,6 +476,64 @@ def test_an_amended_appeal_names_the_right_finding(place: str, tmp_path: Path) -
     with Store.open(place) as store:
         (word,) = [one for one in annotations.list_annotations(store, "rob", "own") if one.labeler == "emil"]
     assert [(one.code, one.quote, one.start) for one in word.findings] == [("T1", "Let me look", 0)]
+
+
+def export_preferences(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str, str, str]]:
+    """Dialogue, turn, code, outcome and chosen verdict of the preference pairs of a dataset from the store."""
+    monkeypatch.setenv("DIALINT_SPLIT_KEY", "a key of more than twenty characters")
+    run("export", "dataset", "--out", out, "--as", "lea")
+    pairs = [
+        Preference.model_validate_json(line) for line in (out / "preferences.jsonl").read_text().splitlines()
+    ]
+    assert {pair.rejected.verdict for pair in pairs} <= {"error"}
+    return [(pair.dialogue.id, pair.turn, pair.code, pair.outcome, pair.chosen.verdict) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("second_review", "decision", "pairs"),
+    [
+        (True, "overturned", [("own", 1, "C1", "overturned", "no_error")]),
+        (False, "overturned", [("own", 1, "C1", "overturned", "no_error")]),
+        (False, "upheld", []),
+    ],
+)
+def test_an_overturned_appeal_becomes_a_preference_pair(
+    place: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    second_review: bool,
+    decision: str,
+    pairs: list[tuple[str, int, str, str, str]],
+) -> None:
+    """The expert's decision counts, also over a second reviewer who answered otherwise."""
+    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
+    run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
+    run("label", "appeal", "open", "own", 1, "C1", "--statement", "no", "--as", "ben")
+    run("label", "project", "create", "second", "--codes", "C1", "--purpose", "review")
+    run("label", "appeals", "second", "--as", "lea")
+    assert answer_all(place, "second", "rob", lambda name: second_review) == 1
+    before = [] if second_review else [("own", 1, "C1", "overturned", "no_error")]
+    assert export_preferences(tmp_path / "before", monkeypatch) == before
+    run("label", "appeal", "decide", 1, decision, "--reason", "read again", "--as", "emil")
+    assert export_preferences(tmp_path / "after", monkeypatch) == pairs
+
+
+def test_a_confirmed_finding_that_an_expert_overturns_becomes_a_preference_pair(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two reviewers disagree; the case is decided with `label decide`."""
+    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
+    run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
+    run("label", "project", "create", "p", "--codes", "C1", "--overlap", 2, "--most", 2)
+    run("label", "project", "create", "e", "--codes", "C1", "--purpose", "adjudication")
+    run("label", "plan", "--project", "p", "--n", 1)
+    answer_all(place, "p", "rob", lambda name: True)
+    answer_all(place, "p", "ann", lambda name: False)
+    assert export_preferences(tmp_path / "before", monkeypatch) == []
+    run("label", "adjudicate", "--project", "p", "--into", "e", "--disagreements")
+    (task,) = re.findall(r"task (\d+): turn 1", run("label", "decide", "next", "e", "--as", "eve"))
+    run("label", "decide", "record", "e", task, "--reason", "answered in turn 1", "--as", "eve")
+    assert export_preferences(tmp_path / "after", monkeypatch) == [("own", 1, "C1", "overturned", "no_error")]
 
 
 def test_an_expert_decides_cases_by_command(

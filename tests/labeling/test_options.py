@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import math
 import pkgutil
+import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,11 @@ from typing import Any
 import pytest
 
 from dialint import app, labeling
+from dialint.app.cli import main
 from dialint.detector.errors import ConfigError
 from dialint.labeling.dataset.examples import DatasetConfig
+from dialint.labeling.exchange.export_labels import ExportConfig
+from dialint.labeling.exchange.import_labels import ImportConfig
 
 APART = {
     "dialint.app.commands.projects": "makes a project of it, which refuses",
@@ -71,3 +75,34 @@ def test_no_option_takes_nan() -> None:
     assert takes == []
     with pytest.raises(ConfigError, match="four parts"):
         DatasetConfig(out=Path("x"), shares=(math.nan, 0.5, 0.25, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("import labels --labels l --max-bad 1.5", "--max-bad: expected at most 1"),
+        ("export labels --dialogues d --out o --format crowd --codes", "--codes: name at least one"),
+        ("export dataset --out o --near 1.1", "--near: expected at most 1"),
+        ("export dataset --out o --near 0.2", "--near must be 0 or lie between 0.5 and 1"),
+        ("label adjudicate --into e --sure 0.4", "--sure: expected at least 0.5"),
+        ("label accept --minimum 0", "--minimum: expected at least 1"),
+        ("label accept --sure nan", "--sure: expected at most 1"),
+        ("label calibration start --name w --codes C1 --skill g --n 0", "--n: expected at least 1"),
+        ("label calibration start --name w --codes C1 --skill g --seed -1", "--seed: expected at least 0"),
+    ],
+)
+def test_an_option_out_of_range_is_one_line_and_exit_code_2(
+    command: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["dialint", *command.split()])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == f"dialint: E_OPTION: {expected}\n"
+
+
+def test_configs_of_labels_take_keywords_only() -> None:
+    with pytest.raises(TypeError):
+        ImportConfig(("labels.jsonl",))  # type: ignore[call-arg,misc]
+    with pytest.raises(TypeError):
+        ExportConfig(("log.jsonl",), Path("out"), "crowd", ("C1",))  # type: ignore[call-arg,misc]
