@@ -12,7 +12,7 @@ from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, 
 from dialint.detector.errors import ConfigError
 from dialint.labeling.adjudication.bulk_accept import AcceptConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
-from dialint.labeling.aggregation.adaptive_overlap import AskConfig
+from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig
 
@@ -114,23 +114,23 @@ def accept(
 
 def ask(
     *,
-    config: Annotated[AskConfig, Parameter(name="*")],
+    config: Annotated[OverlapConfig, Parameter(name="*")],
     taxonomy: TaxonomyOption = None,
     session: Session = DEFAULT_SESSION,
 ) -> int:
     """Close tasks that are sure enough, and ask for one more answer where they are not."""
     from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.aggregation.adaptive_overlap import ask as ask_again
+    from dialint.labeling.aggregation.adaptive_overlap import update_overlap
 
     with session.open() as (store, actor):
         if config.follow:
             _follow(store, actor, config, load_taxonomy(taxonomy))
         else:
-            print_line(_decided(ask_again(store, actor, config, load_taxonomy(taxonomy))))
+            print_line(_decided(update_overlap(store, actor, config, load_taxonomy(taxonomy))))
     return 0
 
 
-def _follow(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> None:
+def _follow(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy) -> None:
     from dialint.app.shutdown import run_until_stopped
     from dialint.labeling.aggregation.adaptive_overlap import follow
 

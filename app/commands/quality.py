@@ -92,7 +92,7 @@ def quality(
     project
         Answers of this project only; of the store.
     """
-    from dialint.labeling.raters.quality_rendering import show
+    from dialint.labeling.raters.quality_rendering import print_report
     from dialint.labeling.raters.quality_report import run
 
     if uses_files(project, config.annotations, config.dialogues, config.gold):
@@ -102,5 +102,5 @@ def quality(
 
         with session.open() as (store, actor):
             report = run(config, lambda: load_annotations(store, actor, project))
-    show(report)
+    print_report(report)
     return 0

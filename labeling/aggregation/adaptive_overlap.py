@@ -1,15 +1,17 @@
-"""Adaptive overlap in the store: tasks that are sure stop, the others request one more answer if it pays.
+"""Adaptive overlap in the store: tasks that are certain stop, others request one more answer if it is
+worthwhile.
 
-A task is as sure as its least sure question, and one more answer answers all that are open. A project's
-`most` bounds what is requested; what is not sure even then, or what no answer is expected to decide, is for
-experts (`adjudication`).
+The confidence in a task is that in its least certain question, and one more answer answers all open ones. A
+project's `most` is the maximum of answers; what is not certain even then, or what no answer is expected to
+decide, is for experts (`adjudication`).
 
-`ask` runs once over a project and may be repeated: between two runs tasks collect the answers that they
-requested before. `follow` does not end: it starts like `ask` and then reads the audit log
-(`store.counted_annotations`). A ban or a verdict of a new release makes it read everything anew, since
-answers or the model's probabilities have to be taken back; a correction and new gold do not. Every answer is
-followed by a decision made after it was counted, so that two followers, or one beside `ask`, end in the same
-state; none of them overwrites a decision made from newer answers (`decide`). State is kept in memory.
+`update_overlap` runs once over a project and may be repeated: between two runs tasks collect the answers that
+were requested. `follow` does not end: it starts in the same way and then reads the audit log
+(`store.counted_annotations`). A ban or a verdict of a new release makes it read everything again, since
+answers or the model's probabilities have to be removed; a correction and new gold do not. Every answer is
+followed by a decision made after it was counted, so that two followers, or one beside `update_overlap`, end
+in the same state; none of them overwrites a decision made from newer answers (`decide`). State is kept in
+memory.
 """
 
 from __future__ import annotations
@@ -39,21 +41,22 @@ from dialint.labeling.store.tasks import TaskProgress, list_answered_tasks, set_
 
 
 @dataclass(frozen=True)
-class AskConfig:
+class OverlapConfig:
     """When a task has enough answers."""
 
     project: str
-    """Project whose tasks are decided on."""
+    """Project whose tasks are updated."""
     sure: float = 0.95
-    """Probability of the likelier answer, of every question of a task, at which asking ends."""
+    """Probability of the likelier answer, of every question of a task, from which no more answers are
+    requested."""
     gain: float = GAIN
-    """Right decisions that one more answer to a task must be expected to bring, or asking ends there too: .01
-    is one in a hundred answers, 0 asks on until all is sure."""
+    """Expected gain in right decisions from which one more answer to a task is requested: .01 is one in a
+    hundred answers, 0 requests answers until all is certain."""
     minimum: int = 2
-    """Fewest answers before it may end. No task is sure on the word of one person, unless a model that was
-    compared with people on 50 questions of that code agrees."""
+    """Minimum number of answers. One person's answer is never enough, unless a model that was compared with
+    people on 50 questions of that code agrees."""
     follow: bool = False
-    """Go on: decide on each task as soon as it has a new answer, until SIGTERM or Ctrl-C."""
+    """Keep running: decide on each task as soon as it has a new answer, until SIGTERM or Ctrl-C."""
     every_s: float = 2.0
     """With --follow: seconds between two checks for new answers."""
 
@@ -74,20 +77,20 @@ class TaskStatus(NamedTuple):
     independent: bool = True
 
 
-LEAST_CALIBRATION_QUESTIONS = 50
+MIN_CALIBRATION_QUESTIONS = 50
 """Questions of a code, answered by two people or gold, on which a model must have been compared with them to
 count as calibrated."""
-UNKNOWN_STATUS = TaskStatus(0.0, (), False)
-"""Of a task for which nobody's answer counts (a ban): nothing is sure, and one more answer is worth it."""
+NO_ANSWERS = TaskStatus(0.0, (), False)
+"""Of a task without any answer that counts (after a ban): one more answer is requested."""
 
 
-def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Counter[Decision]:
-    """Set how many answers every answered task wants; the number of each decision.
+def update_overlap(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy) -> Counter[Decision]:
+    """Set the number of wanted answers of every answered task; returns the number of each decision.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
-        ConfigError: nobody has answered anything, or a rule that cannot be.
+        ConfigError: there are no answers, or the rule is invalid.
     """
     rule = load_rule(store, actor, config)
     statuses = task_statuses(load_posteriors(store, actor, config.project, taxonomy), rule)
@@ -95,13 +98,13 @@ def ask(store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy) -> Coun
     return decide(store, actor, rule, tasks, statuses)
 
 
-def load_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
-    """When asking ends in a project.
+def load_rule(store: Store, actor: str, config: OverlapConfig) -> OverlapRule:
+    """The rule of a project.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: no such project.
-        ConfigError: it is not for labels, or a rule that cannot be.
+        ConfigError: the project is not for labels, or the rule is invalid.
     """
 
     def load(transaction: Transaction) -> Project:
@@ -110,7 +113,7 @@ def load_rule(store: Store, actor: str, config: AskConfig) -> OverlapRule:
 
     project = store.read(load)
     if project.purpose != "label":
-        message = f"{config.project}: only tasks of a project for labels ask by how sure they are"
+        message = f"{config.project}: only a project for labels has adaptive overlap"
         raise ConfigError("E_OPTION", message)
     return OverlapRule(config.minimum, max(project.most, config.minimum), config.sure, config.gain)
 
@@ -123,8 +126,8 @@ def decide(
     statuses: Mapping[tuple[str, int | None], TaskStatus],
     on_task: Callable[[], None] = lambda: None,
 ) -> Counter[Decision]:
-    """Set how many answers each task wants; the number of each decision. `on_task` is called before each task
-    and may raise to end it.
+    """Set the number of wanted answers of each task; returns the number of each decision. `on_task` is called
+    before each task and may raise to stop.
 
     A task that was answered, or whose wanted answers were changed, since `tasks` were read is left as it is:
     that change was made from newer answers.
@@ -132,7 +135,7 @@ def decide(
     decisions: Counter[Decision] = Counter()
     for task in tasks:
         on_task()
-        status = statuses.get((task.dialogue, task.turn), UNKNOWN_STATUS)
+        status = statuses.get((task.dialogue, task.turn), NO_ANSWERS)
         decision = rule.decide(status.confidence, task.answered, status.gains)
         if decision is Decision.STOP and not status.independent:
             decision = Decision.ASK if task.answered < rule.maximum else Decision.GIVE_UP
@@ -167,7 +170,7 @@ def task_statuses(
 def calibrated_codes(posteriors: Iterable[QuestionPosterior]) -> frozenset[str]:
     """The codes of which a model has been compared with people on enough questions of this log."""
     n = Counter(one.code for one in posteriors if one.model is not None and (one.gold or one.n_labelers >= 2))
-    return frozenset(code for code, count in n.items() if count >= LEAST_CALIBRATION_QUESTIONS)
+    return frozenset(code for code, count in n.items() if count >= MIN_CALIBRATION_QUESTIONS)
 
 
 class FollowStep(NamedTuple):
@@ -178,7 +181,7 @@ class FollowStep(NamedTuple):
 
 
 def follow(
-    store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
+    store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
 ) -> Iterator[FollowStep]:
     """Decide on all tasks, then on those of changed dialogues, until `wait` raises; yields the steps that
     decided anything.
@@ -188,8 +191,8 @@ def follow(
     Raises:
         NotAllowed: the actor does not plan, or does not any more.
         StoreRefused: no such project.
-        ConfigError: a rule that cannot be.
-        WorldError: the database was away for too long; start again.
+        ConfigError: the rule is invalid.
+        WorldError: the database was unreachable for too long; start again.
     """
     follower = Follower(store, actor, config, taxonomy, wait)
     yield follower.begin()
@@ -201,11 +204,16 @@ def follow(
 
 
 class Follower:
-    """The answers of a project as far as they were followed. `begin` comes first, then any number of `step`;
-    `behind` says that there are more changes than the last step read."""
+    """The state of `follow`: the answers of a project up to an entry of the audit log. `begin` is called
+    first, then `step` repeatedly; `behind` says that there are more changes than the last step read."""
 
     def __init__(
-        self, store: Store, actor: str, config: AskConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
+        self,
+        store: Store,
+        actor: str,
+        config: OverlapConfig,
+        taxonomy: Taxonomy,
+        wait: Callable[[float], None],
     ) -> None:
         self.behind = False
         self._store, self._actor, self._project = store, actor, config.project
@@ -226,15 +234,15 @@ class Follower:
         return FollowStep(True, self._decide(None))
 
     def step(self) -> FollowStep:
-        """Read what changed; decide on the tasks of the dialogues that it concerns."""
+        """Read changes; decide on the tasks of the changed dialogues."""
         changes = counted_annotations.load_changes(self._store, self._actor, self._project, self._upto)
         self.behind = changes.more
         if changes.people or (changes.verdicts and self._has_new_verdict()):
             return self.begin()
-        with_new_gold = self._reload_gold() if changes.gold else frozenset()
+        gold_changes = self._reload_gold() if changes.gold else frozenset()
         refitted = self._running.add(changes.answers, context_loader(self._store))
         self._upto = changes.upto
-        dialogues = None if refitted is None else refitted | changes.gave_back | with_new_gold
+        dialogues = None if refitted is None else refitted | changes.gave_back | gold_changes
         return FollowStep(dialogues is None, self._decide(dialogues))
 
     def _has_new_verdict(self) -> bool:

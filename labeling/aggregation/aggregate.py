@@ -1,10 +1,10 @@
 """Stage ``dialint label aggregate``: one label with its probability for each task of a crowd table.
 
-Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code) and, with ``--model``, a
-model's probabilities (task, label, probability, optionally code); with ``--gold``, gold labels
-(task, label, optionally code). Writes a row a task: the most probable
-label, its probability, the probability of every label and how many people were asked; the manifest last.
-Does not evaluate workers: that is ``dialint label quality``.
+Reads a table of task, worker, label (CSV, Parquet, JSONL; optionally code) and, with ``--model``, a model's
+probabilities (task, label, probability, optionally code); with ``--gold``, gold labels (task, label,
+optionally code). Writes a row for each task: the most probable label, its probability, the probability of
+every label and the number of labelers; the manifest last. Does not evaluate workers: that is
+``dialint label quality``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from dialint.detector.artifacts import (
     make_output_folder,
     package_versions,
     remove_orphans,
+    require_new_files,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.verdict_files import escape_cell, manifest_path
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ NEEDS_MODEL = ("crowdlab", "ibcc-worker", "ebcc-worker")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class AggregateConfig:
-    """How many answers become one."""
+    """How answers are aggregated."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if there are several questions a task, code.
@@ -54,20 +55,20 @@ class AggregateConfig:
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: Method = "joint"
-    """How: joint is the house method, safe with few answers a task. crowdlab, ibcc-worker and ebcc-worker
+    """How: joint is our own method, robust with few answers a task. crowdlab, ibcc-worker and ebcc-worker
     need a model, which the last two count as one more worker."""
     model: Path | None = None
     """A model's calibrated probabilities: task, label, probability (and code); for joint, shrunk-votes,
     crowdlab, ibcc and ebcc."""
     gold: Path | None = None
-    """What is known for sure: task, label (and code). It stands, and says what the people and the other tasks
-    are like; for joint. Tasks nobody answered are passed over."""
+    """Gold: task, label (and code). It replaces the label of its task and informs the estimates of the
+    labelers and of the other tasks; for joint. Tasks without answers are ignored."""
     soft: Literal["truth", "answers"] = "truth"
-    """What the probabilities tell: of each label being true, or the share of people who would give it."""
+    """What the probabilities are: of each label being true, or the share of people who would give it."""
     last_wins: Annotated[bool, Parameter(negative=())] = False
     """Of a worker's several answers to a task take the last; without, they are refused."""
     share_workers: Annotated[bool, Parameter(negative=())] = False
-    """With several codes: learn one table a worker from all of them."""
+    """With several codes: fit one confusion matrix for each worker to all of them."""
 
     def __post_init__(self) -> None:
         if self.out is not None and self.out.suffix not in FORMATS:
@@ -98,7 +99,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     Raises:
         ConfigError: no table, or no `out`.
         InputRefused: the table or the model's file is bad; the message names file and line.
-        OutputRefused: `out` is there already.
+        OutputRefused: `out` exists.
     """
     from dialint.labeling.aggregation.crowd_tables import (
         gold_indices,
@@ -111,8 +112,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     table, out = config.annotations, config.out
     if table is None or out is None:
         raise ConfigError("E_OPTION", "from a file, --annotations and --out name the two")
-    if out.exists() or manifest_path(out).exists():
-        raise OutputRefused("E_EXISTS", f"{out}: is there already; name another file")
+    require_new_files(out, manifest_path(out))
     started = time.monotonic()
     tables, models = read_answers(table, config.last_wins), None
     gold_labels = read_gold(config.gold, coded=list(tables) != [""]) if config.gold is not None else {}
@@ -128,11 +128,11 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     )
     posteriors = aggregate_codes(tables, config.method, models, config.share_workers, golds)
     if golds is not None:
-        posteriors = {code: one.given(golds[code]) for code, one in posteriors.items()}
+        posteriors = {code: one.with_gold(golds[code]) for code, one in posteriors.items()}
     with disk_errors(out):
         make_output_folder(out.parent)
         remove_orphans(out)
-    columns = _columns(config, tables, posteriors)
+    columns = _make_columns(config, tables, posteriors)
     with atomic_file(out) as file:
         _write(out.suffix, columns, file)
     inputs = [path for path in (table, config.model, config.gold) if path is not None]
@@ -153,10 +153,10 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     return manifest
 
 
-def _columns(
+def _make_columns(
     config: AggregateConfig, tables: Mapping[str, Answers], posteriors: Mapping[str, Posterior]
 ) -> dict[str, Any]:
-    """The output by columns; `probability:LABEL` is NaN where a code does not know the label."""
+    """The output by columns; `probability:LABEL` is NaN where a code does not have the label."""
     import numpy as np
 
     labels = sorted({label for table in tables.values() for label in table.labels})
@@ -207,7 +207,7 @@ def _write(suffix: str, columns: Mapping[str, Any], file: BinaryIO) -> None:
 def _write_jsonl(columns: Mapping[str, Any], file: BinaryIO) -> None:
     heads = [name for name in columns if not name.startswith("probability:")]
     labels = [name.removeprefix("probability:") for name in columns if name not in heads]
-    rows = zip(*(_plain(columns[name]) for name in columns), strict=True)
+    rows = zip(*(_to_list(columns[name]) for name in columns), strict=True)
     for row in rows:
         head = dict(zip(heads, row, strict=False))
         shares = zip(labels, row[len(heads) :], strict=True)
@@ -215,5 +215,5 @@ def _write_jsonl(columns: Mapping[str, Any], file: BinaryIO) -> None:
         file.write(json.dumps(head, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def _plain(values: Any) -> list[Any]:
+def _to_list(values: Any) -> list[Any]:
     return values if isinstance(values, list) else values.tolist()

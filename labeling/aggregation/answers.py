@@ -20,8 +20,8 @@ Indices = NDArray[np.int32]
 class Answers:
     """Three index arrays of shape (answers,), with the names they point to.
 
-    A task and worker stand together at most once. `seconds` are how long each answer took, `at` when it
-    was given (seconds since 1970), both NaN where unknown and none where no answer says.
+    A task and worker occur together at most once. `seconds` is how long each answer took, `at` its time
+    (seconds since 1970), both NaN where unknown and none where unknown for all.
     """
 
     task: Indices
@@ -47,25 +47,24 @@ class Answers:
         flat = np.bincount(self.task.astype(np.int64) * size + self.label, minlength=len(self.tasks) * size)
         return flat.reshape(-1, size).astype(float)
 
-    def where(self, chosen: NDArray[np.bool_]) -> Answers:
-        """The answers for which `chosen`, shape (answers,), holds; all names stay, and so do the indices."""
+    def where(self, mask: NDArray[np.bool_]) -> Answers:
+        """The answers for which `mask`, shape (answers,), holds; all names stay, and so do the indices."""
         return replace(
             self,
-            task=self.task[chosen],
-            worker=self.worker[chosen],
-            label=self.label[chosen],
-            seconds=None if self.seconds is None else self.seconds[chosen],
-            at=None if self.at is None else self.at[chosen],
+            task=self.task[mask],
+            worker=self.worker[mask],
+            label=self.label[mask],
+            seconds=None if self.seconds is None else self.seconds[mask],
+            at=None if self.at is None else self.at[mask],
         )
 
     def with_labels(self, labels: Iterable[str]) -> Answers:
-        """The same answers where `labels` may be given as well, all sorted; the same object if none is
-        new."""
+        """The same answers with additional `labels`, all sorted; the same object if none is new."""
         all_labels = tuple(sorted({*self.labels, *labels}))
         if len(all_labels) == len(self.labels):
             return self
-        place = np.array([all_labels.index(name) for name in self.labels], np.int32)
-        return replace(self, label=place[self.label], labels=all_labels)
+        index = np.array([all_labels.index(name) for name in self.labels], np.int32)
+        return replace(self, label=index[self.label], labels=all_labels)
 
     def compact(self) -> Answers:
         """The same answers; tasks and workers without any are gone, labels stay."""
@@ -75,8 +74,8 @@ class Answers:
             self,
             task=task.astype(np.int32),
             worker=worker.astype(np.int32),
-            tasks=tuple(self.tasks[place] for place in tasks),
-            workers=tuple(self.workers[place] for place in workers),
+            tasks=tuple(self.tasks[index] for index in tasks),
+            workers=tuple(self.workers[index] for index in workers),
         )
 
 
@@ -84,19 +83,19 @@ def from_rows(
     rows: Sequence[tuple[str, str, str]], labels: Sequence[str] | None = None, **optional: Floats | None
 ) -> Answers:
     """Answers of (task, worker, label) rows: tasks and workers in order of appearance, labels sorted
-    unless given.
+    unless they are passed.
 
     Raises:
-        ValueError: a task and worker stand together twice, or a label is not among `labels`.
+        ValueError: a task and worker occur together twice, or a label is not among `labels`.
     """
-    tasks = {name: place for place, name in enumerate(dict.fromkeys(row[0] for row in rows))}
-    workers = {name: place for place, name in enumerate(dict.fromkeys(row[1] for row in rows))}
+    tasks = {name: index for index, name in enumerate(dict.fromkeys(row[0] for row in rows))}
+    workers = {name: index for index, name in enumerate(dict.fromkeys(row[1] for row in rows))}
     label_names = sorted({row[2] for row in rows}) if labels is None else list(labels)
     if len({row[:2] for row in rows}) < len(rows):
         raise ValueError("a worker answered a task twice")
-    if strangers := {row[2] for row in rows} - set(label_names):
-        raise ValueError(f"{len(strangers)} labels are not among those given")
-    places = {name: place for place, name in enumerate(label_names)}
-    columns = np.array([(tasks[t], workers[w], places[x]) for t, w, x in rows], np.int32).reshape(-1, 3)
+    if unknown := {row[2] for row in rows} - set(label_names):
+        raise ValueError(f"{len(unknown)} labels are not among those given")
+    indices = {name: index for index, name in enumerate(label_names)}
+    columns = np.array([(tasks[t], workers[w], indices[x]) for t, w, x in rows], np.int32).reshape(-1, 3)
     task, worker, label = np.ascontiguousarray(columns.T)
     return Answers(task, worker, label, tuple(tasks), tuple(workers), tuple(label_names), **optional)

@@ -1,8 +1,8 @@
 """Dawid-Skene with priors (IBCC), and with workers who err on the same items (EBCC); the model as a worker.
 
 Baselines for `joint`, and methods to use where labels are frequent. Where they are rare and workers
-give few answers each, all confusion matrices may drift together to where a label means something else;
-nothing holds them here.
+give few answers each, all confusion matrices may drift together to another meaning of the labels: these
+methods have nothing against it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def ibcc(answers: Answers, model: Floats | None = None) -> Posterior:
 
 def ebcc(answers: Answers, model: Floats | None = None, seed: int = 0, starts: int = STARTS) -> Posterior:
     """Enhanced Bayesian classifier combination: each label has ten subtypes, in each of which workers have
-    confusions of their own, so that they may err on the same items. `model` as in `ibcc`. In each start votes
-    are dealt to the subtypes anew, by the seed; the one of the highest evidence bound is kept.
+    confusions of their own, so that they may err on the same items. `model` as in `ibcc`. Each start splits
+    the votes among the subtypes at random, by the seed; the start of the highest evidence bound is returned.
 
     Source: Li, Rubinstein and Cohn 2019, section 4, with the hyperparameters of their experiments. Ours:
     fewer starts than the 40 of their published code.
@@ -55,12 +55,12 @@ def ebcc(answers: Answers, model: Floats | None = None, seed: int = 0, starts: i
 def model_as_worker(answers: Answers, model: Floats) -> Answers:
     """The answers with one worker more, the last: the model, who gives its most probable label wherever it is
     not NaN."""
-    spoken = np.flatnonzero(~np.isnan(model).any(axis=1)).astype(np.int32)
+    with_model = np.flatnonzero(~np.isnan(model).any(axis=1)).astype(np.int32)
     return replace(
         answers,
-        task=np.concatenate([answers.task, spoken]),
-        worker=np.concatenate([answers.worker, np.full(len(spoken), len(answers.workers), np.int32)]),
-        label=np.concatenate([answers.label, model[spoken].argmax(axis=1).astype(np.int32)]),
+        task=np.concatenate([answers.task, with_model]),
+        worker=np.concatenate([answers.worker, np.full(len(with_model), len(answers.workers), np.int32)]),
+        label=np.concatenate([answers.label, model[with_model].argmax(axis=1).astype(np.int32)]),
         workers=(*answers.workers, "\x1fmodel"),
         seconds=None,
         at=None,
@@ -75,29 +75,33 @@ def _variational(
 
     crowd, size = worker_label_pairs(answers), len(answers.labels)
     shares = normalise(answers.votes() + 1e-9)
-    dealt = random.dirichlet(np.ones(subtypes), (len(shares), size))
-    member = (shares[:, :, None] * dealt).reshape(len(shares), -1)  # (tasks, labels x subtypes)
-    counts = crowd.counts(member)
+    split_shares = random.dirichlet(np.ones(subtypes), (len(shares), size))
+    responsibilities = (shares[:, :, None] * split_shares).reshape(
+        len(shares), -1
+    )  # (tasks, labels x subtypes)
+    counts = crowd.counts(responsibilities)
     truth_of = np.repeat(np.arange(size), subtypes)
     row = np.where(np.eye(size) > 0, RIGHT, WRONG)
     pseudo_counts = row[truth_of][:, crowd.label].T  # (pairs, labels x subtypes)
     fixed = np.full(shares.shape, np.nan) if model is None else np.log(np.maximum(model, 1e-6))
-    silent = np.asarray(np.isnan(fixed).any(axis=1))
+    without_model = np.asarray(np.isnan(fixed).any(axis=1))
     iterations, change = 0, 1.0
     while iterations < MAX_ITERATIONS and change >= TOLERANCE:
         iterations += 1
         before = counts
         seen = crowd.per_worker(counts) + row.sum(axis=1)[truth_of]
         table = digamma(counts + pseudo_counts) - digamma(seen)[crowd.worker]
-        classes = member[silent].sum(axis=0).reshape(size, subtypes).sum(axis=1) + CLASS
-        within = member.sum(axis=0).reshape(size, subtypes) + SUBTYPE / subtypes
-        base = np.where(silent[:, None], digamma(classes) - digamma(classes.sum()), fixed)
+        classes = responsibilities[without_model].sum(axis=0).reshape(size, subtypes).sum(axis=1) + CLASS
+        within = responsibilities.sum(axis=0).reshape(size, subtypes) + SUBTYPE / subtypes
+        base = np.where(without_model[:, None], digamma(classes) - digamma(classes.sum()), fixed)
         split = digamma(within) - digamma(within.sum(axis=1, keepdims=True))
-        counts, bound, change = crowd.expectation(table, base[:, truth_of] + split.reshape(-1), member)
+        counts, bound, change = crowd.expectation(
+            table, base[:, truth_of] + split.reshape(-1), responsibilities
+        )
     bound -= _divergence(classes, np.full(size, CLASS))
     bound -= _divergence(within, np.full(within.shape, SUBTYPE / subtypes))
     bound -= _divergence_of_rows(before, table, pseudo_counts, seen, row.sum(axis=1)[truth_of])
-    truth = member.reshape(-1, size, subtypes).sum(axis=2)
+    truth = responsibilities.reshape(-1, size, subtypes).sum(axis=2)
     confusion = np.tile(row, (len(answers.workers), 1, 1))
     confusion[crowd.worker, :, crowd.label] += counts.reshape(-1, size, subtypes).sum(axis=2)
     confusion = normalise(confusion)
@@ -118,7 +122,7 @@ def _divergence(after: Floats, before: Floats) -> float:
 def _divergence_of_rows(
     counts: Floats, table: Floats, pseudo_counts: Floats, seen: Floats, prior: Floats
 ) -> float:
-    """The same of the workers' rows, in which labels never given stay as they were: `counts`, expected logs
+    """The same for the workers' rows, where labels without answers stay at the prior: `counts`, expected logs
     `table` and pseudo-answers `pseudo_counts`, shape (pairs, components), their sums `seen`, shape (workers,
     components), and those of the prior, shape (components,)."""
     from scipy.special import gammaln

@@ -23,7 +23,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.readers.parquet_rows import check_parquet_columns
 from dialint.labeling.aggregation.answers import Answers, Floats
 
-TEXTS = ("task", "worker", "label", "code")
+TEXT_COLUMNS = ("task", "worker", "label", "code")
 NUMBERS = ("seconds", "at", "probability")
 OPTIONAL = ("code", "seconds", "at")
 MAX_NAME = 256
@@ -34,10 +34,10 @@ MAX_LINE = 1 << 20
 
 @dataclass(frozen=True)
 class Columns:
-    """The file's columns as Arrow arrays, and how to name the place of a row in a message."""
+    """The file's columns as Arrow arrays; `locate` describes the position of a row for a message."""
 
     values: dict[str, Any]
-    place: Callable[[int], str]
+    locate: Callable[[int], str]
 
 
 def read_columns(path: Path, required: tuple[str, ...]) -> Columns:
@@ -106,7 +106,7 @@ def refuse_row(path: Path, columns: Columns, row: int, message: str) -> NoReturn
     Raises:
         InputRefused: always.
     """
-    raise InputRefused("E_LABEL", f"{path}, {columns.place(row)}: {message}")
+    raise InputRefused("E_LABEL", f"{path}, {columns.locate(row)}: {message}")
 
 
 def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
@@ -125,7 +125,7 @@ def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
     try:
         table = arrow.read_csv(path, parse_options=parse, convert_options=convert)
     except (pa.ArrowInvalid, OSError):
-        raise InputRefused("E_CSV", f"{path}, {_ragged(path)}") from None
+        raise InputRefused("E_CSV", f"{path}, {_describe_bad_row(path)}") from None
     return Columns(_arrays(table), lambda row: f"line {_csv_line(path, row)}")
 
 
@@ -165,7 +165,7 @@ def _csv_line(path: Path, row: int) -> int:
     return next(line for number, (line, _) in enumerate(_csv_rows(path), -1) if number == row)
 
 
-def _ragged(path: Path) -> str:
+def _describe_bad_row(path: Path) -> str:
     width = 0
     try:
         for line, row in _csv_rows(path):
@@ -190,7 +190,7 @@ def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
         check_parquet_columns(path, chosen, ReadConfig())
         table = parquet.read_table(path, columns=chosen)
         values = {
-            name: table[name].cast(pa.string()).combine_chunks() if name in TEXTS else table[name]
+            name: table[name].cast(pa.string()).combine_chunks() if name in TEXT_COLUMNS else table[name]
             for name in table.column_names
         }
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
@@ -209,7 +209,7 @@ def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
         lines.append(number)
         for name, cells in columns.items():
             value = record.get(name)
-            if name in TEXTS and value is not None:
+            if name in TEXT_COLUMNS and value is not None:
                 if not isinstance(value, str | int) or kinds.setdefault(name, type(value)) is not type(value):
                     message = f"{name} is not text, or not of the same type as above"
                     raise InputRefused("E_TYPE", f"{path}, line {number}: {message}")
@@ -222,7 +222,7 @@ def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
         for name, cells in columns.items()
         if name in required or any(c is not None for c in cells)
     }
-    types = {name: pa.string() if name in TEXTS else pa.float64() for name in used}
+    types = {name: pa.string() if name in TEXT_COLUMNS else pa.float64() for name in used}
     values = {name: pa.array(cells, types[name]) for name, cells in used.items()}
     return Columns(values, lambda row: f"line {lines[row]}")
 
@@ -267,7 +267,7 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     timing: dict[str, Floats] = {
         name: read_numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values
     }
-    counted = _once(path, columns, encoded, last_wins)
+    counted = _select_rows(path, columns, encoded, last_wins)
     codes, code_names = encoded.get("code", (np.zeros(len(counted), np.int32), np.array([""])))
     return {
         str(code_names[number]): _answers(encoded, timing, counted & (codes == number))
@@ -280,24 +280,25 @@ ROUNDED = 0.01
 
 
 def read_model_answers(path: Path, answers: Answers, code: str = "") -> tuple[Answers, Floats]:
-    """The answers, with the labels that only the model names as well, and the model's probabilities of one
-    code, shape (tasks, labels): a label that nobody has given yet, as a rare error, is one all the same.
+    """Read the model's probabilities of one code, shape (tasks, labels), and the answers with the labels that
+    only the model has: a label without any answer, such as a rare error, may still be true.
 
     Raises:
         InputRefused: as `read_probabilities`.
     """
     columns = _model_columns(path, code)
     codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
-    named = {name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code}
-    answers = answers.with_labels(name for name in named if name is not None)
+    labels = {name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code}
+    answers = answers.with_labels(name for name in labels if name is not None)
     return answers, _probabilities(path, columns, answers.labels, answers.tasks, code)
 
 
 def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ...], code: str = "") -> Floats:
-    """A model's probabilities of one code, shape (tasks, labels), rows of NaN where it is silent.
+    """Read a model's probabilities of one code, shape (tasks, labels), rows of NaN where it has none.
 
-    The file has columns task, label, probability, and code if `code` is not "". What a task's labels leave
-    to 1 is shared among the labels not named; a task of which the labels sum to more than 1 is refused.
+    The file has columns task, label, probability, and code if `code` is not "". The difference from 1 is
+    distributed over the labels that are not in the file; a task whose probabilities sum to more than 1 is
+    refused.
 
     Raises:
         InputRefused: unreadable, not a probability, an unknown label, or a label twice.
@@ -311,7 +312,7 @@ def read_gold(path: Path, coded: bool) -> dict[str, dict[str, str]]:
     The file has columns task, label, and code if they are.
 
     Raises:
-        InputRefused: unreadable, a cell is empty, or a task is known twice.
+        InputRefused: unreadable, a cell is empty, or a task is there twice.
     """
     names_of = ("task", "label", *(("code",) if coded else ()))
     columns, texts = read_columns(path, names_of), []
@@ -357,26 +358,26 @@ def _probabilities(
             if not np.isnan(probabilities[place, label_index[label]]):
                 refuse_row(path, columns, row, "this task and label stand here twice")
             probabilities[place, label_index[label]] = value
-    return _completed(path, probabilities)
+    return _complete(path, probabilities)
 
 
-def _completed(path: Path, probabilities: Floats) -> Floats:
-    named = ~np.isnan(probabilities)
+def _complete(path: Path, probabilities: Floats) -> Floats:
+    has_value = ~np.isnan(probabilities)
     rest = 1.0 - np.nansum(probabilities, axis=1)
-    open_labels = (~named).sum(axis=1)
-    spoken = np.asarray(named.any(axis=1))
-    if (spoken & ((rest < -ROUNDED) | ((open_labels == 0) & (rest > ROUNDED)))).any():
+    open_labels = (~has_value).sum(axis=1)
+    has_model = np.asarray(has_value.any(axis=1))
+    if (has_model & ((rest < -ROUNDED) | ((open_labels == 0) & (rest > ROUNDED)))).any():
         raise InputRefused("E_NUMBER", f"{path}: probabilities of a task do not sum to 1")
-    filled = np.where(named, probabilities, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
+    filled = np.where(has_value, probabilities, (np.maximum(rest, 0.0) / np.maximum(open_labels, 1))[:, None])
     with np.errstate(invalid="ignore"):
-        return np.where(spoken[:, None], filled / filled.sum(axis=1, keepdims=True), np.nan)
+        return np.where(has_model[:, None], filled / filled.sum(axis=1, keepdims=True), np.nan)
 
 
 def _answers(
     encoded: dict[str, tuple[Any, Any]], timing: dict[str, Floats], chosen: NDArray[np.bool_]
 ) -> Answers:
-    tasks, task = _seen(*encoded["task"], chosen)
-    labels, label = _seen(*encoded["label"], chosen)
+    tasks, task = _reindex(*encoded["task"], chosen)
+    labels, label = _reindex(*encoded["label"], chosen)
     order = np.argsort(labels)
     label = np.argsort(order)[label].astype(np.int32)
     worker, workers = encoded["worker"]
@@ -386,12 +387,12 @@ def _answers(
     )
 
 
-def _seen(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:
+def _reindex(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, Any]:
     used, place = np.unique(index[chosen], return_inverse=True)
     return names[used], place.astype(np.int32)
 
 
-def _once(
+def _select_rows(
     path: Path, columns: Columns, encoded: dict[str, tuple[Any, Any]], last_wins: bool
 ) -> NDArray[np.bool_]:
     """Which rows count, shape (rows,): all, or the last of each task and worker."""

@@ -1,6 +1,6 @@
-"""MACE and GLAD as crowd-kit has them (extra ``crowd``), behind our interface.
+"""MACE and GLAD of crowd-kit (extra ``crowd``) behind our interface.
 
-Crowd-kit speaks pandas, so these two are for tables of some 100,000 answers; GLAD is slow even there
+Crowd-kit uses pandas, so these two are for tables of some 100,000 answers; GLAD is slow even there
 (100,000 answers and 5 iterations: 32 s).
 """
 
@@ -27,7 +27,7 @@ def mace(answers: Answers) -> Posterior:
 
     model = aggregation.MACE(n_restarts=1)
     probabilities = _probabilities(model, answers)
-    return Posterior(probabilities, probabilities, skills=_by_first_use(answers, model.spamming_[:, 1]))
+    return Posterior(probabilities, probabilities, skills=_reorder_workers(answers, model.spamming_[:, 1]))
 
 
 def crowdkit_dawid_skene(answers: Answers) -> Posterior:
@@ -42,7 +42,7 @@ def glad(answers: Answers) -> Posterior:
     """Workers' ability against items' difficulty. Source: Whitehill et al. 2009; crowd-kit's defaults
     but for at most 20 iterations.
 
-    `skills` are the chances of a right answer at an item of middle difficulty.
+    `skills` are the probabilities of a right answer to an item of middle difficulty.
     """
     from crowdkit import aggregation
 
@@ -68,7 +68,7 @@ def _probabilities(model: Any, answers: Answers) -> Floats:
     return normalise(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
 
 
-def _by_first_use(answers: Answers, values: Floats) -> Floats:
+def _reorder_workers(answers: Answers, values: Floats) -> Floats:
     """Crowd-kit numbers workers as they appear; back to our numbers, NaN for those without answers."""
     _, first = np.unique(answers.worker, return_index=True)
     order = answers.worker[np.sort(first)]

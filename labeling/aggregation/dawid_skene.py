@@ -23,21 +23,21 @@ TOLERANCE = 1e-5
 """Least gain of the bound for one answer, in nats, for which another iteration is worth it."""
 
 Tables = Callable[[Pairs, Floats], Floats]
-"""From expected counts, (pairs, labels), to the chance of each pair's answer given each truth,
-(pairs, labels)."""
+"""From expected counts, shape (pairs, labels), to the probability of each pair's answer given each truth,
+same shape."""
 
 
 def dawid_skene(answers: Answers, max_iterations: int = MAX_ITERATIONS) -> Posterior:
     """A full confusion matrix for every worker."""
-    return _fitted(answers, _matrices, max_iterations)
+    return _fit(answers, _matrices, max_iterations)
 
 
 def one_coin(answers: Answers, max_iterations: int = MAX_ITERATIONS) -> Posterior:
     """One skill for every worker; wrong answers fall evenly on the other labels."""
-    return _fitted(answers, _coins, max_iterations)
+    return _fit(answers, _coins, max_iterations)
 
 
-def _fitted(answers: Answers, tables: Tables, max_iterations: int) -> Posterior:
+def _fit(answers: Answers, tables: Tables, max_iterations: int) -> Posterior:
     crowd = worker_label_pairs(answers)
     truth = normalise(answers.votes())
     prior, table = truth.mean(axis=0), tables(crowd, crowd.counts(truth))
@@ -49,10 +49,10 @@ def _fitted(answers: Answers, tables: Tables, max_iterations: int) -> Posterior:
         likelihood = float(sums.sum())
         counts = crowd.counts(truth)
         prior, table = truth.mean(axis=0), tables(crowd, counts)
-        gained = _bound(counts, truth, prior, table) / len(answers)
-        if gained - bound < TOLERANCE:
+        new_bound = _bound(counts, truth, prior, table) / len(answers)
+        if new_bound - bound < TOLERANCE:
             break
-        bound = gained
+        bound = new_bound
     confusion = _confusion(crowd, table)
     skills = np.einsum("k,wkk->w", prior, confusion)
     return Posterior(truth, truth, skills, confusion, iterations, likelihood)

@@ -2,8 +2,8 @@
 probability.
 
 Takes annotations in the order in which they were made; of one person the last answer to a question counts. A
-code of dialogue scope is one question, whatever turn it was found in. Where somebody answered with the
-verdict in view, the model's probability is left out: it would be counted twice. Holds no dialogue text.
+code of dialogue scope is one question, in whatever turn it was found. Where somebody answered with the
+verdict in view, the model's probability is left out: it would be counted twice. Keeps no dialogue text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.spans import agreed_span
+from dialint.labeling.aggregation.spans import select_span
 from dialint.labeling.annotation import Annotation, judged_turns, questions_in
 
 ANSWERS = ("no", "yes")
@@ -27,7 +27,7 @@ WHOLE_DIALOGUE = -1
 
 
 def dialogue_codes(taxonomy: Taxonomy) -> frozenset[str]:
-    """Codes of dialogue scope: asked once a dialogue."""
+    """Codes of dialogue scope: one question for each dialogue."""
     return frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
 
 
@@ -99,7 +99,7 @@ class CodeAnswers:
             turn = max(counts, key=lambda one: (counts[one], -one))
         else:
             turn = judged_turns[-1]
-        return turn, *agreed_span([(start, end) for at, start, end in spans if at == turn])
+        return turn, *select_span([(start, end) for at, start, end in spans if at == turn])
 
 
 @dataclass
@@ -135,8 +135,9 @@ class CollectedAnswers:
         load_context: Callable[[str], DialogueContext],
         dialogue_codes: frozenset[str],
     ) -> list[tuple[str, Item]]:
-        """Add an annotation, which replaces what this person answered before; the codes and items it answers.
-        Annotations of a model are skipped. `load_context` is called once for each dialogue."""
+        """Add an annotation, which replaces earlier answers of the same person; returns the codes and items
+        that it answers. Annotations of a model are skipped. `load_context` is called once for each
+        dialogue."""
         if annotation.kind == "model":
             return []
         dialogue = annotation.dialogue_id

@@ -1,7 +1,8 @@
-"""New answers without a full refit: only the tasks they answer, and the workers of these, are updated.
+"""Updates the joint posterior without a full refit: only tasks with new answers, and the workers of these.
 
-Items, kinds and strength stay those of the initial fit; a full refit now and then estimates these
-anew. Measured against the refit in `tests/labeling/aggregation/test_incremental.py`, tolerance stated there.
+Items, kinds and strength stay those of the initial fit; `RunningPosteriors` refits from time to time to
+estimate them anew. Compared with the refit in `tests/labeling/aggregation/test_incremental.py`, which states
+the tolerance.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ PASSES = 3
 class IncrementalPosterior:
     """The joint posterior of a growing crowd table.
 
-    What an update costs depends on the answers to the changed tasks and not on the table. `answers`
-    must be those of `fit`.
+    The cost of an update depends on the answers to the changed tasks and not on the table. `answers` must be
+    those of `fit`.
     """
 
     def __init__(self, fit: JointFit, answers: Answers) -> None:
@@ -46,9 +47,10 @@ class IncrementalPosterior:
     def update(
         self, rows: Iterable[tuple[str, str, str]], model: Mapping[str, Sequence[float]] | None = None
     ) -> dict[str, Floats]:
-        """Add (task, worker, label) rows; the new probabilities, shape (labels,), of the tasks they
-        answer. A worker's second answer to a task replaces the first. `model` has the model's probabilities
-        of tasks among the rows that are new or for which they changed, NaN where it has none.
+        """Add (task, worker, label) rows and return the new probabilities, shape (labels,), of their tasks.
+
+        A worker's second answer to a task replaces the first. `model` has the model's probabilities of those
+        tasks that are new or for which they changed, NaN where it has none.
 
         Raises:
             InputRefused: an unknown label; nothing is added.
@@ -60,17 +62,17 @@ class IncrementalPosterior:
         self._add_tasks(dict.fromkeys(task for task, _, _ in rows), model or {})
         changed_tasks = {self._tasks[task]: task for task, _, _ in rows}
         for task, worker, label in rows:
-            self._add_answer(self._tasks[task], self._worker(worker), self._labels[label])
+            self._add_answer(self._tasks[task], self._worker_index(worker), self._labels[label])
         for _ in range(PASSES):
             self._refit(sorted(changed_tasks))
-        return {name: self._truth(task) for task, name in changed_tasks.items()}
+        return {name: self._label_probabilities(task) for task, name in changed_tasks.items()}
 
     def probabilities(self, task: str) -> Floats:
         """The probability of each label of a known task, shape (labels,)."""
-        return self._truth(self._tasks[task])
+        return self._label_probabilities(self._tasks[task])
 
     def components(self, tasks: Sequence[str]) -> Components:
-        """The component posteriors of tasks, in that order."""
+        """The component posteriors of `tasks`, in their order."""
         items = self._worker_model.items
         responsibilities = np.zeros((len(tasks), len(items.shares)), np.float32)
         for row, task in enumerate(tasks):
@@ -82,9 +84,9 @@ class IncrementalPosterior:
         changed = [name for name in names if name not in self._tasks or name in model]
         if not changed:
             return
-        silent = [float("nan")] * len(self._labels)
+        without_model = [float("nan")] * len(self._labels)
         model_logs = (
-            centred_model_logs(np.array([model.get(name, silent) for name in changed], float))
+            centred_model_logs(np.array([model.get(name, without_model) for name in changed], float))
             if self._uses_model
             else None
         )
@@ -120,11 +122,11 @@ class IncrementalPosterior:
                 self._counts[worker][label] += after - self._responsibilities[task]
             self._responsibilities[task] = after
 
-    def _worker(self, name: str) -> int:
+    def _worker_index(self, name: str) -> int:
         if name not in self._workers:
             self._workers[name] = len(self._workers)
             self._counts.append(np.zeros((len(self._labels), len(self._worker_model.items.shares))))
         return self._workers[name]
 
-    def _truth(self, task: int) -> Floats:
+    def _label_probabilities(self, task: int) -> Floats:
         return normalise(self._responsibilities[task] @ self._worker_model.items.label_probabilities)

@@ -1,22 +1,22 @@
-"""The joint method: one posterior of people and model, safe when answers are few.
+"""The joint method: one posterior of people and model, robust where answers are few.
 
-Items, and how far a model tells where they lean, are fitted with all workers alike (`joint_items`) and then
+Items, and how far a model predicts their class, are fitted with all workers alike (`joint_items`) and then
 held fixed; workers are fitted against them, each one shrunk towards the pool in two steps. First a *kind*:
 how sharply a worker answers, from not at all (`Guessing`) over the average person to better than that; the
 shares of the kinds are estimated from all workers. Then a table (truth x answer) of how much more often this
-worker gives that answer to that truth than the kind would, shrunk towards 1 as if `strength` answers an
-average worker gave to each truth stood behind it. The tables' mean over all answers is 1: the average worker
-stays the average worker, so that the truth cannot drift towards a majority of like-minded workers. At one
-answer a task this is the majority with its uncertainty; every further answer of a worker moves this worker
-alone.
+worker gives that answer to that truth than the kind would, shrunk towards 1 with a weight of `strength`
+answers of an average worker to each truth. The mean of the tables over all answers is 1: the average worker
+stays the average worker, so that the truth cannot drift towards a majority of like-minded workers. With one
+answer a task this is the majority with its uncertainty; every further answer of a worker changes the estimate
+of this worker only.
 
-What is assumed is chosen from the answers (`choose_assumptions`). How a model is used is decided by the
-evidence of the votes: not at all, unless it predicts them better by more than the cost of its parameters.
-What is meant by true, the plurality of many people or what items lean to, is decided by gold if there is any.
-How a worker without knowledge answers, and how strongly workers are shrunk, is decided by hidden answers: one
-answer is hidden from each of some tasks, the rest is fitted, and the hidden ones are predicted from their
-tasks' other answers, as a stranger's; where answers are few, several times over. No answer that is predicted
-takes part in the fit.
+Assumptions are selected by the answers (`choose_assumptions`). Whether and how a model is used is decided by
+the evidence of the votes: not at all, unless it predicts them better by more than the cost of its parameters.
+The definition of the true label, the plurality of many people or the class of the item, is decided by gold if
+there is any. How a worker without knowledge answers, and how strongly workers are shrunk, is decided by
+held-out answers: one answer is removed from each of some tasks, the rest is fitted, and the held-out ones are
+predicted from the other answers to their tasks, as answers of an unknown worker; where answers are few, in
+several samples. No answer that is predicted takes part in the fit.
 
 Source: Dawid and Skene 1979 with shrinkage; kinds of workers after Venanzi et al. 2014. Measured on dbdc3
 (2026-11-22): fitting items and workers together drifts away from the majority's truth and loses 5 to 25
@@ -39,10 +39,10 @@ from dialint.labeling.aggregation.posterior import Components, Posterior, normal
 from dialint.labeling.aggregation.sparse import CELLS, Pairs, worker_label_pairs
 
 Guessing = Literal["anything", "as the crowd"]
-"""How a worker without knowledge of an item answers: any label alike, or as people do over all items."""
+"""The answers of a worker without knowledge of the item: uniform, or distributed as all answers are."""
 
 SHARPNESS = np.array([0.0, 0.3, 0.6, 1.0, 1.5, 2.2])
-"""Exponents of the pooled shares: 0 knows nothing of the item, 1 is the average person."""
+"""Exponents of the pooled shares: 0 is no knowledge of the item, 1 the average person."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _log_normalised(logs: Floats) -> Floats:
 
 
 def initial_workers(items: ItemModel, strength: float, guessing: Guessing = "as the crowd") -> WorkerModel:
-    """Workers before any answer: most are near the average."""
+    """The prior of workers: most are near the average."""
     kinds = normalise(np.exp(-((SHARPNESS - 1.0) ** 2)))
     return WorkerModel(items, kinds, np.zeros((items.n_labels, items.n_labels)), strength, guessing)
 
@@ -145,8 +145,8 @@ def confusion_matrices(workers: WorkerModel, pairs: Pairs, counts: Floats) -> Fl
 
 
 def worker_blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int64] | slice, int, Floats]]:
-    """Runs of workers: the slice of their pairs, the first worker, and the counts as a dense table of
-    shape (workers, labels, components)."""
+    """Iterate over blocks of workers: the slice of their pairs, the first worker, and the counts as a dense
+    table of shape (workers, labels, components)."""
     step = max(1, CELLS // (pairs.n_labels * counts.shape[1]))
     for first in range(0, pairs.n_workers, step):
         last = min(first + step, pairs.n_workers)
@@ -159,7 +159,7 @@ def worker_blocks(pairs: Pairs, counts: Floats) -> Iterator[tuple[NDArray[np.int
 
 FIT_ITERATIONS = 30
 TOLERANCE = 1e-3
-"""Largest change of a task's probability at which iterating ends."""
+"""Largest change of a task's probability at which iteration ends."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def fit_joint(
     gold: NDArray[np.int64] | None = None,
     items: ItemModel | None = None,
 ) -> JointFit:
-    """The fit under `assumptions`; `items` if they were fitted before."""
+    """Fit the joint model under `assumptions`; with `items`, if they are fitted already, workers only."""
     votes, use = answers.votes(), "none" if model is None else assumptions.use
     model_logs = None if model is None or use == "none" else centred_model_logs(model)
     if items is None:
@@ -256,15 +256,15 @@ def fit_joint(
 
 
 STRENGTHS = (float("inf"), 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
-"""Tried in this order, the most cautious first, in answers for each truth, until one does clearly worse."""
-LEAST_GOLD_GAIN = 2.0
+"""In answers for each truth; tried in this order, the most cautious first, until one is clearly worse."""
+MIN_GOLD_GAIN = 2.0
 """Nats by which homogeneous items must predict gold better than heterogeneous ones do."""
-HIDDEN = 0.5
-"""Share of the tasks with two answers or more that lose one."""
-ENOUGH_TRIAL_ANSWERS, MOST_DRAWS = 20_000, 4
-"""Small tables are tried with several samples of hidden answers, until all samples have so many answers."""
+HELD_OUT_SHARE = 0.5
+"""Share of the tasks with two answers or more from which one is held out."""
+ENOUGH_TRIAL_ANSWERS, MAX_HELD_OUT_SAMPLES = 20_000, 4
+"""Small tables are tried with several held-out samples, until these have so many answers together."""
 MOST_TRIAL_ANSWERS = 100_000
-"""Of larger tables about so many answers are used, all those to a sample of the tasks."""
+"""Of larger tables about so many answers are used, all answers to a sample of the tasks."""
 TRIAL_ITERATIONS = 10
 MODEL_USES: tuple[ModelUse, ...] = ("none", "calibrated", "recalibrated")
 
@@ -272,8 +272,9 @@ MODEL_USES: tuple[ModelUse, ...] = ("none", "calibrated", "recalibrated")
 def choose_assumptions(
     answers: Answers, model: Floats | None = None, seed: int = 0, gold: NDArray[np.int64] | None = None
 ) -> Assumptions:
-    """The form and the use of the model of most evidence, then the rest, where a bolder assumption must
-    predict hidden answers better than the best so far by a standard error of the difference."""
+    """Select the form of the items and the use of the model by their evidence, then the rest, where a bolder
+    assumption must predict held-out answers better than the best so far by a standard error of the
+    difference."""
     form = select_form(answers.votes(), gold)
     items, use = select_items(answers, form, model, gold)
     if len(answers) > MOST_TRIAL_ANSWERS:
@@ -281,26 +282,24 @@ def choose_assumptions(
         sampled &= answers.n_labelers > 0
         answers, model = answers.where(sampled[answers.task]), None if model is None else model[sampled]
         gold, answers = None if gold is None else gold[sampled], answers.compact()
-    n_draws = min(MOST_DRAWS, math.ceil(ENOUGH_TRIAL_ANSWERS / max(1, len(answers))))
-    draws = [sample_held_out(answers, seed + draw) for draw in range(n_draws)]
-    trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in draws if hidden.any()]
+    n_samples = min(MAX_HELD_OUT_SAMPLES, math.ceil(ENOUGH_TRIAL_ANSWERS / max(1, len(answers))))
+    samples = [sample_held_out(answers, seed + index) for index in range(n_samples)]
+    trials = [(answers.where(~hidden), answers.where(hidden)) for hidden in samples if hidden.any()]
     best = Assumptions(STRENGTHS[0], form, use, "anything")
     if not trials:
         return best
 
-    def logs(trial: Assumptions) -> Floats:
-        logs_of_trial = [
-            held_out_log_probabilities(fit_joint(seen, model, trial, TRIAL_ITERATIONS, gold, items), held_out)
-            for seen, held_out in trials
-        ]
-        return np.concatenate(logs_of_trial)
+    def evaluate(assumptions: Assumptions) -> Floats:
+        fits = [fit_joint(seen, model, assumptions, TRIAL_ITERATIONS, gold, items) for seen, _ in trials]
+        logs = [held_out_log_probabilities(fit, held) for fit, (_, held) in zip(fits, trials, strict=True)]
+        return np.concatenate(logs)
 
-    best_logs = logs(best)
-    for strength in STRENGTHS:  # the first with other people, the others bolder
+    best_logs = evaluate(best)
+    for strength in STRENGTHS:  # the first only changes `guessing`, the others are bolder
         first = strength == STRENGTHS[0]
         trial = replace(best, guessing="as the crowd") if first else replace(best, strength=strength)
-        logs_of_trial = logs(trial)
-        gains = logs_of_trial - best_logs  # draws share answers: the standard error is that of a single draw
+        logs_of_trial = evaluate(trial)
+        gains = logs_of_trial - best_logs  # samples share answers: the standard error is that of one
         error = float(gains.std()) / math.sqrt(len(gains) / len(trials))
         if float(gains.mean()) > error:
             best, best_logs = trial, logs_of_trial
@@ -310,30 +309,26 @@ def choose_assumptions(
 
 
 def select_form(votes: Floats, gold: NDArray[np.int64] | None) -> Form:
-    """What is meant by true: what most people would answer, unless gold is clearly better predicted by the
-    class, as where most people overlook what is there."""
+    """Select the definition of the true label: the answer of most people, unless gold is clearly better
+    predicted by the class, as where most people overlook errors."""
     if gold is None or not ((gold >= 0) & (votes.sum(axis=1) > 0)).any():
         return "heterogeneous"
     with_gold = np.flatnonzero((gold >= 0) & (votes.sum(axis=1) > 0))
-    score: dict[Form, float] = {}
+    scores: dict[Form, float] = {}
     for form in ("heterogeneous", "homogeneous"):
         items = fit_items(votes, form)
         logs = votes[with_gold] @ np.log(items.shares).T + items.component_logs(None, None, len(with_gold))
-        probabilities = (
-            np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)) @ items.label_probabilities
-        )
-        score[form] = float(
-            np.log(np.maximum(probabilities[np.arange(len(with_gold)), gold[with_gold]], 1e-4)).sum()
-        )
-    return (
-        "homogeneous" if score["homogeneous"] > score["heterogeneous"] + LEAST_GOLD_GAIN else "heterogeneous"
-    )
+        posterior = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+        probabilities = (posterior @ items.label_probabilities)[np.arange(len(with_gold)), gold[with_gold]]
+        scores[form] = float(np.log(np.maximum(probabilities, 1e-4)).sum())
+    is_better = scores["homogeneous"] > scores["heterogeneous"] + MIN_GOLD_GAIN
+    return "homogeneous" if is_better else "heterogeneous"
 
 
 def select_items(
     answers: Answers, form: Form, model: Floats | None, gold: NDArray[np.int64] | None = None
 ) -> tuple[ItemModel, ModelUse]:
-    """The items of most evidence, and the use of the model in their fit."""
+    """Select the items of highest evidence, and the use of the model in their fit."""
     votes, model_logs = answers.votes(), None if model is None else centred_model_logs(model)
     uses = MODEL_USES if model_logs is not None and model_logs.any() else MODEL_USES[:1]
     trial = [(fit_items(votes, form, use, model_logs, gold), use) for use in uses]
@@ -341,21 +336,22 @@ def select_items(
 
 
 def sample_held_out(answers: Answers, seed: int) -> NDArray[np.bool_]:
-    """One answer of each drawn task, shape (answers,)."""
+    """A mask with one answer of each sampled task, shape (answers,)."""
     random = np.random.default_rng(seed)
     order = np.lexsort((random.random(len(answers)), answers.task))
     first = np.diff(answers.task[order], prepend=-1) != 0
-    sampled = (answers.n_labelers >= 2) & (random.random(len(answers.tasks)) < HIDDEN)
+    sampled = (answers.n_labelers >= 2) & (random.random(len(answers.tasks)) < HELD_OUT_SHARE)
     hidden = np.zeros(len(answers), bool)
     hidden[order[first]] = sampled[answers.task[order[first]]]
     return hidden
 
 
 def held_out_log_probabilities(fit: JointFit, hidden: Answers) -> Floats:
-    """The log probability of each held-out answer, shape (answers,), as the answer of a stranger.
+    """The log probability of each held-out answer, shape (answers,), as the answer of an unknown worker.
 
-    A stranger, since the fit of the tasks is tested and not that of the worker: knowing a worker's own bias
-    predicts that worker's answers better and the true label no better (dbdc3, 2026-11-22: 4 points worse).
+    Of an unknown worker, since the fit of the tasks is tested and not that of the worker: a worker's own bias
+    predicts the answers of this worker better and the true label no better (dbdc3, 2026-11-22: 4 points
+    worse).
     """
     expected = fit.responsibilities @ fit.workers.items.shares
     return np.asarray(np.log(expected[hidden.task, hidden.label]), float)

@@ -1,4 +1,4 @@
-"""Items: what a large crowd would answer to each, and which label that makes true.
+"""The item model: the answers of a large crowd to each item, and the label that is true by them.
 
 An item belongs to a latent class, one for each label, and the answer shares of the items of a class are a
 Dirichlet around a centre of their own: concentrated, if tasks have an answer and people err at random;
@@ -9,8 +9,8 @@ the true label is the class.
 
 The concentration, the centres, and how far a model's probabilities predict the class (`ModelUse`), are those
 under which the votes are likeliest, with all workers alike. With two or three answers an item the votes
-cannot tell heterogeneous items from homogeneous ones; then the prior decides, for nearly homogeneous ones.
-Knows nothing of single workers.
+cannot distinguish heterogeneous items from homogeneous ones; then the prior decides, for nearly homogeneous
+ones. Single workers are not modelled here.
 
 Source: Dawid and Skene 1979; the Dirichlet-multinomial of Mosimann 1962 as the answers within a class, so
 that items vary as in Han, Adiguzel and Carpenter 2024 (arXiv 2405.19521), who let difficulty vary instead;
@@ -37,30 +37,30 @@ ModelUse = Literal["none", "calibrated", "recalibrated"]
 and offsets that are fitted to the votes."""
 
 JURY_OF_TWO, JURY, JURIES = 51, 10, 130
-"""A component of heterogeneous items is a vote of a jury: of so many people, with two labels and more, or of
-as few as keep the number of votes below `JURIES`."""
+"""A component of heterogeneous items is the vote of a jury. Its size with two labels, with more labels, and
+the most different votes, for which the size is reduced if necessary."""
 FLOOR = 0.01
-"""No probability of a model counts as less, and no answer share of a heterogeneous item is smaller."""
-FIRST_RIGHT = 0.8
-"""Initial share of right answers; without a second answer an item it cannot be estimated."""
+"""Lower bound of a model's probabilities, and of the answer shares of heterogeneous items."""
+INITIAL_ACCURACY = 0.8
+"""Initial share of right answers, which with one answer a task cannot be estimated."""
 PSEUDO_ANSWERS = 10.0
-"""Pseudo-answers to each true label, the wrong ones evenly on the other labels."""
+"""Pseudo-answers to each true label; wrong ones are uniform over the other labels."""
 PSEUDO_TASKS = 1.0
-"""Pseudo-tasks of each class: what nobody found yet may be there."""
-LEAST_CLEAR = 0.1
-"""Of homogeneous items: how far the true label's share is at least from a tie (0) towards all (1)."""
-FIRMNESS, FIRMNESS_SD = math.log(100.0), 1.0
-"""The logarithm of the Dirichlets' concentration before any vote, and its standard deviation. Of 10, 30, 60
+"""Pseudo-tasks of each class: a label without any answer may still be true."""
+MIN_CLARITY = 0.1
+"""Of homogeneous items: lower bound of the true label's share, between a tie (0) and all answers (1)."""
+LOG_CONCENTRATION, LOG_CONCENTRATION_SD = math.log(100.0), 1.0
+"""Prior mean of the logarithm of the Dirichlets' concentration, and its standard deviation. Of 10, 30, 60
 and 100 none was better on real people; 100 was best on simulated crowds of homogeneous items (2026-11-23)."""
 TEMPERATURE, TEMPERATURE_SD = 1.0, 0.5
-"""The exponent of a model's probabilities before any vote, and its standard deviation."""
+"""Prior mean of the exponent of a model's probabilities, and its standard deviation."""
 MODEL_COST = 2.0
 """Nats by which a model must predict the votes better than the class rates do, which are free parameters
 while a calibrated model has none: without it an uninformative model was used in a third of small crowds."""
 ROUNDS, TOLERANCE = 200, 1e-6
-"""Rounds of a fit at most, and the gain in nats a task at which it ends."""
-ENOUGH_TASKS = 20_000
-"""With a model, parameters are fitted to so many tasks, sampled if there are more."""
+"""Maximum iterations of a fit, and the gain in nats for each task at which it ends."""
+MAX_TASKS_WITH_MODEL = 20_000
+"""With a model, parameters are fitted to so many tasks at most, a random sample if there are more."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,10 @@ class ItemModel:
 def centred_model_logs(probabilities: Floats) -> Floats:
     """The logarithms of a model's probabilities, shape (tasks, labels), about a mean of 0; 0 throughout where
     the model has none (NaN)."""
-    silent = np.asarray(np.isnan(probabilities).any(axis=1))
-    logs = np.log(np.clip(np.where(silent[:, None], 1.0, probabilities), FLOOR, None))
+    has_none = np.asarray(np.isnan(probabilities).any(axis=1))
+    logs = np.log(np.clip(np.where(has_none[:, None], 1.0, probabilities), FLOOR, None))
     logs -= logs.mean(axis=1, keepdims=True)
-    logs[silent] = 0.0
+    logs[has_none] = 0.0
     return np.asarray(logs, float)
 
 
@@ -136,8 +136,8 @@ def fit_items(
     model_logs: Floats | None = None,
     gold: NDArray[np.int64] | None = None,
 ) -> ItemModel:
-    """The items under which `votes`, shape (tasks, labels), are likeliest; `model_logs` and `gold` as
-    `ItemModel.component_logs` takes them, a gold task is of the class of its label."""
+    """Fit the item model to `votes`, shape (tasks, labels), by maximum posterior; `model_logs` and `gold` as
+    in `ItemModel.component_logs`: a gold task is of the class of its label."""
     size = votes.shape[1]
     votes, model_logs, gold, counts = _sample_tasks(votes, None if use == "none" else model_logs, gold)
     gold_logs = np.where(gold[:, None] >= 0, np.log(np.eye(size)[gold] + 1e-12), 0.0)
@@ -155,14 +155,14 @@ def fit_items(
 def _sample_tasks(
     votes: Floats, model_logs: Floats | None, gold: NDArray[np.int64] | None
 ) -> tuple[Floats, Floats | None, NDArray[np.int64], Floats]:
-    """Tasks to fit, with how many each stands for: equal ones once or, with a model, a sample."""
+    """Tasks to fit and their weights: distinct ones only or, with a model, a random sample."""
     gold = np.full(len(votes), -1) if gold is None else gold
     if model_logs is None:
         first, row_of = distinct_rows(np.column_stack([votes, gold]))
         return votes[first], None, gold[first], np.bincount(row_of).astype(float)
     selected = np.arange(len(votes))
-    if len(votes) > ENOUGH_TASKS:
-        selected = np.sort(np.random.default_rng(0).choice(len(votes), ENOUGH_TASKS, replace=False))
+    if len(votes) > MAX_TASKS_WITH_MODEL:
+        selected = np.sort(np.random.default_rng(0).choice(len(votes), MAX_TASKS_WITH_MODEL, replace=False))
     return (
         votes[selected],
         model_logs[selected],
@@ -187,13 +187,13 @@ def distinct_rows(table: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _fit_homogeneous(
     votes: Floats, use: ModelUse, model_logs: Floats | None, gold_logs: Floats, counts: Floats
 ) -> ItemModel:
-    """By expectation maximisation; `gold_logs`, shape (tasks, labels), is near minus infinity where gold
-    rules a class out."""
+    """Fit by expectation maximisation; `gold_logs`, shape (tasks, labels), is near minus infinity for classes
+    that gold excludes."""
     size = votes.shape[1]
     class_rates = normalise(counts @ votes + 1.0)
     items = ItemModel(
         form="homogeneous",
-        shares=_one_coin(FIRST_RIGHT, size),
+        shares=_one_coin(INITIAL_ACCURACY, size),
         label_probabilities=np.eye(size),
         class_components=np.eye(size),
         class_rates=class_rates,
@@ -230,20 +230,21 @@ def _one_coin(right: float, size: int) -> Floats:
 
 def _confusion(counts: Floats) -> Floats:
     """Answer shares of each truth, shape (truth, answer), from counts of the same shape, shrunk towards
-    wrong answers that fall evenly, with a true label that leads."""
+    uniform wrong answers; the true label keeps the largest share."""
     size = len(counts)
     if size == 1:
         return np.ones((1, 1))
-    right = (np.trace(counts) + FIRST_RIGHT) / (counts.sum() + 1.0)
+    right = (np.trace(counts) + INITIAL_ACCURACY) / (counts.sum() + 1.0)
     shares = normalise(counts + PSEUDO_ANSWERS * _one_coin(right, size) + 1e-9)
     wrong = normalise(shares * (1 - np.eye(size)) + 1e-12 * (1 - np.eye(size)))
     tie = wrong.max(axis=1) / (1.0 + wrong.max(axis=1))
-    own = np.clip(np.diag(shares), tie + LEAST_CLEAR * (1.0 - tie), 1.0 - FLOOR / 10)
+    own = np.clip(np.diag(shares), tie + MIN_CLARITY * (1.0 - tie), 1.0 - FLOOR / 10)
     return np.asarray((1.0 - own)[:, None] * wrong + np.diag(own), float)
 
 
 def _recalibrate(items: ItemModel, model_logs: Floats, responsibilities: Floats, counts: Floats) -> ItemModel:
-    """After one Newton step of the logistic regression of the classes on the model's logarithms."""
+    """Update offsets and temperature by one Newton step of the logistic regression of the classes on the
+    model's logarithms."""
     size, precision = model_logs.shape[1], TEMPERATURE_SD**-2
     probabilities = softmax(items.offsets + items.temperature * model_logs)[0]
     has_model = counts * (model_logs != 0).any(axis=1)
@@ -252,7 +253,7 @@ def _recalibrate(items: ItemModel, model_logs: Floats, responsibilities: Floats,
         probabilities * has_model[:, None],
     )
     deviation = model_logs - (probabilities * model_logs).sum(axis=1, keepdims=True)
-    slope = np.append(
+    gradient = np.append(
         error.sum(axis=0), (error * model_logs).sum() - precision * (items.temperature - TEMPERATURE)
     )
     hessian = np.empty((size + 1, size + 1))
@@ -260,7 +261,7 @@ def _recalibrate(items: ItemModel, model_logs: Floats, responsibilities: Floats,
     hessian[:size, size] = hessian[size, :size] = (weighted * deviation).sum(axis=0)
     hessian[size, size] = (weighted * deviation * model_logs).sum() + precision
     step = np.clip(
-        np.linalg.solve(hessian + 0.01 * max(1.0, has_model.sum()) * np.eye(size + 1), slope), -1.0, 1.0
+        np.linalg.solve(hessian + 0.01 * max(1.0, has_model.sum()) * np.eye(size + 1), gradient), -1.0, 1.0
     )
     offsets = items.offsets + step[:size]
     temperature = float(np.clip(items.temperature + step[size], 0.01, 10.0))
@@ -275,7 +276,7 @@ def _fit_heterogeneous(
     counts: Floats,
     homogeneous: ItemModel,
 ) -> ItemModel:
-    """By the gradient of the likelihood, starting from the fit of homogeneous items."""
+    """Fit by L-BFGS on the penalised likelihood, starting from the fit of homogeneous items."""
     from scipy.optimize import minimize
 
     size = votes.shape[1]
@@ -287,17 +288,17 @@ def _fit_heterogeneous(
         if model_logs is None
         else np.asarray((model_logs != 0).any(axis=1, keepdims=True))
     )
-    likelihood, prior = 0.0, _one_coin(FIRST_RIGHT, size)
+    likelihood, prior = 0.0, _one_coin(INITIAL_ACCURACY, size)
 
-    def unpacked(x: Floats) -> tuple[float, Floats, Floats, float]:
+    def unpack(x: Floats) -> tuple[float, Floats, Floats, float]:
         centres = np.maximum(softmax(x[1 : 1 + cells].reshape(size, size))[0], 1e-6)
         offsets = x[1 + cells : 1 + cells + n_offsets] if n_offsets else np.zeros(size)
         return float(np.exp(x[0])), centres, offsets, float(x[-1]) if use == "recalibrated" else 1.0
 
     def loss(x: Floats) -> tuple[float, Floats]:
         nonlocal likelihood
-        concentration, centres, offsets, temperature = unpacked(x)
-        log_chance, by_alpha = _dirichlet_multinomial(rows[:, None], concentration * centres)
+        concentration, centres, offsets, temperature = unpack(x)
+        log_likelihoods, by_alpha = _dirichlet_multinomial(rows[:, None], concentration * centres)
         if model_logs is None:
             class_probabilities = softmax(offsets[None])[0]
         else:
@@ -305,7 +306,7 @@ def _fit_heterogeneous(
                 has_model, softmax(offsets + temperature * model_logs)[0], homogeneous.class_rates
             )
         responsibilities, sums = softmax(
-            log_chance[row_of] + np.log(np.maximum(class_probabilities, 1e-12)) + gold_logs
+            log_likelihoods[row_of] + np.log(np.maximum(class_probabilities, 1e-12)) + gold_logs
         )
         responsibilities *= counts[:, None]
         likelihood = float(counts @ sums)
@@ -316,33 +317,37 @@ def _fit_heterogeneous(
         by_class = responsibilities - class_probabilities * responsibilities.sum(axis=1, keepdims=True)
         if model_logs is not None:
             by_class = by_class * has_model
-        slope = np.zeros(len(x))
-        slope[0] = (by_centre * centres).sum() - (x[0] - FIRMNESS) / FIRMNESS_SD**2
+        gradient = np.zeros(len(x))
+        gradient[0] = (by_centre * centres).sum() - (x[0] - LOG_CONCENTRATION) / LOG_CONCENTRATION_SD**2
         by_centre = by_centre + PSEUDO_ANSWERS * prior / centres
-        slope[1 : 1 + cells] = (
+        gradient[1 : 1 + cells] = (
             centres * (by_centre - (centres * by_centre).sum(axis=1, keepdims=True))
         ).ravel()
-        penalty = (x[0] - FIRMNESS) ** 2 / 2 / FIRMNESS_SD**2 - PSEUDO_ANSWERS * float(
+        penalty = (x[0] - LOG_CONCENTRATION) ** 2 / 2 / LOG_CONCENTRATION_SD**2 - PSEUDO_ANSWERS * float(
             (prior * np.log(centres)).sum()
         )
         if model_logs is None:
             by_class = np.vstack([by_class, PSEUDO_TASKS * (1.0 - size * class_probabilities)])
             penalty -= PSEUDO_TASKS * float(np.log(class_probabilities).sum())
         if n_offsets:
-            slope[1 + cells : 1 + cells + size] = by_class.sum(axis=0) - 0.1 * offsets
+            gradient[1 + cells : 1 + cells + size] = by_class.sum(axis=0) - 0.1 * offsets
             penalty += 0.05 * float((offsets**2).sum())
         if use == "recalibrated" and model_logs is not None:
-            slope[-1] = (by_class * model_logs).sum() - (temperature - TEMPERATURE) / TEMPERATURE_SD**2
+            gradient[-1] = (by_class * model_logs).sum() - (temperature - TEMPERATURE) / TEMPERATURE_SD**2
             penalty += (temperature - TEMPERATURE) ** 2 / 2 / TEMPERATURE_SD**2
-        return (penalty - likelihood) / counts.sum(), -slope / counts.sum()
+        return (penalty - likelihood) / counts.sum(), -gradient / counts.sum()
 
-    start_parts = [np.array([FIRMNESS]), np.log(homogeneous.shares).ravel(), homogeneous.offsets[:n_offsets]]
+    start_parts = [
+        np.array([LOG_CONCENTRATION]),
+        np.log(homogeneous.shares).ravel(),
+        homogeneous.offsets[:n_offsets],
+    ]
     start = np.concatenate([*start_parts, [homogeneous.temperature] * (use == "recalibrated")])
     bounds = [(-2.0, 8.0)] + [(-12.0, 12.0)] * (len(start) - 1)
     if use == "recalibrated":
         bounds[-1] = (0.01, 10.0)
     best: Any = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": ROUNDS})
-    concentration, centres, offsets, temperature = unpacked(np.asarray(best.x, float))
+    concentration, centres, offsets, temperature = unpack(np.asarray(best.x, float))
     loss(np.asarray(best.x, float))
     class_rates = softmax(offsets[None])[0][0]
     if model_logs is not None and has_model.any():
@@ -366,18 +371,20 @@ def _fit_heterogeneous(
 
 
 def _dirichlet_multinomial(votes: Floats, alpha: Floats) -> tuple[Floats, Floats]:
-    """The log probability of an ordered sequence of `votes`, shape (..., labels), and its slope by
-    `alpha`."""
+    """The log probability of an ordered sequence of `votes`, shape (..., labels), and its gradient with
+    respect to `alpha`."""
     from scipy.special import digamma, gammaln
 
     n, whole = votes.sum(axis=-1), alpha.sum(axis=-1)
-    log_chance = gammaln(whole) - gammaln(whole + n) + (gammaln(alpha + votes) - gammaln(alpha)).sum(axis=-1)
-    slope = digamma(alpha + votes) - digamma(alpha) + (digamma(whole) - digamma(whole + n))[..., None]
-    return np.asarray(log_chance, float), np.asarray(slope, float)
+    log_likelihoods = (
+        gammaln(whole) - gammaln(whole + n) + (gammaln(alpha + votes) - gammaln(alpha)).sum(axis=-1)
+    )
+    gradient = digamma(alpha + votes) - digamma(alpha) + (digamma(whole) - digamma(whole + n))[..., None]
+    return np.asarray(log_likelihoods, float), np.asarray(gradient, float)
 
 
 def jury_votes(n_labels: int) -> NDArray[np.int64]:
-    """All votes that a jury can give, shape (votes, labels); of two labels it never ties."""
+    """All votes that a jury can give, shape (votes, labels); with two labels there are no ties."""
     fits: Callable[[int], bool] = lambda n: math.comb(n + n_labels - 1, n_labels - 1) <= JURIES  # noqa: E731
     most = JURY_OF_TWO if n_labels == 2 else JURY
     return possible_votes(max((n for n in range(1, most + 1) if fits(n)), default=1), n_labels)
@@ -395,7 +402,9 @@ def jury_probabilities(votes_of_jury: NDArray[np.int64], concentration: float, c
     should."""
     people = int(votes_of_jury[0].sum())
     room = people - 1 - concentration
-    firm = people * concentration / room if room > 0.05 * people else 1e4
-    log_chance, _ = _dirichlet_multinomial(votes_of_jury[None].astype(float), firm * centres[:, None])
+    jury_concentration = people * concentration / room if room > 0.05 * people else 1e4
+    log_likelihoods, _ = _dirichlet_multinomial(
+        votes_of_jury[None].astype(float), jury_concentration * centres[:, None]
+    )
     factorials = np.cumsum(np.log(np.maximum(1, np.arange(votes_of_jury.max() + 1))))
-    return softmax(log_chance - factorials[votes_of_jury].sum(axis=1))[0]
+    return softmax(log_likelihoods - factorials[votes_of_jury].sum(axis=1))[0]

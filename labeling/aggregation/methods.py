@@ -1,9 +1,9 @@
 """The methods by name: each takes answers and gives a posterior, some with a model's probabilities.
 
 Several codes asked of one task are a problem each, with the workers' confusion matrices apart or shared.
-Apart, a worker may be good at one code and bad at another, and every code learns it from its own answers.
-Shared, all codes are evidence of what a worker is like; right when the labels mean the same everywhere (yes
-and no) and each code alone has few answers a worker.
+Apart, a worker may be good at one code and bad at another, and each code is fitted to its own answers only.
+Shared, the answers to all codes inform one matrix for each worker; right when the labels mean the same
+everywhere (yes and no) and each code alone has few answers a worker.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ METHODS: dict[str, Callable[[Answers], Posterior]] = {
 }
 
 
-def _as_worker(method: Callable[[Answers], Posterior], answers: Answers, model: Floats) -> Posterior:
+def _with_model_as_worker(
+    method: Callable[[Answers], Posterior], answers: Answers, model: Floats
+) -> Posterior:
     return method(model_as_worker(answers, model))
 
 
@@ -47,10 +49,10 @@ WITH_MODEL: dict[str, Callable[[Answers, Floats], Posterior]] = {
     "crowdlab": crowdlab,
     "ibcc": ibcc,
     "ebcc": ebcc,
-    "ibcc-worker": partial(_as_worker, ibcc),
-    "ebcc-worker": partial(_as_worker, ebcc),
+    "ibcc-worker": partial(_with_model_as_worker, ibcc),
+    "ebcc-worker": partial(_with_model_as_worker, ebcc),
 }
-"""Methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it is silent. `ibcc`
+"""Methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it has none. `ibcc`
 and `ebcc` take them for the prior of each task, and for the answer of one more worker under the other
 names."""
 

@@ -1,12 +1,12 @@
-"""Adaptive overlap: after each answer, is the label sure enough, or is another answer needed?
+"""Adaptive overlap: whether the label of a task is certain enough after each answer, or one more is needed.
 
-Another one is worth it as far as it is expected to make the decision right: where people are divided, no
-number of answers within the maximum makes the decision sure, and asking ends early; where answers are merely
-few, it goes on. Decides from a posterior and knows neither leases nor money.
+One more answer is worthwhile as far as it is expected to make the decision right: where people are divided,
+no number of answers up to the maximum makes the decision certain, and no more are requested; where answers
+are merely few, they are. Decides from a posterior, without leases and costs.
 
 Source: expected value of information (Raiffa and Schlaifer 1961, preposterior analysis) with the share of
-right decisions as the gain. A single answer more often cannot turn a decision that three could, so that the
-gain of several is taken, for each of them (Frazier and Powell 2010 on why one step ahead is not enough).
+right decisions as the gain. One answer often cannot change a decision that three could, so the gain of
+several answers is computed, for each of them (Frazier and Powell 2010 on why one step ahead is not enough).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from dialint.labeling.aggregation.posterior import Components, Posterior
 from dialint.labeling.aggregation.sparse import CELLS
 
 GAIN = 0.01
-"""Right decisions that an answer must be expected to bring: one in a hundred answers."""
+"""Expected gain in right decisions from which an answer is requested: one in a hundred answers."""
 LOOKAHEAD, OUTCOMES = 5, 150
-"""The most further answers that are simulated, and the most votes that they may give: many labels have
-more."""
+"""Maximum number of further answers considered, and of the different votes that they may give; with many
+labels fewer answers are considered."""
 
 
 class Decision(StrEnum):
-    """What becomes of a task: it is sure, it needs one more answer, or an expert decides."""
+    """What to do with a task: it is certain, it needs one more answer, or an expert decides."""
 
     STOP = "stop"
     ASK = "ask"
@@ -43,9 +43,9 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class OverlapRule:
-    """When asking ends: at `sure` (probability of the winner), not before `minimum` answers and not after
-    `maximum`; and where no further answer is expected to raise the share of right decisions by `gain`. With a
-    gain of 0 what is not sure is asked about for as long as may be."""
+    """When no more answers are requested: from probability `sure` of the winner, between `minimum` and
+    `maximum` answers; and where no further answer is expected to raise the share of right decisions by
+    `gain`. With a gain of 0 tasks that are not certain get the maximum."""
 
     minimum: int = 2
     maximum: int = 5
@@ -61,15 +61,15 @@ class OverlapRule:
             raise ConfigError("E_OPTION", "overlap: gain must lie between 0 and 1")
 
     def decide(self, confidence: float, n_labelers: int, gains: Sequence[float] | Floats = ()) -> Decision:
-        """What to do with a task whose winner has this probability after this many answers; `gains` as a row
-        of `expected_gains`, empty where they are not known: then it is asked on."""
+        """What to do with a task whose winner has this probability after this many answers; `gains` is a row
+        of `expected_gains`; if it is empty, one more answer is requested."""
         if n_labelers >= self.minimum and confidence >= self.sure:
             return Decision.STOP
         left = min(self.maximum - n_labelers, len(gains))
         if n_labelers >= self.maximum:
             return Decision.GIVE_UP
-        worth = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
-        return Decision.ASK if worth else Decision.GIVE_UP
+        is_worthwhile = n_labelers < self.minimum or left == 0 or gains[left - 1] >= self.gain
+        return Decision.ASK if is_worthwhile else Decision.GIVE_UP
 
 
 def decisions(posterior: Posterior, n_labelers: NDArray[np.int64], rule: OverlapRule) -> tuple[Decision, ...]:
@@ -81,9 +81,9 @@ def decisions(posterior: Posterior, n_labelers: NDArray[np.int64], rule: Overlap
 
 
 def expected_gains(components: Components) -> Floats:
-    """By how much the probability that the winner is right is expected to rise for each further answer by
-    people of whom nothing is known, if up to 1, 2, ... `LOOKAHEAD` are asked for and as many as pay best are:
-    shape (tasks, at most `LOOKAHEAD`), rows rise."""
+    """The expected increase of the probability of the winner for each further answer of unknown workers, with
+    up to 1, 2, ... `LOOKAHEAD` answers and the best number of them: shape (tasks, at most `LOOKAHEAD`), rows
+    are ascending."""
     size = components.shares.shape[1]
     most = max(n for n in range(1, LOOKAHEAD + 1) if n == 1 or math.comb(n + size - 1, n) <= OUTCOMES)
     now = (components.responsibilities @ components.label_probabilities).max(axis=1)

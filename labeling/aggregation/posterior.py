@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Floats
 
-MOST_COLUMNS = 32
+MAX_COLUMNS = 32
 
 
 @dataclass(frozen=True)
 class Components:
-    """What an item may be like: `shares`, shape (components, labels), are the answers of a large crowd to it,
-    `label_probabilities`, same shape, the chance of each label to be its truth; `responsibilities`, shape
-    (tasks, components), in single precision, the probability of each for each task."""
+    """The mixture components of items: `shares`, shape (components, labels), are the answer shares of a large
+    crowd, `label_probabilities`, same shape, the probability of each label to be true; `responsibilities`,
+    shape (tasks, components), in single precision, the posterior of the components of each task."""
 
     responsibilities: NDArray[np.float32]
     shares: Floats
@@ -34,8 +34,8 @@ class Posterior:
     not distinguish the two. `skills`, shape (workers,), is each worker's probability of a right answer,
     where the method has one; `confusion`, shape (workers, labels, labels), the probability of an answer
     (last axis) given the truth (middle axis). `log_likelihood` is of the answers, in nats, NaN where
-    the method has none; of a variational method the bound. `components` from which answers yet to come
-    can be foretold, where the method has them.
+    the method has none; of a variational method the bound. `components`, where the method has them, predict
+    further answers.
     """
 
     probabilities: Floats
@@ -57,7 +57,7 @@ class Posterior:
         return np.asarray(self.probabilities.max(axis=1), float)
 
     def part(self, rows: slice) -> Posterior:
-        """The same of some tasks only."""
+        """The posterior of some tasks only."""
         own = self.components
         return replace(
             self,
@@ -66,7 +66,7 @@ class Posterior:
             components=None if own is None else replace(own, responsibilities=own.responsibilities[rows]),
         )
 
-    def given(self, gold_labels: NDArray[np.int64]) -> Posterior:
+    def with_gold(self, gold_labels: NDArray[np.int64]) -> Posterior:
         """Replace probabilities by `gold_labels`, shape (tasks,): the index of the certain label, or -1 where
         there is none."""
         sure = np.eye(self.probabilities.shape[1])[gold_labels]
@@ -82,16 +82,16 @@ def normalise(values: NDArray[Any]) -> Floats:
 def softmax(logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Rows of `logs` as probabilities, and the logarithm of each row's sum of exponentials, as precise as
     `logs` are."""
-    top = _by_column(np.maximum, logs)
+    top = _reduce_rows(np.maximum, logs)
     shares = logs - top[:, None]
     np.exp(shares, out=shares)
-    sums = _by_column(np.add, shares)
+    sums = _reduce_rows(np.add, shares)
     shares /= sums[:, None]
     return shares, top + np.log(sums)
 
 
-def _by_column(ufunc: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+def _reduce_rows(ufunc: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
     """`ufunc` reduced along rows; column by column where rows are short, which is ten times as fast."""
-    if values.shape[1] > MOST_COLUMNS:
+    if values.shape[1] > MAX_COLUMNS:
         return np.asarray(ufunc.reduce(values, axis=1))
     return np.asarray(reduce(ufunc, values.T))

@@ -1,8 +1,8 @@
-"""The posterior of every question that somebody answered: people and model together.
+"""The posterior of every answered question: people and model together.
 
-Gold takes part in the fit, which tells what the people and the other questions are like, and replaces the
-posterior of its own question. `question_posteriors` fits once, `RunningPosteriors` follows answers as they
-come. Knows no store (`store_reader`).
+Gold takes part in the fit, where it informs the estimates of the labelers and of the other questions, and
+replaces the posterior of its own question. `question_posteriors` fits once, `RunningPosteriors` is updated
+with new answers. Independent of the store (`store_reader`).
 """
 
 from __future__ import annotations
@@ -122,21 +122,21 @@ def _by_question(
 
 
 GROWTH = 0.05
-"""Share of new answers at which a fit is old. Until then the decisions on changed tasks are those of a refit
-but for 4 %, of which all but 1 in 12 are within 0.05 of being sure (3 simulated crowds, 2026-11-23; tolerance
-in `tests/labeling/aggregation/test_question_posteriors.py`)."""
+"""Share of new answers at which everything is refitted. Until then the decisions on changed tasks are those
+of a refit but for 4 %, of which all but 1 in 12 are within 0.05 of being sure (3 simulated crowds,
+2026-11-23; tolerance in `tests/labeling/aggregation/test_question_posteriors.py`)."""
 
 
 class RunningPosteriors:
     """The joint posterior of all `answers` so far and of those added afterwards; `gold` takes part in every
     fit. `on_fit` is called before each code is fitted and may raise to end it.
 
-    All codes are refitted whenever answers have grown by `GROWTH`: so a fit is paid for by many answers
-    however large a project is, and a small one is as good as always fresh. The `assumptions` of a fit (with
-    the number of answers they were chosen from) are chosen anew when a code's answers have doubled, and kept
-    in between: which answers are hidden for the choice is random, and where another form of items is chosen,
-    a quarter of all decisions change (36 simulated crowds, 2026-11-22): tasks would be ended and reopened
-    again and again.
+    All codes are refitted whenever answers have grown by `GROWTH`: so the cost of a fit is spread over many
+    answers however large a project is, and a small one is refitted nearly always. The `assumptions` of a fit
+    (with the number of answers they were chosen from) are chosen anew when a code's answers have doubled, and
+    kept in between: which answers are held out for the choice is random, and where another form of items is
+    chosen, a quarter of all decisions change (36 simulated crowds, 2026-11-22): tasks would be closed and
+    reopened repeatedly.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class RunningPosteriors:
     def add(
         self, annotations: Sequence[Annotation], load_context: Callable[[str], DialogueContext]
     ) -> frozenset[str] | None:
-        """Count answers, oldest first; the dialogues whose posteriors changed, none for all: after a
+        """Add answers, oldest first; returns the dialogues whose posteriors changed, none for all after a
         refit."""
         new: dict[str, dict[tuple[Item, str], bool]] = {}
         for annotation in annotations:

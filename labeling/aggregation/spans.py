@@ -1,10 +1,10 @@
-"""Spans from several people: which of them mean the same place, whether it is there, where it ends.
+"""Spans of several people: which of them are the same span, whether it is there, and where it starts and
+ends.
 
-Spans of one task are clustered by overlap; each cluster is one candidate. Whether it is there is a
-yes-or-no question to everybody who looked at the task, aggregated like any other (`joint_posterior`); its
-boundaries are weighted medians of those who marked it, weighted by how well each one's spans fit those of the
-others.
-Presence and boundaries are thus two judgements: a span may be surely there and vaguely bounded.
+Spans of one task are clustered by overlap; each cluster is one candidate. Whether it is there is a yes-or-no
+question to all labelers of the task, aggregated like any other (`joint_posterior`); its boundaries are
+medians of those who marked it, weighted by how well each one's spans agree with those of the others. Presence
+and boundaries are independent estimates: the presence of a span may be certain and its boundaries vague.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dialint.labeling.aggregation.answers import from_rows
 from dialint.labeling.aggregation.joint import joint_posterior
 from dialint.labeling.aggregation.posterior import Posterior
 
-LEAST_OVERLAP = 0.3
-"""Shared over covered characters from which two people's spans may mean the same place."""
+MIN_OVERLAP = 0.3
+"""Shared over covered characters from which the spans of two people may be one candidate."""
 ROUNDS = 3
 PRIOR_FIT, PRIOR_SPANS = 0.7, 2.0
-"""How well a person's boundaries fit before any is seen, and how many spans that is worth."""
+"""Prior mean of how well a person's boundaries fit, and its weight in spans."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A place that may hold what was asked for: `probability` that it does, after `n_labelers` looked
-    and `n_marked` of them marked it; `agreement` is how well their boundaries fit, 0 to 1."""
+    """A span that may be there, with the `probability` that it is. Of `n_labelers` who read the task
+    `n_marked` marked it; `agreement` is how well their boundaries fit, 0 to 1."""
 
     task: str
     start: int
@@ -50,30 +50,30 @@ class Candidate:
     agreement: float
 
 
-def aggregate_spans(spans: Iterable[Span], looked: Mapping[str, Sequence[str]]) -> list[Candidate]:
-    """All candidates, by task in the order of `looked` and then by place.
+def aggregate_spans(spans: Iterable[Span], labelers: Mapping[str, Sequence[str]]) -> list[Candidate]:
+    """Aggregate spans to candidates, by task in the order of `labelers` and then by position.
 
-    `looked` names for each task all who were asked, also those who marked nothing.
+    `labelers` has for each task all who read it, also those who marked nothing.
 
     Raises:
-        ValueError: a span of somebody who was not asked.
+        ValueError: a span of a worker who is no labeler of its task.
     """
     by_task: defaultdict[str, list[Span]] = defaultdict(list)
     for span in spans:
-        if span.worker not in looked.get(span.task, ()):
-            raise ValueError("a span of a worker who was not asked")
+        if span.worker not in labelers.get(span.task, ()):
+            raise ValueError("a span of a worker who is no labeler of its task")
         by_task[span.task].append(span)
-    clusters = [found for task in looked for found in cluster_spans(by_task[task])]
+    clusters = [cluster for task in labelers for cluster in cluster_spans(by_task[task])]
     if not clusters:
         return []
-    posterior = _presence(clusters, looked)
-    bounds = _boundaries(clusters)
+    posterior = _fit_presence(clusters, labelers)
+    bounds = _fit_boundaries(clusters)
     return [
         Candidate(
             cluster[0].task,
             *bounds[number][:2],
             float(posterior.probabilities[number, 1]),
-            len(set(looked[cluster[0].task])),
+            len(set(labelers[cluster[0].task])),
             len({span.worker for span in cluster}),
             bounds[number][2],
         )
@@ -88,44 +88,44 @@ def span_overlap(a: Span, b: Span) -> float:
 
 
 def cluster_spans(spans: Sequence[Span]) -> list[list[Span]]:
-    """The spans of one task that mean the same place, clusters in order of their first character.
+    """Cluster the spans of one task, in the order of the first character of each cluster.
 
-    Clusters are merged, most alike first, for as long as their members overlap by `LEAST_OVERLAP` on
-    average and no worker has a span in both: one person who marks two places means two.
+    Clusters are merged, those of largest overlap first, for as long as their members overlap by `MIN_OVERLAP`
+    on average and no worker has a span in both: two spans of one person are two candidates.
     """
     clusters = [[span] for span in sorted(spans, key=lambda s: (s.start, s.end, s.worker))]
     while True:
-        best, pair = LEAST_OVERLAP, None
+        best, pair = MIN_OVERLAP, None
         for i, one in enumerate(clusters):
             for j in range(i + 1, len(clusters)):
-                if (value := _alike(one, clusters[j])) >= best and (value > best or pair is None):
+                if (value := _mean_overlap(one, clusters[j])) >= best and (value > best or pair is None):
                     best, pair = value, (i, j)
         if pair is None:
             return sorted(clusters, key=lambda cluster: min(span.start for span in cluster))
         clusters[pair[0]] += clusters.pop(pair[1])
 
 
-def _alike(one: Sequence[Span], other: Sequence[Span]) -> float:
+def _mean_overlap(one: Sequence[Span], other: Sequence[Span]) -> float:
     if {span.worker for span in one} & {span.worker for span in other}:
         return 0.0
     return float(np.mean([span_overlap(a, b) for a in one for b in other]))
 
 
-def _presence(clusters: Sequence[Sequence[Span]], looked: Mapping[str, Sequence[str]]) -> Posterior:
+def _fit_presence(clusters: Sequence[Sequence[Span]], labelers: Mapping[str, Sequence[str]]) -> Posterior:
     """The posterior of "no" and "yes", one row a cluster."""
     rows = []
     for number, cluster in enumerate(clusters):
         marked = {span.worker for span in cluster}
-        workers = dict.fromkeys(looked[cluster[0].task])
+        workers = dict.fromkeys(labelers[cluster[0].task])
         rows += [(str(number), worker, "yes" if worker in marked else "no") for worker in workers]
     return joint_posterior(from_rows(rows, labels=("no", "yes")))
 
 
-def _boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, float]]:
+def _fit_boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, float]]:
     """Start, end and agreement of each cluster."""
     fit: dict[str, float] = {}
     for _ in range(ROUNDS):
-        bounds = [_voted(cluster, fit) for cluster in clusters]
+        bounds = [_vote_bounds(cluster, fit) for cluster in clusters]
         sums: defaultdict[str, list[float]] = defaultdict(list)
         for cluster, (start, end) in zip(clusters, bounds, strict=True):
             if len(cluster) > 1:
@@ -141,7 +141,7 @@ def _boundaries(clusters: Sequence[Sequence[Span]]) -> list[tuple[int, int, floa
     ]
 
 
-def _voted(cluster: Sequence[Span], fit: Mapping[str, float]) -> tuple[int, int]:
+def _vote_bounds(cluster: Sequence[Span], fit: Mapping[str, float]) -> tuple[int, int]:
     """Weighted medians of the starts and of the ends; the heaviest span where these cross."""
     weights = [fit.get(span.worker, PRIOR_FIT) ** 2 for span in cluster]
     start = weighted_median([span.start for span in cluster], weights)
@@ -153,14 +153,14 @@ def _voted(cluster: Sequence[Span], fit: Mapping[str, float]) -> tuple[int, int]
 
 
 def weighted_median(values: Sequence[int], weights: Sequence[float]) -> int:
-    """The least value at which half of the weight is reached."""
+    """The smallest value at which half of the weight is reached."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(np.asarray(weights, float)[order])
     return int(values[order[int(np.searchsorted(reached, reached[-1] / 2 - 1e-12))]])
 
 
-def agreed_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[None, None]:
-    """The span that shares most with all others (sum of overlap over union), the first of equals."""
+def select_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[None, None]:
+    """Select the span that overlaps most with all others (sum of overlap over union), the first of equals."""
     all_spans = list(spans)
     if not all_spans:
         return None, None

@@ -1,4 +1,4 @@
-"""Crowd tables as sparse products: from what workers are like to tasks, and back.
+"""Crowd tables as sparse products: sums over the answers of workers to tasks, and back.
 
 A *pair* is a worker and a label that this worker gave at least once; pairs are sorted by worker. One
 product with `by_task` sums a table of pairs over each task's answers, one with its transpose sums a table
@@ -36,23 +36,25 @@ class Pairs:
 
     @property
     def answers(self) -> Floats:
-        """How many answers each pair stands for, shape (pairs,)."""
+        """The number of answers of each pair, shape (pairs,)."""
         return np.bincount(self.by_task.indices, minlength=len(self.worker)).astype(float)
 
-    def counts(self, member: Floats) -> Floats:
+    def counts(self, responsibilities: Floats) -> Floats:
         """Expected answers of each pair in each component, shape (pairs, components), from the tasks'
-        probabilities `member`, shape (tasks, components)."""
-        return np.asarray(self.by_task.T @ member, float)
+        probabilities `responsibilities`, shape (tasks, components)."""
+        return np.asarray(self.by_task.T @ responsibilities, float)
 
-    def expectation(self, logs: Floats, base: Floats, member: NDArray[Any]) -> tuple[Floats, float, float]:
-        """The E step: `member`, shape (tasks, components), becomes the softmax of the tasks' sums of `logs`,
-        shape (pairs, components), plus `base`, shaped as `member`, in whose precision it is computed. The
-        counts that follow, the sum over tasks of the logarithms of what the rows were divided by, and the
-        largest change in `member`."""
+    def expectation(
+        self, logs: Floats, base: Floats, responsibilities: NDArray[Any]
+    ) -> tuple[Floats, float, float]:
+        """The E step: `responsibilities`, shape (tasks, components), becomes the softmax of the tasks' sums
+        of `logs`, shape (pairs, components), plus `base`, shaped as `responsibilities`, in whose precision it
+        is computed. The counts that follow, the sum over tasks of the logarithms of what the rows were
+        divided by, and the largest change in `responsibilities`."""
         counts, likelihood, change = np.zeros_like(logs), 0.0, 0.0
         step = max(1, CELLS // max(1, logs.shape[1]))
-        logs = logs.astype(member.dtype, copy=False)
-        for first in range(0, len(member), step):
+        logs = logs.astype(responsibilities.dtype, copy=False)
+        for first in range(0, len(responsibilities), step):
             rows = slice(first, first + step)
             answers = self.by_task[rows]
             total = answers @ logs
@@ -60,7 +62,7 @@ class Pairs:
             after, sums = softmax(total)
             counts += answers.T @ after
             likelihood += float(sums.sum(dtype=float))
-            before = member[rows]
+            before = responsibilities[rows]
             np.subtract(after, before, out=before)
             change = max(change, float(before.max()), -float(before.min()))
             before[:] = after

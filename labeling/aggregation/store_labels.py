@@ -1,9 +1,9 @@
-"""Posteriors become labels in the store: one a turn and code, replaced when more answers are in.
+"""Writes posteriors as labels to the store: one for each turn and code, replaced when there are more answers.
 
 Three methods, the most trusted first where a turn and code has labels of several: ``expert`` (gold),
-``agreed`` (bulk acceptance) and ``joint`` (people and model). What nobody found, is improbable and never was
-a label is not written: a turn and code without a label counts as free of that error. What somebody found, or
-was a label before, is written however improbable it is, or the outdated label would stay.
+``agreed`` (bulk acceptance) and ``joint`` (people and model). What is improbable, and neither found by
+anybody nor labeled before, is not written: a turn and code without a label counts as free of that error. What
+somebody found, or what has a label, is written however improbable it is, or the outdated label would stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SURE_CONFIDENCE = 0.95
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StoreLabelsConfig:
-    """Which answers in the store become labels: of a project or, without one, all."""
+    """Which answers in the store are aggregated: those of a project or, without one, all."""
 
     project: str | None = None
     """Project in the store whose answers count."""
@@ -69,13 +69,13 @@ def aggregate_store(
     """
     posteriors = load_posteriors(store, actor, config.project, taxonomy, share_workers=share_workers)
     always: list[Label] = []
-    if_labelled: list[Label] = []
+    only_if_labelled: list[Label] = []
     for one in posteriors:
         is_needed = one.gold or one.n_yes or one.probability >= config.least
         label = to_label(one, "expert" if one.gold else "joint", one.probability)
-        (always if is_needed else if_labelled).append(label)
+        (always if is_needed else only_if_labelled).append(label)
     n_labels = write_labels(store, actor, always)
-    n_labels += write_labels(store, actor, if_labelled, only_existing=True)
+    n_labels += write_labels(store, actor, only_if_labelled, only_existing=True)
     return StoreLabelsSummary(
         labels=n_labels,
         questions=len(posteriors),
@@ -101,7 +101,7 @@ def to_label(posterior: QuestionPosterior, method: str, probability: float) -> L
 
 def write_labels(store: Store, actor: str, labels: Sequence[Label], *, only_existing: bool = False) -> int:
     """Write labels in batches, with `only_existing` only those of turns and codes that have a label already;
-    how many.
+    returns how many.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -119,7 +119,7 @@ def write_labels(store: Store, actor: str, labels: Sequence[Label], *, only_exis
 
 
 def select_surest(labels: Iterable[Label]) -> Iterator[Label]:
-    """Of the labels of one dialogue the most trusted of each turn and code, in their order."""
+    """Select the most trusted label of each turn and code of one dialogue, in their order."""
 
     def rank(label: Label) -> int:
         ranked = label.method in METHODS_BY_TRUST

@@ -1,6 +1,6 @@
-"""The answers in the store and their posteriors: of all people whose work counts.
+"""Reads answers from the store, of all people whose work counts, and computes their posteriors.
 
-Reads, of one project or of the whole store; writes nothing.
+Reads one project or the whole store; writes nothing.
 """
 
 from __future__ import annotations

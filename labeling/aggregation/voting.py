@@ -1,5 +1,6 @@
-"""Counting votes: every vote alike, shrunk, or weighted by how often its giver sides with the others; and a
-model counted among them."""
+"""Vote counts: every vote with the same weight, shrunk, or weighted by how often its worker agrees with the
+others; and a model counted among the workers.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def wawa(answers: Answers) -> Posterior:
 
 
 def _agreement(answers: Answers, shares: Floats, smoothing: float = 0.0) -> Floats:
-    """The share of each worker's answers that lead, one over how many lead in a tie; `smoothing` answers
-    at one half on top. NaN for a worker without any."""
+    """The share of each worker's answers that have the most votes, one over their number in a tie;
+    `smoothing` pseudo-answers of one half are added. NaN for a worker without any."""
     leads = shares == shares.max(axis=1, keepdims=True)
     agreed = leads[answers.task, answers.label] / leads.sum(axis=1)[answers.task]
     right = np.bincount(answers.worker, weights=agreed, minlength=len(answers.workers))
@@ -49,7 +50,8 @@ def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
     where they are NaN, as all answers are: the mean of a Dirichlet. `kappa` is the one under which
     each answer is likeliest after its task's others. `skills` as in `majority`.
 
-    Source: the Dirichlet-multinomial, Mosimann 1962; left-out answers in the place of its likelihood.
+    Source: the Dirichlet-multinomial, Mosimann 1962; leave-one-out probabilities in the place of its
+    likelihood.
     """
     from scipy.optimize import minimize_scalar
 
@@ -63,8 +65,8 @@ def shrunk_votes(answers: Answers, model: Floats | None = None) -> Posterior:
 
     def loss(log_kappa: float) -> float:
         kappa = float(np.exp(log_kappa))
-        left_out = (counts - 1.0 + kappa * prior_shares) / (n - 1.0 + kappa)
-        return -float((counts * np.log(np.maximum(left_out, 1e-12))).sum())
+        leave_one_out = (counts - 1.0 + kappa * prior_shares) / (n - 1.0 + kappa)
+        return -float((counts * np.log(np.maximum(leave_one_out, 1e-12))).sum())
 
     optimum = minimize_scalar(loss, bounds=(np.log(0.05), np.log(100.0)), method="bounded")
     shares = normalise(votes + np.exp(optimum.x) * prior)
@@ -80,8 +82,8 @@ def crowdlab(answers: Answers, model: Floats) -> Posterior:
     """
     votes = answers.votes()
     n, size = votes.sum(axis=1), votes.shape[1]
-    silent = np.asarray(np.isnan(model).any(axis=1))
-    model_shares = np.where(silent[:, None], 0.0, model)
+    without_model = np.asarray(np.isnan(model).any(axis=1))
+    model_shares = np.where(without_model[:, None], 0.0, model)
     consensus = (votes + 0.5 * model_shares).argmax(axis=1)
     several = np.asarray(n >= 2)
     if not several.any():
@@ -95,9 +97,9 @@ def crowdlab(answers: Answers, model: Floats) -> Posterior:
     np.divide(agreed, n_compared, out=skills, where=n_compared > 0)
     commonest = max(1e-9, 1.0 - float(np.bincount(consensus[several], minlength=size).max() / several.sum()))
     weights = np.maximum(1.0 - (1.0 - skills) / commonest, 1e-3)
-    judged = several & ~silent
+    judged = several & ~without_model
     right = float((model_shares.argmax(axis=1) == consensus)[judged].mean()) if judged.any() else 0.0
-    of_model = max(1.0 - (1.0 - right) / commonest, 1e-3) * np.sqrt(n[n > 0].mean()) * ~silent
+    model_weight = max(1.0 - (1.0 - right) / commonest, 1e-3) * np.sqrt(n[n > 0].mean()) * ~without_model
     wrong = (1.0 - likely) / max(1, size - 1)
     table = np.bincount(
         answers.task.astype(np.int64) * size + answers.label,
@@ -105,5 +107,5 @@ def crowdlab(answers: Answers, model: Floats) -> Posterior:
         minlength=len(votes) * size,
     ).reshape(-1, size)
     table += wrong * np.bincount(answers.task, weights=weights[answers.worker], minlength=len(votes))[:, None]
-    shares = normalise(table + of_model[:, None] * model_shares + 1e-12)
+    shares = normalise(table + model_weight[:, None] * model_shares + 1e-12)
     return Posterior(shares, shares, skills=skills)

@@ -30,7 +30,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue, Example, Finding, Label, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
-from dialint.labeling.aggregation.spans import agreed_span
+from dialint.labeling.aggregation.spans import select_span
 from dialint.labeling.annotation import Annotation, judged_turns, read_annotations
 from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.splits import GroupBy
@@ -316,7 +316,7 @@ class DialogueAnnotations:
         yes = [findings for answer in answers if (findings := self.matching_findings(answer, turn, code))]
         if not yes:
             return None
-        start, end = agreed_span([(f.start, f.end) for findings in yes for f in findings if f.turn == turn])
+        start, end = select_span([(f.start, f.end) for findings in yes for f in findings if f.turn == turn])
         return Label(
             dialogue_id=self.dialogue.id,
             turn=turn,

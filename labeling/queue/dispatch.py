@@ -1,9 +1,10 @@
-"""A day's plan over the store: verdicts read, tasks put into a review project and a blind label project.
+"""Applies a day's plan to the store: reads verdicts, adds tasks to a review project and a blind label
+project.
 
-Reads the newest verdict of each dialogue that came in on the day, and of the days of the backlog before
-it. What it gave out is told by the tasks themselves (their `why` names the day), so the same plan twice
-adds nothing, and a second plan of the same day knows what is spent. Reads in pages, so that nobody waits;
-keeps one small candidate a dialogue in memory.
+Reads the newest verdict of each dialogue that came in on the day, and on the days of the backlog before it.
+What was assigned before is read from the tasks themselves (their `why` has the day), so that the same plan
+twice adds nothing, and a second plan of the same day knows the budget that is left. Reads in pages, so that
+writers are not blocked; keeps one small candidate for each dialogue in memory.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from pathlib import Path
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Severity
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.queue.policy import Policy
-from dialint.labeling.queue.policy import load as load_policy
+from dialint.labeling.queue.policy import Policy, load_policy
 from dialint.labeling.queue.routing import WORK, Candidate, Fate, Routed, allocate_day, make_candidate
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL, iterate_verdicts, parse_verdict
@@ -33,22 +33,22 @@ MARK = "routed"
 
 @dataclass(frozen=True)
 class RouteConfig:
-    """What is routed where."""
+    """What is routed, and where."""
 
     review: str
-    """Review project, pre-labelled: a person confirms what was found."""
+    """Review project, pre-labelled: a person confirms the findings."""
     label: str
-    """Label project, blind: doubtful findings for the crowd, and the audit."""
+    """Label project, blind: uncertain findings for the crowd, and the audit."""
     policy: Path | None = None
-    """Policy (YAML): thresholds, weights, minutes, budget; without it one that suits most."""
+    """Policy (YAML): thresholds, weights, minutes, budget; the default policy without it."""
     day: date | None = None
-    """Day whose verdicts are routed and whose budget is spent (UTC); today if none is named."""
+    """Day whose verdicts are routed and whose budget is spent (UTC); today by default."""
     seed: int = 0
-    """Draw of the audit: keep it, or a dialogue could be drawn twice."""
+    """Seed of the audit: keep it, or a dialogue could be sampled twice."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
     dry_run: bool = False
-    """Say what would be given out, and give nothing out."""
+    """Print the plan without adding tasks."""
 
     def __post_init__(self) -> None:
         if self.review == self.label:
@@ -57,7 +57,7 @@ class RouteConfig:
 
 @dataclass(frozen=True)
 class DispatchResult:
-    """A plan and what came of it: `added` counts the tasks that are new."""
+    """A plan; `added` is the number of tasks that are new."""
 
     day: date
     routed: tuple[Routed, ...]
@@ -71,17 +71,17 @@ class DispatchResult:
 
     @property
     def accepted(self) -> int:
-        """How many findings are taken unseen."""
+        """How many findings are accepted unseen."""
         return sum(one.accepted for one in self.routed)
 
     @property
     def unasked(self) -> Counter[str]:
-        """Of each code that the projects do not ask of, in how many dialogues it was found."""
+        """The number of dialogues with findings of each code that the projects do not ask about."""
         return Counter(code for one in self.routed for code in one.unasked)
 
     @property
     def minutes(self) -> float:
-        """People's minutes that the day's work takes."""
+        """Minutes of people's work in the plan."""
         return sum(one.minutes for one in self.routed)
 
 
@@ -94,22 +94,22 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
         ConfigError: a bad policy, or a project that is not of its kind.
     """
     policy, taxonomy = load_policy(config.policy), load_taxonomy(config.taxonomy)
-    codes = store.read(lambda transaction: _asked(transaction, actor, config))
+    codes = store.read(lambda transaction: _common_codes(transaction, actor, config))
     severities: dict[str, Severity] = {
         name: code.severity for name, code in taxonomy.codes.items() if name in codes
     }
     if not severities:
         raise ConfigError("E_OPTION", f"{config.review} and {config.label} ask of no code in common")
     day = config.day or store.read(_today)
-    assigned, busy = _given(store, config, day)
-    fresh, late = _candidates(store, day, policy, severities, config.seed, busy)
+    assigned, busy = _load_assigned(store, config, day)
+    fresh, late = _load_candidates(store, day, policy, severities, config.seed, busy)
     routed = allocate_day(fresh, late, policy, assigned)
-    added = 0 if config.dry_run else _add(store, actor, config, day, routed)
+    added = 0 if config.dry_run else _add_tasks(store, actor, config, day, routed)
     return DispatchResult(day, tuple(routed), added, policy.budget_minutes)
 
 
-def _asked(transaction: Transaction, actor: str, config: RouteConfig) -> set[str]:
-    """Codes that both projects ask of."""
+def _common_codes(transaction: Transaction, actor: str, config: RouteConfig) -> set[str]:
+    """Codes that both projects ask about."""
     require_permission(transaction, actor, "plan")
     review, label = get_project(transaction, config.review), get_project(transaction, config.label)
     if review.purpose != "review" or not review.prelabelled:
@@ -123,8 +123,8 @@ def _today(transaction: Transaction) -> date:
     return datetime.fromtimestamp(transaction.now_ms / 1000, UTC).date()
 
 
-def _given(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate], set[str]]:
-    """What this day's plan gave out before, and dialogues that have another task in the two projects."""
+def _load_assigned(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate], set[str]]:
+    """Fates assigned by an earlier plan of this day, and dialogues with another task in the two projects."""
     assigned: dict[str, Fate] = {}
     busy: set[str] = set()
     for project in (config.review, config.label):
@@ -138,7 +138,7 @@ def _given(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate
     return assigned, busy - assigned.keys()
 
 
-def _candidates(
+def _load_candidates(
     store: Store,
     day: date,
     policy: Policy,
@@ -163,7 +163,7 @@ def _candidates(
     return list(fresh.values()), list(late.values())
 
 
-def _add(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:
+def _add_tasks(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:
     added = 0
     for project, fates in ((config.review, ("review",)), (config.label, ("crowd", "audit"))):
         new = [

@@ -1,6 +1,6 @@
-"""The policy of routing, as data: thresholds, what an error costs, what a look costs, a day's budget.
+"""The routing policy as data: thresholds, the cost of an error, the minutes of a review, the budget of a day.
 
-A team keeps it as a YAML file; every field has a value that works. Decides nothing itself.
+A team keeps it as a YAML file; every field has a default. Decides nothing itself.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dialint.detector.records import Finding, Probability, Record, Severity
 from dialint.detector.yaml_document import read_document
 
 SERIOUS: tuple[Severity, ...] = ("S1", "S2")
-"""Severities of which nothing is accepted unseen, unless a permission names the code."""
+"""Severities of which nothing is accepted unseen, unless `AcceptUnseen` permits the code."""
 Minutes = Annotated[float, Field(gt=0.0)]
 Value = Annotated[float, Field(ge=0.0)]
 
 
 class SeverityWeights(Record):
-    """What finding an error of each severity is worth; the unit is a minor error."""
+    """The value of finding an error of each severity; the unit is a minor error."""
 
     S1: Value = 10.0
     S2: Value = 3.0
@@ -34,7 +34,7 @@ class SeverityWeights(Record):
 
 
 class MinutesPerItem(Record):
-    """People's minutes for one dialogue of each kind, all who look at it together."""
+    """Minutes of all people together for one dialogue of each kind."""
 
     review: Minutes = 3.0
     crowd: Minutes = 8.0
@@ -42,7 +42,8 @@ class MinutesPerItem(Record):
 
 
 class AcceptUnseen(Record):
-    """A permission of the lead: findings of this code and severity from probability `at` on need nobody."""
+    """A permission of the lead: findings of this code and severity at probability `at` or above need no
+    review."""
 
     code: str
     severity: Severity
@@ -50,16 +51,16 @@ class AcceptUnseen(Record):
 
 
 class Policy(Record):
-    """When people look.
+    """When people review.
 
-    A finding of S3 or S4 from `accept_at` on is taken as it is; 1 accepts none, for no probability is 1.
-    One of S1 or S2 is so only by a permission in `accept_unseen`, which names its code and severity. Any
-    other from `review_at` on goes to a reviewer, a less probable one to the crowd, and so does a turn and
-    code from `crowd_at` on that was not flagged.
-    `audit_share` of `budget_minutes` is kept for unflagged dialogues drawn at random. `failed_value` is
-    the expected worth of reading a dialogue that could not be judged, `not_judged_value` that of one in a
-    language that the release does not cover, and of a part of one as much less: none of these is ever
-    accepted unseen. What did not fit into its day's budget is tried again for `backlog_days` more.
+    A finding of S3 or S4 with probability `accept_at` or above is accepted unseen; 1 accepts none. One of S1
+    or S2 is accepted unseen only with a permission for its code and severity in `accept_unseen`. Any other at
+    `review_at` or above goes to a reviewer, a less probable one to the crowd, and so does a turn and code
+    that was not flagged, at `crowd_at` or above. `audit_share` of `budget_minutes` is reserved for unflagged
+    dialogues sampled at random. `failed_value` is the expected value of reading a dialogue that could not be
+    judged, `not_judged_value` that of one in a language that the release does not cover, in proportion to the
+    part that is not covered: none of these is ever accepted unseen. What did not fit into the budget of its
+    day is planned again for `backlog_days` more.
     """
 
     accept_at: Probability = 1.0
@@ -75,7 +76,7 @@ class Policy(Record):
     minutes: MinutesPerItem = MinutesPerItem()
 
     def accepts(self, finding: Finding) -> bool:
-        """Whether nobody need look at a finding."""
+        """Whether a finding is accepted without a review."""
         if finding.severity not in SERIOUS:
             return self.accept_at < 1.0 and finding.probability >= self.accept_at
         return any(
@@ -92,8 +93,8 @@ class Policy(Record):
         return self
 
 
-def load(path: Path | None = None) -> Policy:
-    """The policy in a YAML file; without one the policy that works without.
+def load_policy(path: Path | None = None) -> Policy:
+    """Read the policy from a YAML file; without a path the default policy.
 
     Raises:
         ConfigError: E_POLICY with the line.

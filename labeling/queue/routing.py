@@ -1,4 +1,4 @@
-"""A day's routing plan: the value of looking at each verdict, and one fate for each within the day's budget.
+"""A day's routing plan: the value of reviewing each verdict, and one fate for each within the day's budget.
 
 The audit comes first, from its reserved share: unflagged dialogues sampled at random, each with its inclusion
 probability, so that what the release misses can be estimated. The rest goes by priority (expected value for
@@ -18,19 +18,18 @@ from dialint.detector.records import Finding, Severity, Verdict
 from dialint.labeling.queue.policy import Policy
 
 Kind = Literal["review", "crowd"]
-NAMED = 3
-"""Doubts that a reason names, at most."""
+MAX_IN_REASON = 3
+"""Uncertain turns and codes that a reason lists, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A dialogue and what may become of it: `wanted` is who should look, none if nobody need.
+    """A dialogue to route: `wanted` is who should work on it, none if nobody needs to.
 
-    `value` is the sum of probability x severity weight over what is in doubt, in minor errors;
-    `flagged` says whether the release found anything or failed, so that it is no matter of an audit;
-    `accepted` counts the findings that the policy takes unseen, `unasked` are the codes of findings that
-    nobody can be asked about. `luck` is the dialogue's own random number in [0, 1), the same for the same
-    seed.
+    `value` is the sum of probability x severity weight over what is uncertain, in minor errors; `flagged`
+    says whether the release reported a finding or failed, which excludes it from the audit; `accepted` counts
+    the findings that the policy accepts unseen, `unasked` are the codes of findings that no project asks
+    about. `random_number` is the dialogue's permanent random number in [0, 1).
     """
 
     dialogue: str
@@ -38,20 +37,20 @@ class Candidate:
     value: float
     minutes: float
     flagged: bool
-    luck: float
+    random_number: float
     reason: str
     accepted: int = 0
     unasked: tuple[str, ...] = ()
 
     @property
     def priority(self) -> float:
-        """Expected value for each minute of looking."""
+        """Expected value for each minute of work."""
         return self.value / self.minutes
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """One turn and code that somebody should look at, and what that is worth."""
+    """One turn and code that somebody should review, and the value of the review."""
 
     code: str
     turn: int
@@ -62,14 +61,14 @@ class Uncertainty:
 def make_candidate(
     verdict: Verdict, policy: Policy, severities: Mapping[str, Severity], seed: int
 ) -> Candidate:
-    """What a verdict asks for. `severities` has the codes that people can be asked about and how severe
-    each usually is; what the verdict finds of other codes is worth nothing here, and named in `unasked`."""
-    luck = permanent_random_number(seed, verdict.dialogue_id)
+    """The candidate of a verdict. `severities` has the codes that people can be asked about, with their usual
+    severity; findings of other codes have no value here and are listed in `unasked`."""
+    random_number = permanent_random_number(seed, verdict.dialogue_id)
     minutes = policy.minutes
     if verdict.status == "failed":
         reason = f"not judged: {verdict.failure}"
         return Candidate(
-            verdict.dialogue_id, "review", policy.failed_value, minutes.review, True, luck, reason
+            verdict.dialogue_id, "review", policy.failed_value, minutes.review, True, random_number, reason
         )
     best = _most_probable(verdict, severities)
     flagged = bool(best) or verdict.status == "not_judged"
@@ -78,27 +77,43 @@ def make_candidate(
     unaccepted = {
         (f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)
     }
-    uncertain = [_doubt(finding, policy) for key, finding in best.items() if key in unaccepted]
+    uncertain = [_to_uncertainty(finding, policy) for key, finding in best.items() if key in unaccepted]
     accepted = len(best) - len(unaccepted)
-    sure_enough = any(doubt.probability >= policy.review_at for doubt in uncertain)
+    sure_enough = any(item.probability >= policy.review_at for item in uncertain)
     uncertain += _unflagged(verdict, best, policy, severities)
     if not uncertain and unread:
         languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
         reason = f"{unread:.0%} not judged: {languages}"
         value = unread * policy.not_judged_value
         return Candidate(
-            verdict.dialogue_id, "review", value, minutes.review, flagged, luck, reason, accepted, unasked
+            verdict.dialogue_id,
+            "review",
+            value,
+            minutes.review,
+            flagged,
+            random_number,
+            reason,
+            accepted,
+            unasked,
         )
     if not uncertain:
         reason = "sure" if flagged else f"not asked: {' '.join(unasked)}" if unasked else "nothing found"
         return Candidate(
-            verdict.dialogue_id, None, 0.0, minutes.review, flagged, luck, reason, accepted, unasked
+            verdict.dialogue_id, None, 0.0, minutes.review, flagged, random_number, reason, accepted, unasked
         )
     kind: Kind = "review" if sure_enough else "crowd"
-    value = sum(doubt.value for doubt in uncertain) + unread * policy.not_judged_value
+    value = sum(item.value for item in uncertain) + unread * policy.not_judged_value
     spent = minutes.review if sure_enough else minutes.crowd
     return Candidate(
-        verdict.dialogue_id, kind, value, spent, flagged, luck, _told(uncertain), accepted, unasked
+        verdict.dialogue_id,
+        kind,
+        value,
+        spent,
+        flagged,
+        random_number,
+        _summarise(uncertain),
+        accepted,
+        unasked,
     )
 
 
@@ -110,10 +125,10 @@ def _unread_share(verdict: Verdict) -> float:
 
 
 def permanent_random_number(seed: int, dialogue: str) -> float:
-    """A number in [0, 1) that a dialogue keeps for a seed, as if drawn at random.
+    """A number in [0, 1) that depends on dialogue and seed only, uniformly distributed over dialogues.
 
-    Source: permanent random numbers, Ohlsson 1995: drawing whatever lies below a rate includes each unit
-    with the probability of that rate, and drawing again draws the same units.
+    Source: permanent random numbers, Ohlsson 1995: sampling all units below a rate includes each with the
+    probability of that rate, and sampling again selects the same units.
     """
     key = str(seed).encode()
     digest = hashlib.blake2b(dialogue.encode(), digest_size=8, key=key).digest()
@@ -130,7 +145,7 @@ def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict
     return best
 
 
-def _doubt(finding: Finding, policy: Policy) -> Uncertainty:
+def _to_uncertainty(finding: Finding, policy: Policy) -> Uncertainty:
     value = finding.probability * policy.weights.of(finding.severity)
     return Uncertainty(finding.code, finding.turn, finding.probability, value)
 
@@ -141,7 +156,8 @@ def _unflagged(
     policy: Policy,
     severities: Mapping[str, Severity],
 ) -> list[Uncertainty]:
-    """What was not flagged and is not improbable enough, where the verdict tells every probability."""
+    """Turns and codes that are not flagged but at `crowd_at` or above, where the verdict has all
+    probabilities."""
     return [
         Uncertainty(code, turn, probability, probability * policy.weights.of(severities[code]))
         for turn, codes in (verdict.probabilities or {}).items()
@@ -150,13 +166,16 @@ def _unflagged(
     ]
 
 
-def _told(doubts: list[Uncertainty]) -> str:
-    """The doubts that count most, such as ``C1 0.91 turn 5``."""
-    dearest = sorted(doubts, key=lambda doubt: (-doubt.value, doubt.turn, doubt.code))
+def _summarise(uncertain: list[Uncertainty]) -> str:
+    """The items of highest value, such as ``C1 0.91 turn 5``."""
+    ranked = sorted(uncertain, key=lambda item: (-item.value, item.turn, item.code))
     parts = [
-        f"{doubt.code} {format_probability(doubt.probability)} turn {doubt.turn}" for doubt in dearest[:NAMED]
+        f"{item.code} {format_probability(item.probability)} turn {item.turn}"
+        for item in ranked[:MAX_IN_REASON]
     ]
-    return ", ".join(parts) + (f" and {len(doubts) - NAMED} more" if len(doubts) > NAMED else "")
+    return ", ".join(parts) + (
+        f" and {len(uncertain) - MAX_IN_REASON} more" if len(uncertain) > MAX_IN_REASON else ""
+    )
 
 
 Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
@@ -166,14 +185,14 @@ WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What becomes of one dialogue, and why.
+    """The fate of one dialogue, with its reason.
 
-    clean: nothing was found, nobody looks. accept: what was found is taken unseen, as the policy permits.
-    unasked: what was found is of codes that the projects do not ask of, so nobody can be sent. review: a
-    person confirms what was found. crowd: people answer blind. audit: drawn from the unflagged with
-    `inclusion_probability`. later: worth a look, no room today. `priority` is expected value a minute; an
-    audit's is its place among the crowd's. `accepted` counts the findings taken unseen, `unasked` are the
-    codes that nobody is asked of.
+    clean: no findings, no work. accept: the findings are accepted unseen, as the policy permits. unasked: the
+    findings are of codes that the projects do not ask about. review: a person confirms the findings. crowd:
+    people answer blind. audit: sampled from the unflagged with `inclusion_probability`. later: needs work,
+    but does not fit into the budget. `priority` is expected value a minute; that of an audit is taken from a
+    random crowd task. `accepted` counts the findings accepted unseen, `unasked` are the codes that nobody is
+    asked about.
     """
 
     dialogue: str
@@ -195,11 +214,11 @@ def plan_day(
     backlog: Iterable[Verdict] = (),
     assigned: Mapping[str, Fate] | None = None,
 ) -> list[Routed]:
-    """The fate of every dialogue, those of `verdicts` in their order, then those of `backlog`.
+    """Plan the fate of every dialogue, those of `verdicts` in their order, then those of `backlog`.
 
-    `severities` has the codes that can be asked and how severe each usually is. Dialogues of the
-    `backlog`, left over from days before, are never audited: their day had its audit. `assigned` is the
-    work that today has given out already; it stays and counts against the budget.
+    `severities` has the codes that can be asked about, with their usual severity. Dialogues of the `backlog`,
+    left over from days before, are never audited: their day had its audit. `assigned` is the work that was
+    assigned today already; it stays and counts against the budget.
 
     Raises:
         ValueError: a dialogue has two verdicts.
@@ -212,16 +231,16 @@ def plan_day(
 def allocate_day(
     fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, assigned: Mapping[str, Fate]
 ) -> list[Routed]:
-    """As `plan_day`, of candidates."""
+    """As `plan_day`, for candidates: `fresh` ones of the day, `late` ones of the backlog."""
     everything = [*fresh, *late]
     if len({one.dialogue for one in everything}) < len(everything):
         raise ValueError("a dialogue has two verdicts")
     rate = audit_rate(sum(not one.flagged for one in fresh), policy)
-    audited = {one.dialogue for one in fresh if not one.flagged and one.luck < rate}
+    audited = {one.dialogue for one in fresh if not one.flagged and one.random_number < rate}
     day = Day(policy, {**dict.fromkeys(audited, "audit"), **assigned})
     day.fill(everything)
-    places = _places([one for one in everything if day.fates.get(one.dialogue) == "crowd"])
-    return [_routed(one, day, rate, places) for one in everything]
+    crowd_priorities = sorted(one.priority for one in everything if day.fates.get(one.dialogue) == "crowd")
+    return [_route(one, day, rate, crowd_priorities) for one in everything]
 
 
 def audit_rate(n_unflagged: int, policy: Policy) -> float:
@@ -232,7 +251,7 @@ def audit_rate(n_unflagged: int, policy: Policy) -> float:
 
 @dataclass
 class Day:
-    """The work of a day: `fates` of the dialogues that somebody looks at."""
+    """The work of a day: `fates` of the dialogues that somebody works on."""
 
     policy: Policy
     fates: dict[str, Fate]
@@ -243,22 +262,17 @@ class Day:
         return {"review": minutes.review, "crowd": minutes.crowd, "audit": minutes.audit}.get(fate, 0.0)
 
     def fill(self, candidates: Collection[Candidate]) -> None:
-        """Give out what is left of the budget by priority; a cheaper one may fit where a dearer does
-        not."""
+        """Assign the rest of the budget by priority; a shorter task may fit where a longer one does not."""
         left = self.policy.budget_minutes - sum(self.minutes(fate) for fate in self.fates.values())
         waiting = [one for one in candidates if one.wanted and one.dialogue not in self.fates]
-        for one in sorted(waiting, key=lambda one: (-one.priority, one.luck, one.dialogue)):
+        for one in sorted(waiting, key=lambda one: (-one.priority, one.random_number, one.dialogue)):
             if one.wanted and one.minutes <= left:
                 self.fates[one.dialogue] = one.wanted
                 left -= one.minutes
 
 
-def _places(crowd: Sequence[Candidate]) -> list[float]:
-    return sorted(one.priority for one in crowd)
-
-
-def _routed(one: Candidate, day: Day, rate: float, places: Sequence[float]) -> Routed:
-    fate = day.fates.get(one.dialogue) or _unseen(one)
+def _route(one: Candidate, day: Day, rate: float, crowd_priorities: Sequence[float]) -> Routed:
+    fate = day.fates.get(one.dialogue) or _fate_without_work(one)
     accepted = one.accepted if fate == "accept" else 0
     if fate != "audit":
         return Routed(
@@ -272,17 +286,17 @@ def _routed(one: Candidate, day: Day, rate: float, places: Sequence[float]) -> R
             accepted,
             one.unasked,
         )
-    # a random place among the crowd's tasks: a labeler must not know an audit by when it comes
-    share = min(one.luck / rate, 1.0) if rate else 0.0
-    priority = places[int(share * (len(places) - 1))] if places else share
+    # the priority of a random crowd task: a labeler must not recognise an audit by when it comes
+    share = min(one.random_number / rate, 1.0) if rate else 0.0
+    priority = crowd_priorities[int(share * (len(crowd_priorities) - 1))] if crowd_priorities else share
     reason = f"at random, {rate:.6g} of the unflagged"
     return Routed(
         one.dialogue, fate, day.minutes(fate), one.value, priority, reason, rate, accepted, one.unasked
     )
 
 
-def _unseen(one: Candidate) -> Fate:
-    """The fate of a dialogue that nobody looks at today."""
+def _fate_without_work(one: Candidate) -> Fate:
+    """The fate of a dialogue that nobody works on today."""
     if one.wanted:
         return "later"
     if one.unasked:

@@ -1,9 +1,10 @@
-"""Sampling tasks for a project from the dialogues in the store, by a stated design, without replacement.
+"""Samples tasks for a project from the dialogues in the store, by a stated design, without replacement.
 
 The frame is every dialogue that the design covers and that has no task in the project yet. Each task stores
 its inclusion probability in that frame and the reason, so that estimates can weight it later. The samplers
-are pure functions over arrays of shape (units,): they return the indices sampled, rising, and their inclusion
-probabilities, in (0, 1]. `sample_tasks` samples once, from a seed; adding the tasks can be repeated.
+are pure functions over arrays of shape (units,): they return the selected indices, ascending, and their
+inclusion probabilities, in (0, 1]. `sample_tasks` samples once, from a seed; adding the tasks can be
+repeated.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from dialint.labeling.store.records import NewTask, Pool
 from dialint.labeling.store.tasks import Design, SamplingUnit, add, load_sampling_frame
 
 Reals = NDArray[np.float64]
-LEAST_WEIGHT = 1e-3
-"""Of the mean weight: no unit is left without a chance to be drawn, or no estimate would be unbiased."""
+MIN_WEIGHT = 1e-3
+"""Lower bound, as a share of the mean weight: a unit that is never selected would bias every estimate."""
 
 
 class Sample(NamedTuple):
-    """Places of the units drawn, and the inclusion probability of each; both of shape (drawn,)."""
+    """Indices of the selected units, and the inclusion probability of each; both of shape (selected,)."""
 
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     probabilities: Reals
 
 
@@ -41,7 +42,7 @@ def inclusion_probabilities(weights: Reals, n: int) -> Reals:
 
     Source: Särndal, Swensson, Wretman, Model Assisted Survey Sampling (1992), section 3.6.2: units whose
     share exceeds 1 are taken for certain, the rest share what is left, until none exceeds it. We lift
-    weights to at least `LEAST_WEIGHT` of their mean.
+    weights to at least `MIN_WEIGHT` of their mean.
 
     Raises:
         ConfigError: more units are wanted than there are, or a weight is negative or not finite.
@@ -51,7 +52,7 @@ def inclusion_probabilities(weights: Reals, n: int) -> Reals:
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ConfigError("E_SAMPLE", "a weight is negative or not finite")
     relative = weights / weights.max() if weights.max() > 0 else np.ones(len(weights))
-    lifted = np.maximum(relative, relative.mean() * LEAST_WEIGHT)
+    lifted = np.maximum(relative, relative.mean() * MIN_WEIGHT)
     probabilities = np.zeros(len(weights))
     certain = np.zeros(len(weights), bool)
     while True:
@@ -68,7 +69,8 @@ def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Sample:
     """`n` units with probability proportional to weight: systematic sampling of a shuffled list.
 
     Source: Madow, On the theory of systematic sampling II (1949). Exactly `n` units, and inclusion
-    probabilities exactly as `inclusion_probabilities` gives them; the shuffle gives most pairs a chance, too.
+    probabilities exactly as `inclusion_probabilities` gives them; by the shuffle most pairs have a positive
+    one, too.
     """
     probabilities = inclusion_probabilities(weights, n)
     order = generator.permutation(len(weights))
@@ -92,28 +94,28 @@ def uniform(size: int, n: int, generator: np.random.Generator) -> Sample:
 
 
 def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Sample:
-    """`n` units spread over the strata in proportion to their sizes, each stratum at least one while
-    there are enough, drawn uniformly within. The allocation is fixed before anything is drawn."""
+    """`n` units spread over the strata in proportion to their sizes, at least one from each stratum, sampled
+    uniformly within. The allocation is fixed before sampling."""
     sizes = Counter(strata)
     shares = allocation(sizes, n)
     members: dict[Hashable, list[int]] = {stratum: [] for stratum in sizes}
-    for place, stratum in enumerate(strata):
-        members[stratum].append(place)
+    for index, stratum in enumerate(strata):
+        members[stratum].append(index)
     indices, probabilities = [], []
     for stratum in sorted(sizes, key=str):
         if shares[stratum]:
             sample = uniform(sizes[stratum], shares[stratum], generator)
-            indices.append(np.asarray(members[stratum])[sample.places])
+            indices.append(np.asarray(members[stratum])[sample.indices])
             probabilities.append(sample.probabilities)
     order = np.argsort(np.concatenate(indices))
     return Sample(np.concatenate(indices)[order], np.concatenate(probabilities)[order])
 
 
 def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
-    """How many of `n` each stratum gets: one, then by largest remainder, never more than it holds.
+    """How many of `n` each stratum gets: one, then by largest remainder, never more than its size.
 
     Raises:
-        ConfigError: fewer are wanted than there are strata, so that some would have no chance, or more
+        ConfigError: fewer are requested than there are strata, so that some could not be selected, or more
             than there are units.
     """
     total = sizes.total()
@@ -123,9 +125,9 @@ def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
         )
     exact = {stratum: n * size / total for stratum, size in sizes.items()}
     shares = {stratum: max(1, int(exact[stratum])) for stratum in sizes}
-    wish = sorted(sizes, key=lambda stratum: (shares[stratum] - exact[stratum], str(stratum)))
+    by_remainder = sorted(sizes, key=lambda stratum: (shares[stratum] - exact[stratum], str(stratum)))
     while sum(shares.values()) < n:
-        for stratum in wish:
+        for stratum in by_remainder:
             if sum(shares.values()) < n and shares[stratum] < sizes[stratum]:
                 shares[stratum] += 1
     while sum(shares.values()) > n:
@@ -134,7 +136,7 @@ def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
     return shares
 
 
-def entropy(probabilities: Reals) -> Reals:
+def binary_entropy(probabilities: Reals) -> Reals:
     """Entropy in bits of yes-or-no questions with these probabilities, 0 to 1."""
     p = np.clip(probabilities, 1e-12, 1.0 - 1e-12)
     bits: Reals = -(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p))
@@ -146,7 +148,7 @@ Stratum = Literal["agent", "team", "channel"]
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """How tasks are drawn."""
+    """How tasks are sampled."""
 
     project: str
     """The project that gets the tasks."""
@@ -155,7 +157,7 @@ class SamplingConfig:
     `uncertain`: by the entropy of that probability, averaged over releases, so that a committee that
     disagrees counts. `stratified`: spread over --by. `audit`: alike among dialogues no release flags."""
     n: int = 100
-    """How many dialogues to draw."""
+    """How many dialogues to sample."""
     by: tuple[Stratum, ...] = ("agent",)
     """What makes a stratum."""
     seed: int = 0
@@ -163,7 +165,7 @@ class SamplingConfig:
     pool: Pool = "main"
     """The pool the tasks go to."""
     priority: float = 0.0
-    """Their place in the queue: higher comes first."""
+    """Their priority in the queue: higher comes first."""
 
     def __post_init__(self) -> None:
         if self.n < 1:
@@ -175,7 +177,7 @@ class SamplingConfig:
 
 
 def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
-    """Draw dialogues as `config` says and make them tasks; how many.
+    """Sample dialogues as `config` says and add them as tasks; returns how many.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -187,23 +189,23 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
     )
     if not frame:
         raise StoreRefused("E_SAMPLE", f"no dialogue is left for {config.design} in {config.project}")
-    sample = _drawn(frame, config)
-    why = f"{config.design}: {len(sample.places)} of {len(frame)}, seed {config.seed}"
+    sample = _sample(frame, config)
+    why = f"{config.design}: {len(sample.indices)} of {len(frame)}, seed {config.seed}"
     new = [
         NewTask(
-            dialogue=frame[place].id,
+            dialogue=frame[index].id,
             pool=config.pool,
             priority=config.priority,
             inclusion_probability=min(1.0, float(probability)),
             why=why,
         )
-        for place, probability in zip(sample.places, sample.probabilities, strict=True)
+        for index, probability in zip(sample.indices, sample.probabilities, strict=True)
     ]
-    pieces = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
-    return sum(add(store, actor, config.project, piece) for piece in pieces)
+    batches = (new[start : start + MAX_PER_CALL] for start in range(0, len(new), MAX_PER_CALL))
+    return sum(add(store, actor, config.project, batch) for batch in batches)
 
 
-def _drawn(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
+def _sample(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
     generator = np.random.default_rng(config.seed)
     if config.design in ("random", "audit"):
         return uniform(len(frame), config.n, generator)
@@ -211,4 +213,4 @@ def _drawn(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
         strata = [tuple(getattr(row, column) for column in config.by) for row in frame]
         return stratified(strata, config.n, generator)
     risk = np.fromiter((row.risk for row in frame), np.float64, len(frame))
-    return weighted(risk if config.design == "risk" else entropy(risk), config.n, generator)
+    return weighted(risk if config.design == "risk" else binary_entropy(risk), config.n, generator)

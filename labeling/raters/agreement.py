@@ -1,17 +1,18 @@
 """Agreement among people: on labels, with all others together (the human ceiling), and on marked spans.
 
 On labels: Krippendorff's alpha at three levels, Fleiss' and Cohen's kappa, specific agreement. A task with
-fewer than two answers is left out. Where only one label was ever given, chance agreement is 1 and a kappa or
-alpha is not defined: NaN, not 1.
+fewer than two answers is left out. Where only one label occurs, expected agreement is 1 and a kappa or alpha
+is not defined: NaN, not 1.
 
-The human ceiling is how often one person gives the answer of the others taken together. A model that agrees
-with people as often as they agree with each other cannot be told apart from a person by this measure; it need
-not be as good as all of them together.
+The human ceiling is how often one person gives the answer of the others taken together. By this measure a
+model that agrees with people as often as they agree with each other is indistinguishable from a person; it
+need not be as good as all of them together.
 
 On spans: soft F1 between people, and a unitised alpha over characters. Both compare positions and, where
-spans carry one, codes; neither reads the text.
+spans have one, codes; neither reads the text.
 
-Each function turns its input into rows, one a task, whose sums make the figure; the bootstrap resamples rows.
+Each function turns its input into rows, one for each task, whose sums give the figure; the bootstrap
+resamples rows.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ra
 from dialint.labeling.aggregation.answers import Answers, Floats
 
 Level = Literal["nominal", "ordinal", "interval"]
-"""What labels may be compared by: whether they are the same, which is higher, or how far apart they are."""
+"""How labels are compared: by identity, by rank, or by distance."""
 
 
 def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """Alpha for nominal labels with any number of answers a task: 1 all agree, 0 as by chance.
+    """Alpha for nominal labels with any number of answers a task: 1 all agree, 0 as expected by chance.
 
     Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C; a task's pairs
     of answers count 1 / (answers - 1) each.
@@ -42,16 +43,16 @@ def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Es
 def _krippendorff_alpha(sums: Floats) -> Floats:
     agreeing, label_counts = sums[:, 0], sums[:, 1:]
     n = label_counts.sum(axis=1)
-    by_chance = (label_counts * (label_counts - 1)).sum(axis=1)
-    return np.asarray(1.0 - (n - 1) * ratio(n - agreeing, n * (n - 1) - by_chance), float)
+    expected = (label_counts * (label_counts - 1)).sum(axis=1)
+    return np.asarray(1.0 - (n - 1) * ratio(n - agreeing, n * (n - 1) - expected), float)
 
 
 def ranked_alpha(
     votes: Floats, values: Floats, level: Level, rounds: int = ROUNDS, seed: int = 0
 ) -> Estimate:
-    """Alpha for labels on a scale, by which near answers disagree less than far ones: `votes`, shape
-    (tasks, labels), with each label's place on it, `values`, shape (labels,), of which "ordinal" takes the
-    order alone. With "nominal" it is `krippendorff_alpha`.
+    """Alpha for labels on a scale, where near answers disagree less than far ones. `votes` has shape
+    (tasks, labels), `values`, shape (labels,), the position of each label on the scale, of which "ordinal"
+    uses the order only. With "nominal" it is `krippendorff_alpha`.
 
     Source: Krippendorff 2011, sections C and D: coincidences, and the difference functions of a level.
     """
@@ -73,8 +74,8 @@ def ranked_alpha(
         else:
             apart = np.broadcast_to(1.0 - np.eye(size), table.shape)
         observed = (table * apart).sum(axis=(1, 2))
-        by_chance = (label_counts[:, :, None] * label_counts[:, None, :] * apart).sum(axis=(1, 2))
-        return np.asarray(1.0 - (n - 1) * ratio(observed, by_chance), float)
+        expected = (label_counts[:, :, None] * label_counts[:, None, :] * apart).sum(axis=(1, 2))
+        return np.asarray(1.0 - (n - 1) * ratio(observed, expected), float)
 
     return bootstrap_estimate(coincidences.reshape(len(votes), -1), alpha, rounds, seed)
 
@@ -95,19 +96,19 @@ def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate
 def _kappa(sums: Floats) -> Floats:
     observed = ratio(sums[:, 0], sums[:, 1])
     shares = sums[:, 2:] / np.maximum(sums[:, 2:].sum(axis=1, keepdims=True), 1e-12)
-    chance = (shares**2).sum(axis=1)
-    return ratio(observed - chance, 1.0 - chance)
+    expected = (shares**2).sum(axis=1)
+    return ratio(observed - expected, 1.0 - expected)
 
 
 def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """The chance that another person gives `label`, given that one did.
+    """The probability that another person gives `label`, given that one did.
 
     For two people this is 2a / (2a + b + c), the F1 of one against the other. It stays meaningful for
     rare errors, where kappa and plain agreement do not. Source: Fleiss 1975; Hripcsak and Rothschild
     2005. A pair of answers counts 1 however many answers its task has.
     """
-    mine, n_answers = votes[:, label], votes.sum(axis=1)
-    rows = np.column_stack([mine * (mine - 1), mine * (n_answers - 1)])
+    n_label, n_answers = votes[:, label], votes.sum(axis=1)
+    rows = np.column_stack([n_label * (n_label - 1), n_label * (n_answers - 1)])
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
@@ -115,9 +116,9 @@ def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, se
     """Kappa of two workers, given as indices, over the tasks both answered. Source: Cohen 1960."""
     size = len(answers.labels)
     labels = np.full((2, len(answers.tasks)), -1)
-    for place, worker in enumerate((one, other)):
-        mine = answers.worker == worker
-        labels[place, answers.task[mine]] = answers.label[mine]
+    for row, worker in enumerate((one, other)):
+        own = answers.worker == worker
+        labels[row, answers.task[own]] = answers.label[own]
     both = labels[:, (labels >= 0).all(axis=0)]
     cells = np.zeros((both.shape[1], size * size))
     cells[np.arange(both.shape[1]), both[0] * size + both[1]] = 1.0
@@ -127,8 +128,8 @@ def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, se
 def _cohen(tables: Floats) -> Floats:
     n = tables.sum(axis=(1, 2))
     observed = ratio(np.trace(tables, axis1=1, axis2=2), n)
-    chance = ratio((tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1), n * n)
-    return ratio(observed - chance, 1.0 - chance)
+    expected = ratio((tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1), n * n)
+    return ratio(observed - expected, 1.0 - expected)
 
 
 def _pairable(votes: Floats) -> Floats:
@@ -142,7 +143,7 @@ def _agreeing(paired: Floats) -> Floats:
     return np.nan_to_num(ratio(pairs, paired.sum(axis=1) - 1))
 
 
-def left_out_agreement(answers: Answers) -> Floats:
+def leave_one_out_agreement(answers: Answers) -> Floats:
     """For each answer, shape (answers,), 1 if it is the plurality of the task's other answers; a share
     if several labels lead, one over how many; NaN without others."""
     others = answers.votes()[answers.task]
@@ -156,17 +157,12 @@ def left_out_agreement(answers: Answers) -> Floats:
 
 def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
     """Leave-one-out agreement over all answers, with its interval by task."""
-    rows = _by_task(answers)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
-
-
-def _by_task(answers: Answers) -> Floats:
-    """Sum and number of the agreements of each task, shape (tasks, 2)."""
-    agreed = left_out_agreement(answers)
+    agreed = leave_one_out_agreement(answers)
     defined = ~np.isnan(agreed)
-    sums = np.bincount(answers.task[defined], weights=agreed[defined], minlength=len(answers.tasks))
-    counts = np.bincount(answers.task[defined], minlength=len(answers.tasks))
-    return np.column_stack([sums, counts]).astype(float)
+    task, n_tasks = answers.task[defined], len(answers.tasks)
+    sums = np.bincount(task, weights=agreed[defined], minlength=n_tasks)
+    rows = np.column_stack([sums, np.bincount(task, minlength=n_tasks)]).astype(float)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
 @dataclass(frozen=True)
@@ -180,34 +176,35 @@ class MarkedSpan:
 
 @dataclass(frozen=True)
 class ReadText:
-    """One text of `length` characters, and the spans of each person who read it, nothing included."""
+    """A text of `length` characters, and the spans of each person who read it; no spans if none was
+    marked."""
 
     length: int
     spans: Mapping[str, Sequence[MarkedSpan]]
 
 
 def soft_span_f1(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """F1 over all pairs of readers, a span counting for the share of it that the other one covers best.
+    """F1 over all ordered pairs of readers; a span counts by the largest share of it that a span of the other
+    reader covers.
 
-    Source: Johansson and Moschitti 2010, intersection-based precision and recall; each reader is once
-    the one and once the other, so that precision and recall are alike and F1 is their common value.
-    NaN where nobody marked anything.
+    Source: Johansson and Moschitti 2010, intersection-based precision and recall. Each reader is both
+    reference and response, so that precision, recall and F1 are the same. NaN where nobody marked anything.
     """
     rows = np.array([_covered(text) for text in texts], float).reshape(-1, 2)
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
 def _covered(text: ReadText) -> tuple[float, float]:
-    """The sum of covered shares over ordered pairs of readers, and how many spans were looked at."""
-    covered, looked = 0.0, 0
+    """The sum of covered shares over ordered pairs of readers, and the number of spans compared."""
+    covered, n_compared = 0.0, 0
     for reader, spans in text.spans.items():
         for other, others in text.spans.items():
             if reader != other:
                 covered += sum(
                     max((_covered_share(span, each) for each in others), default=0.0) for span in spans
                 )
-                looked += len(spans)
-    return covered, float(looked)
+                n_compared += len(spans)
+    return covered, float(n_compared)
 
 
 def _covered_share(span: MarkedSpan, other: MarkedSpan) -> float:
@@ -218,14 +215,14 @@ def _covered_share(span: MarkedSpan, other: MarkedSpan) -> float:
 
 
 def unitised_alpha(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0) -> Estimate:
-    """Alpha over characters: 1 all agree, 0 by chance. Each code is a question of its own, marked here or
-    not, so that no code hides another where spans overlap; their disagreements are added, and those by
-    chance.
+    """Alpha over characters: 1 all agree, 0 as expected by chance. Each code is a binary question of its own,
+    so that no code hides another where spans overlap; observed disagreements are summed over codes, and so
+    are expected ones.
 
     Source: the idea of Krippendorff's alpha for unitising in its binary form (Krippendorff, Mathet, Bouvry
     and Widlöcher 2016): lengths of intersections, gaps included, take the place of counts of values. We leave
-    out the small-sample correction, which characters, being no independent units, do not earn. It is not
-    gamma (Mathet et al. 2015), which also aligns units: two touching spans of one code count as one here.
+    out the small-sample correction, since characters are no independent units. It is not gamma (Mathet et al.
+    2015), which also aligns units: two touching spans of one code count as one here.
     """
     codes = sorted({span.code for text in texts for spans in text.spans.values() for span in spans})
     rows = np.array([_lengths(text, codes) for text in texts], float).reshape(len(texts), -1)
@@ -233,8 +230,8 @@ def unitised_alpha(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 
 
 
 def _lengths(text: ReadText, codes: Sequence[str]) -> Floats:
-    """Characters on which pairs of readers differ, weighted 1 / (readers - 1), over all codes; all that were
-    read; and those marked with each code."""
+    """The number of characters on which pairs of readers differ, weighted 1 / (readers - 1), over all codes;
+    of characters read; and of those marked with each code."""
     readers = len(text.spans)
     if readers < 2:
         return np.zeros(2 + len(codes))

@@ -1,10 +1,10 @@
 """Stage ``dialint label agreement``: how far the people of a crowd agree, with intervals.
 
-Reads a table of task, worker, label (optionally code and at), or the answers in a store. Gives, and with
+Reads a table of task, worker, label (optionally code and at), or the answers in a store. Computes, and with
 ``--out`` writes as JSON, for each code: Krippendorff's alpha (of a scale with ``--level``), Fleiss' kappa,
 specific agreement of each label, the leave-one-out human ceiling, Cohen's kappa of the pairs with most tasks
 in common, alpha by period of time and, from a store, how far marked evidence agrees (soft F1 and alpha of
-spans). Says nothing of who is right.
+spans). Does not measure who is right.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DAY_S = 86_400
 @Parameter(name="*")
 @dataclass(frozen=True)
 class AgreementConfig:
-    """Whose agreement is measured, and how finely."""
+    """Whose agreement is measured, and in which detail."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if it has them, code and at (seconds since 1970).
@@ -48,7 +48,7 @@ class AgreementConfig:
     period_days: float = 7.0
     """Length of a period for agreement over time."""
     seed: int = 0
-    """Draw of the bootstrap."""
+    """Seed of the bootstrap."""
     level: Literal["nominal", "ordinal", "interval"] = "nominal"
     """How labels compare in alpha: the same or not; by their order; by their distance, which needs
     numbers."""
@@ -67,17 +67,17 @@ class AgreementConfig:
 
 
 def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> Report:
-    """All figures, of the table or of what is `stored`; written to `out` if there is one.
+    """Compute all figures, of the table or of the `stored` answers, and write them to `out` if it is set.
 
     Raises:
-        ConfigError: neither is named.
+        ConfigError: neither is given.
         InputRefused: the table is bad; the message names file and line.
-        OutputRefused: `out` is there already.
+        OutputRefused: `out` exists.
     """
     require_new_files(config.out)
 
     def figures() -> Mapping[str, Any]:
-        tables, reads = (_tables(config), {}) if stored is None else stored()
+        tables, reads = (_read_tables(config), {}) if stored is None else stored()
         return {"codes": {code: _figures(table, reads.get(code), config) for code, table in tables.items()}}
 
     inputs = [config.annotations]
@@ -86,7 +86,7 @@ def run(config: AgreementConfig, stored: Callable[[], Stored] | None = None) -> 
     return report
 
 
-def _tables(config: AgreementConfig) -> Mapping[str, Answers]:
+def _read_tables(config: AgreementConfig) -> Mapping[str, Answers]:
     from dialint.labeling.aggregation.crowd_tables import read_answers
 
     if config.annotations is None:
@@ -95,7 +95,7 @@ def _tables(config: AgreementConfig) -> Mapping[str, Answers]:
 
 
 def rows(report: Report) -> list[list[str]]:
-    """The main figures as a table for the screen, its headings first."""
+    """The main figures as a table for the terminal, headings first."""
     table = [["code", "measure", "value", "95 %", "tasks"]]
     for code, figures in report["codes"].items():
         for name, figure in _main_figures(figures):
@@ -127,11 +127,11 @@ def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: Agreeme
         unitised_alpha,
     )
 
-    draw, votes = (config.rounds, config.seed), answers.votes()
+    bootstrap, votes = (config.rounds, config.seed), answers.votes()
     pairs = [
         {
             "workers": [answers.workers[one], answers.workers[other]],
-            **_to_json(cohen_kappa(answers, one, other, *draw)),
+            **_to_json(cohen_kappa(answers, one, other, *bootstrap)),
         }
         for one, other in most_shared_pairs(answers, config.pairs)
     ]
@@ -140,25 +140,28 @@ def _figures(answers: Answers, reads: Sequence[ReadText] | None, config: Agreeme
         "tasks": len(answers.tasks),
         "labelers": len(set(answers.worker.tolist())),
         "level": config.level,
-        "alpha": _to_json(ranked_alpha(votes, label_scale(answers.labels, config), config.level, *draw)),
-        "fleiss_kappa": _to_json(fleiss_kappa(votes, *draw)),
-        "human_ceiling": _to_json(human_ceiling(answers, *draw)),
+        "alpha": _to_json(ranked_alpha(votes, label_scale(answers.labels, config), config.level, *bootstrap)),
+        "fleiss_kappa": _to_json(fleiss_kappa(votes, *bootstrap)),
+        "human_ceiling": _to_json(human_ceiling(answers, *bootstrap)),
         "specific_agreement": {
-            label: _to_json(specific_agreement(votes, index, *draw))
+            label: _to_json(specific_agreement(votes, index, *bootstrap))
             for index, label in enumerate(answers.labels)
         },
         "spans": reads
-        and {"f1": _to_json(soft_span_f1(reads, *draw)), "alpha": _to_json(unitised_alpha(reads, *draw))},
+        and {
+            "f1": _to_json(soft_span_f1(reads, *bootstrap)),
+            "alpha": _to_json(unitised_alpha(reads, *bootstrap)),
+        },
         "pairs": pairs,
         "periods": list(_periods(answers, config)),
     }
 
 
 def label_scale(labels: Sequence[str], config: AgreementConfig) -> Floats:
-    """The place of each label on the scale of `config`, shape (labels,).
+    """The position of each label on the scale of `config`, shape (labels,).
 
     Raises:
-        ConfigError: a label that is no number, or not in the order given.
+        ConfigError: a label that is no number, or is not in `order`.
     """
     import numpy as np
 

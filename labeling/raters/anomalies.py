@@ -1,4 +1,4 @@
-"""All anomaly flags of a crowd, from its answers alone."""
+"""All anomaly flags of a crowd, from its answers only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.raters.collusion import Group, compare_pairs, find_groups, weaker_evidence
+from dialint.labeling.raters.collusion import Group, combine_fits, compare_pairs, find_groups
 from dialint.labeling.raters.competence import Competence, estimate_competence
 from dialint.labeling.raters.flags import Flag, FlagRule, benjamini_hochberg
 from dialint.labeling.raters.leave_one_out import LeaveOneOut, leave_one_out
@@ -17,8 +17,8 @@ from dialint.labeling.raters.response_time import ResponseTimes, measure_respons
 
 @dataclass(frozen=True)
 class CrowdAnomalies:
-    """`workers` names them; `others` are the leave-one-out posteriors of each code, `response_times` those of
-    timed answers; `flags` are in order of the kinds of evidence."""
+    """The figures of all `workers`, by index; `others` are the leave-one-out posteriors of each code; `flags`
+    are in the order of the kinds of evidence."""
 
     workers: tuple[str, ...]
     others: dict[str, LeaveOneOut]
@@ -35,11 +35,19 @@ def find_anomalies(
     to_read: Floats | None = None,
     rule: FlagRule | None = None,
 ) -> CrowdAnomalies:
-    """The figures and flags of every worker. `codes` share their workers, each code is a question of its own.
-    `timed` holds the seconds where they are not those of single answers to a code, and `sizes`, shape (its
-    tasks,), how many characters there were to read; `to_read` as `measure_response_times` takes it."""
+    """Compute the figures and flags of every worker. `codes` share their workers; each code is a question of
+    its own. `timed` has the seconds if they are not those of single answers to a code; `sizes`, shape (tasks
+    of `timed`,), and `to_read` are those of `measure_response_times`.
+
+    Raises:
+        ValueError: there are no answers.
+    """
     rule = rule or FlagRule()
-    fits = {code: _fits(answers) for code, answers in codes.items() if len(answers)}
+    fits = {
+        code: (leave_one_out(answers, "heterogeneous"), leave_one_out(answers, "homogeneous"))
+        for code, answers in codes.items()
+        if len(answers)
+    }
     if not fits:
         raise ValueError("nobody answered anything")
     best = {code: max(both, key=lambda fit: fit.log_likelihood) for code, both in fits.items()}
@@ -47,34 +55,31 @@ def find_anomalies(
     workers = parts[0].answers.workers
     competence = estimate_competence(parts)
     response_times = measure_response_times(
-        timed if timed is not None else _timed_answers([part.answers for part in parts]),
+        timed if timed is not None else _join_answers([part.answers for part in parts]),
         sizes,
         to_read,
         rule.words_per_minute,
     )
     groups = tuple(_groups(fits.values(), rule.rate))
     school_workers = {workers[index] for group in groups if group.school for index in group.workers}
+    # members of a school read the tasks in another way: only that is why they seem to know nothing
     no_knowledge = [
         flag
         for flag in _flag_no_knowledge(workers, competence, rule)
-        if not _is_of_school(flag, school_workers)
+        if flag.kind == "one answer" or school_workers.isdisjoint(flag.workers)
     ]
     flags = [*no_knowledge, *_flag_fast(workers, response_times, rule), *_flag_groups(workers, groups)]
     return CrowdAnomalies(workers, best, competence, response_times, groups, tuple(flags))
 
 
-def _fits(answers: Answers) -> tuple[LeaveOneOut, LeaveOneOut]:
-    return leave_one_out(answers, "heterogeneous"), leave_one_out(answers, "homogeneous")
-
-
 def _groups(fits: Collection[tuple[LeaveOneOut, LeaveOneOut]], rate: float) -> list[Group]:
-    """Groups that agree beyond what either fit explains."""
+    """Groups that agree more than either form of the fit explains."""
     heterogeneous, homogeneous = (compare_pairs(both[index] for both in fits) for index in (0, 1))
-    return find_groups(weaker_evidence(heterogeneous, homogeneous), [both[0] for both in fits], rate)
+    return find_groups(combine_fits(heterogeneous, homogeneous), [both[0] for both in fits], rate)
 
 
-def _timed_answers(parts: Sequence[Answers]) -> Answers:
-    """All timed answers, as if to one question."""
+def _join_answers(parts: Sequence[Answers]) -> Answers:
+    """The timed answers to all codes as if to one question."""
     if len(parts) == 1:
         return parts[0]
     timed_parts = [part for part in parts if part.seconds is not None] or [parts[0]]
@@ -89,12 +94,8 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence, rule: Fla
     from scipy.special import ndtr
 
     for index in np.flatnonzero((competence.no_knowledge >= rule.sure) & (competence.n > 0)).tolist():
-        n, share, slope = (
-            int(competence.n[index]),
-            float(competence.commonest[index]),
-            float(competence.slope[index]),
-        )
-        sure = float(competence.no_knowledge[index])
+        n, slope = int(competence.n[index]), float(competence.slope[index])
+        share, sure = float(competence.commonest[index]), float(competence.no_knowledge[index])
         if np.isnan(slope):
             why = f"always the same answer to the same question, {n} times"
             yield Flag("one answer", (workers[index],), n, why, probability=sure)
@@ -111,30 +112,17 @@ def _flag_no_knowledge(workers: Sequence[str], competence: Competence, rule: Fla
         yield Flag("contrary", (workers[index],), n, why, p_value=float(p_values[index]))
 
 
-def _is_of_school(flag: Flag, school_workers: set[str]) -> bool:
-    """Whether a flag only says that its worker reads the tasks as a whole school does."""
-    return flag.kind in ("no knowledge", "contrary") and not school_workers.isdisjoint(flag.workers)
-
-
 def _flag_fast(workers: Sequence[str], response_times: ResponseTimes, rule: FlagRule) -> Iterator[Flag]:
-    for index in np.flatnonzero(
-        benjamini_hochberg(response_times.p_value, rule.rate) & (response_times.fast > 0)
-    ).tolist():
-        n, fast, median = (
-            int(response_times.n[index]),
-            int(response_times.fast[index]),
-            float(response_times.median[index]),
-        )
+    is_fast = benjamini_hochberg(response_times.p_value, rule.rate) & (response_times.fast > 0)
+    for index in np.flatnonzero(is_fast).tolist():
+        n, fast = int(response_times.n[index]), int(response_times.fast[index])
+        median = float(response_times.median[index])
         why = f"{fast} of {n} timed answers are far faster than people are here; the median is {median:.1f} s"
         yield Flag("too fast", (workers[index],), n, why, p_value=float(response_times.p_value[index]))
-    for index in np.flatnonzero(
-        benjamini_hochberg(response_times.unread_p_value, rule.rate) & (response_times.unread > 0)
-    ).tolist():
-        n, unread, median = (
-            int(response_times.n[index]),
-            int(response_times.unread[index]),
-            float(response_times.median[index]),
-        )
+    is_unread = benjamini_hochberg(response_times.unread_p_value, rule.rate) & (response_times.unread > 0)
+    for index in np.flatnonzero(is_unread).tolist():
+        n, unread = int(response_times.n[index]), int(response_times.unread[index])
+        median = float(response_times.median[index])
         why = (
             f"{unread} of {n} timed answers took less than reading does at {rule.words_per_minute:.0f} words"
         )
@@ -145,12 +133,12 @@ def _flag_fast(workers: Sequence[str], response_times: ResponseTimes, rule: Flag
 def _flag_groups(workers: Sequence[str], groups: Sequence[Group]) -> Iterator[Flag]:
     for group in groups:
         names = tuple(workers[index] for index in group.workers)
-        same = f"same answer {group.together} of {group.met} times, by chance {group.by_chance:.0f}"
-        wrong = f"{group.wrong} times, by chance {group.wrong_by_chance:.0f}"
+        same = f"same answer {group.n_same} of {group.n_shared} times, by chance {group.expected_same:.0f}"
+        wrong = f"{group.n_same_wrong} times, by chance {group.expected_same_wrong:.0f}"
         if group.school:
             why = f"{same}, against the others {wrong}; so many rather read the instructions in another way"
-            yield Flag("second school", names, group.met, why, p_value=group.p_value)
+            yield Flag("second school", names, group.n_shared, why, p_value=group.p_value)
         else:
             yield Flag(
-                "copying", names, group.met, f"{same}; same wrong answer {wrong}", p_value=group.p_value
+                "copying", names, group.n_shared, f"{same}; same wrong answer {wrong}", p_value=group.p_value
             )

@@ -1,8 +1,8 @@
-"""Stage ``dialint label watch``: who in a crowd answers without looking, too fast, or from a sheet.
+"""Stage ``dialint label watch``: who in a crowd answers without reading, too fast, or from a shared sheet.
 
-Reads a table of task, worker, label (optionally code and seconds), or the answers in a store. Gives the
-flags and, with ``--out``, writes them with the figures of every worker as JSON. A flag is a reason to
-look, not a verdict; nobody's answers are left out of anything by it.
+Reads a table of task, worker, label (optionally code and seconds), or the answers in a store. Returns the
+flags and, with ``--out``, writes them with the figures of every worker as JSON. A flag is a reason for a
+review, not a verdict; it excludes nobody's answers from anything.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class WatchConfig:
-    """Whom to watch, and how strictly."""
+    """Whose answers are checked, and how strictly."""
 
     annotations: Path | None = None
     """Crowd table with columns task, worker, label and, if it has them, code and seconds. Without it the
-    answers in the store are looked at."""
+    answers in the store are checked."""
     out: Path | None = None
     """File for all figures as JSON; must not exist. Standard output has the flags in any case."""
     sure: float = 0.95
     """Probability of knowing nothing from which a worker is flagged."""
     rate: float = 0.01
-    """Share of false flags among those for speed and copying, on average at most."""
+    """False discovery rate of the flags for speed and of those for copying."""
     words_per_minute: float = WORDS_PER_MINUTE
     """Faster than anybody reads: answers that took less are flagged, where the dialogues are known (in the
     store); 0 flags none."""
@@ -52,12 +52,13 @@ class WatchConfig:
 
 
 def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Report:
-    """All flags and figures, of the table or of what is `stored`; written to `out` if there is one.
+    """Compute all flags and figures, of the table or of the `stored` answers, and write them to `out` if it
+    is set.
 
     Raises:
-        ConfigError: neither is named.
+        ConfigError: neither is given.
         InputRefused: the table is bad; the message names file and line.
-        OutputRefused: `out` is there already.
+        OutputRefused: `out` exists.
     """
     from dialint.labeling.raters.anomalies import find_anomalies
 
@@ -65,7 +66,7 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
 
     def figures() -> Mapping[str, Any]:
         rule = FlagRule(config.sure, config.rate, config.words_per_minute)
-        anomalies = find_anomalies(*(_table(config) if stored is None else stored()), rule)
+        anomalies = find_anomalies(*(_read_table(config) if stored is None else stored()), rule)
         return {
             "flags": [asdict(flag) for flag in anomalies.flags],
             "workers": dict(zip(anomalies.workers, _figures(anomalies), strict=True)),
@@ -77,7 +78,7 @@ def run(config: WatchConfig, stored: Callable[[], Crowd] | None = None) -> Repor
     return report
 
 
-def _table(config: WatchConfig) -> Crowd:
+def _read_table(config: WatchConfig) -> Crowd:
     from dialint.labeling.aggregation.crowd_tables import read_answers
 
     if config.annotations is None:
@@ -86,7 +87,7 @@ def _table(config: WatchConfig) -> Crowd:
 
 
 def rows(report: Report) -> list[list[str]]:
-    """The flags as a table for the screen, its headings first."""
+    """The flags as a table for the terminal, headings first."""
     from dialint.labeling.raters.flags import format_certainty
 
     flags = [
@@ -97,7 +98,7 @@ def rows(report: Report) -> list[list[str]]:
 
 
 def _figures(anomalies: CrowdAnomalies) -> list[dict[str, float | None]]:
-    """What is known of each worker, none where nothing can be said."""
+    """The figures of each worker, none where they are not defined."""
     competence, times = anomalies.competence, anomalies.response_times
     columns = {
         "answers": competence.n,

@@ -1,13 +1,13 @@
 """Competence: whether a person's answers depend on the item at all.
 
-Accuracy does not tell. Where errors are rare, somebody who always says no is right nearly always; with two
-labels a coin is right half of the time. What tells is whether the answers *move with the items*: a person's
-answers are regressed on what an average person would have answered in their place, by the other answers. The
-slope is 1 for an average person, 0 for one who answers without knowledge of the item, in whatever shares, and
-below 0 for one who has mistaken the labels. Without knowledge a person's answers could be permuted over the
-same items, which gives the standard error of the slope exactly, whatever the items and the shares are. The
-slopes of a crowd are a mixture of a point at 0 and a normal distribution of people who know something; the
-posterior of the point is the probability of no knowledge. A person who gave one answer only has no slope;
+Accuracy does not show it. Where errors are rare, somebody who always says no is right nearly always; with two
+labels random answers are right half of the time. What matters is whether the answers *move with the items*: a
+person's answers are regressed on the expected answers of an average person, by the other answers. The slope
+is 1 for an average person, 0 for one who answers without knowledge of the item, in whatever shares, and below
+0 for one who mistakes the labels for each other. Without knowledge a person's answers could be permuted over
+the same items, which gives the standard error of the slope exactly, whatever the items and the shares are.
+The slopes of a crowd are a mixture of a point at 0 and a normal distribution of people who know something;
+the posterior of the point is the probability of no knowledge. A person who gave only one answer has no slope;
 there the probability that an average person would have done so decides.
 """
 
@@ -22,7 +22,7 @@ from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.raters.leave_one_out import LeaveOneOut
 
 ROUNDS = 100
-FIRST_SPREAD, LEAST_SPREAD = 0.3, 0.1
+FIRST_SPREAD, MIN_SPREAD = 0.3, 0.1
 """Standard deviation of the slopes of people who know something: initial value, and lower bound."""
 PRIOR_SHARE, PRIOR_PEOPLE = 0.1, 4.0
 """Prior share of people without knowledge, and the number of people it is worth."""
@@ -30,9 +30,9 @@ PRIOR_SHARE, PRIOR_PEOPLE = 0.1, 4.0
 
 @dataclass(frozen=True)
 class Competence:
-    """Of each worker, shape (workers,): `slope` with its standard error `spread` under blindness (NaN
-    without answers that could tell), `log_odds` of knowing nothing (those of the crowd where nothing
-    tells), `n` answers, and `commonest`, the share of the answers that are their code's commonest."""
+    """Figures of each worker, shape (workers,): `slope` with its standard error `spread` under no knowledge
+    (NaN where it is not defined), `log_odds` of no knowledge (those of the crowd where there is no evidence),
+    `n` answers, and `commonest`, the share of the answers that are the worker's commonest to their code."""
 
     slope: Floats
     spread: Floats
@@ -48,34 +48,34 @@ class Competence:
 
 @dataclass(frozen=True)
 class _Moments:
-    """Of each worker, shape (workers,): covariation of answers and expected answers, its `variance` when
-    answers are dealt anew, variation of what is expected, answers, how often the commonest was given, and
-    the logarithm of the chance of one's answers had one always wanted to give the same, over that of an
+    """Sums of each worker, shape (workers,): the `covariation` of answers and expected answers, its
+    `variance` under permutation, the variation of expected answers (`information`), the number of answers,
+    the number of the commonest one, and the log-likelihood ratio of always giving the same answer over an
     average person."""
 
-    moved: Floats
+    covariation: Floats
     variance: Floats
     information: Floats
     n: Floats
     commonest: Floats
-    stubborn: Floats
+    one_answer_log_odds: Floats
 
 
 def estimate_competence(codes: Iterable[LeaveOneOut]) -> Competence:
-    """The competence of each worker, over all codes; they share their workers."""
+    """Estimate the competence of each worker over all codes, which share their workers."""
     parts = [astuple(_moments(others)) for others in codes]
-    sums = _Moments(*(np.sum([part[place] for part in parts], axis=0) for place in range(6)))
-    tells = (sums.information > 1e-9) & (sums.variance > 1e-12)
-    slope, spread = np.full(len(tells), np.nan), np.full(len(tells), np.nan)
-    np.divide(sums.moved, sums.information, out=slope, where=tells)
-    np.divide(np.sqrt(sums.variance), sums.information, out=spread, where=tells)
-    stubborn = np.where(sums.commonest == sums.n, sums.stubborn, 0.0)
-    log_odds = _log_odds(slope, spread, np.where(tells, 0.0, stubborn))
+    sums = _Moments(*(np.sum([part[index] for part in parts], axis=0) for index in range(6)))
+    has_slope = (sums.information > 1e-9) & (sums.variance > 1e-12)
+    slope, spread = np.full(len(has_slope), np.nan), np.full(len(has_slope), np.nan)
+    np.divide(sums.covariation, sums.information, out=slope, where=has_slope)
+    np.divide(np.sqrt(sums.variance), sums.information, out=spread, where=has_slope)
+    one_answer_log_odds = np.where(sums.commonest == sums.n, sums.one_answer_log_odds, 0.0)
+    log_odds = _log_odds(slope, spread, np.where(has_slope, 0.0, one_answer_log_odds))
     return Competence(slope, spread, log_odds, sums.n, sums.commonest / np.maximum(sums.n, 1))
 
 
 def _moments(others: LeaveOneOut) -> _Moments:
-    """Source of the variance: Hoeffding 1951, theorem 2, for the sum of a(i, dealt(i))."""
+    """Source of the variance: Hoeffding 1951, theorem 2, for the sum of a(i, permuted(i))."""
     from scipy.special import gammaln
 
     answers, expected = others.answers, others.expected
@@ -86,7 +86,7 @@ def _moments(others: LeaveOneOut) -> _Moments:
     means = np.stack([_sums(answers, column) for column in expected.T], axis=1)
     centred = expected - (means / np.maximum(n, 1)[:, None])[answers.worker]
     chosen = np.arange(len(answers)), answers.label
-    information, dealt = np.zeros(n_workers), np.zeros(n_workers)
+    information, permuted = np.zeros(n_workers), np.zeros(n_workers)
     for one in range(n_labels):
         information += _sums(answers, centred[:, one] ** 2)
         for other in range(n_labels):
@@ -94,12 +94,19 @@ def _moments(others: LeaveOneOut) -> _Moments:
             own = label_counts[:, one] * (one == other) - label_counts[:, one] * label_counts[
                 :, other
             ] / np.maximum(n, 1)
-            dealt += shared * own
-    # answers of unknown but constant shares (Jeffreys), all of them alike
-    alike = gammaln(n + 0.5) - gammaln(0.5) + gammaln(n_labels / 2) - gammaln(n + n_labels / 2)
-    stubborn = alike - _sums(answers, np.log(expected[chosen]))
-    moved = _sums(answers, centred[chosen])
-    return _Moments(moved, dealt / np.maximum(n - 1, 1), information, n, label_counts.max(axis=1), stubborn)
+            permuted += shared * own
+    # answers of unknown but constant shares (Jeffreys prior), all of them the same
+    log_same = gammaln(n + 0.5) - gammaln(0.5) + gammaln(n_labels / 2) - gammaln(n + n_labels / 2)
+    one_answer_log_odds = log_same - _sums(answers, np.log(expected[chosen]))
+    covariation = _sums(answers, centred[chosen])
+    return _Moments(
+        covariation,
+        permuted / np.maximum(n - 1, 1),
+        information,
+        n,
+        label_counts.max(axis=1),
+        one_answer_log_odds,
+    )
 
 
 def _sums(answers: Answers, values: Floats) -> Floats:
@@ -107,20 +114,22 @@ def _sums(answers: Answers, values: Floats) -> Floats:
 
 
 def _log_odds(slope: Floats, spread: Floats, ratio: Floats) -> Floats:
-    """Log odds of the point at 0 against the normal, whose mean, width and share are estimated from all;
-    `ratio` stands for the logarithm of the likelihoods where there is no slope."""
+    """Log odds of the point at 0 against the normal distribution, whose mean, width and share are estimated
+    from all workers; `ratio` is the log-likelihood ratio where there is no slope."""
     has_slope = ~np.isnan(slope)
     x, noise, ratio = slope[has_slope], spread[has_slope] ** 2, ratio.copy()
     share, centre, width = PRIOR_SHARE, 1.0, FIRST_SPREAD
     odds = ratio
     for _ in range(ROUNDS):
-        hill = noise + width**2
-        ratio[has_slope] = 0.5 * (np.log(hill / noise) + (x - centre) ** 2 / hill - x**2 / noise)
+        total_variance = noise + width**2
+        ratio[has_slope] = 0.5 * (
+            np.log(total_variance / noise) + (x - centre) ** 2 / total_variance - x**2 / noise
+        )
         odds = np.log(share / (1 - share)) + ratio
         knows = 1.0 / (1.0 + np.exp(np.clip(odds, -700, 700)))
-        weight = knows[has_slope] / hill
+        weight = knows[has_slope] / total_variance
         centre = (1.0 + float((weight * x).sum()) * width**2) / (1.0 + float(weight.sum()) * width**2)
         excess = FIRST_SPREAD**2 + float((knows[has_slope] * ((x - centre) ** 2 - noise)).sum())
-        width = max(LEAST_SPREAD, np.sqrt(max(0.0, excess / (1.0 + float(knows[has_slope].sum())))))
+        width = max(MIN_SPREAD, np.sqrt(max(0.0, excess / (1.0 + float(knows[has_slope].sum())))))
         share = (PRIOR_SHARE * PRIOR_PEOPLE + float((1 - knows).sum())) / (PRIOR_PEOPLE + len(odds))
     return odds

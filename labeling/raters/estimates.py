@@ -1,4 +1,4 @@
-"""Figures with their intervals, and when there is too little to give one."""
+"""Figures with 95 % intervals; none where there are too few answers to give one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Floats
 
 WIDEST = 0.5
-"""An interval wider than this on a scale from 0 to 1 says nothing: no figure is given."""
+"""Widest 95 % interval, on a scale from 0 to 1, with which a figure is given."""
 LEAST = 5
 """Answers from which a median or a mean difference is given."""
 
@@ -27,10 +27,10 @@ class Figure:
 
 
 def proportion(successes: float, n: int) -> Figure:
-    """A share with its interval; successes may be expected ones."""
+    """A share with its Wilson interval; `successes` may be an expected number."""
     if n == 0:
         return Figure(0)
-    return _told(n, successes / n, *wilson_interval(successes, n))
+    return _unless_too_wide(n, successes / n, *wilson_interval(successes, n))
 
 
 def mean_difference(values: Floats) -> Figure:
@@ -42,16 +42,16 @@ def mean_difference(values: Floats) -> Figure:
         return Figure(n)
     value = float(values.mean())
     half = float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / math.sqrt(n)
-    return _told(n, value, max(-1.0, value - half), min(1.0, value + half))
+    return _unless_too_wide(n, value, max(-1.0, value - half), min(1.0, value + half))
 
 
-def _told(n: int, value: float, low: float, high: float) -> Figure:
+def _unless_too_wide(n: int, value: float, low: float, high: float) -> Figure:
     return Figure(n, value, low, high) if high - low <= WIDEST else Figure(n)
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Seconds an annotation takes: median and quartiles of `n`, none where these are not enough."""
+    """Seconds an annotation takes: median and quartiles of `n`, none where `n` is too small."""
 
     n: int
     median: float | None = None
@@ -68,9 +68,8 @@ def quartiles(seconds: list[float]) -> Speed:
 
 
 def mutual_information(prior: Floats, confusion: Floats) -> Floats:
-    """Bits that one answer tells of the truth, shape (workers,), 0 to log2 of the labels: the mutual
-    information of truth and answer. `prior` has shape (labels,), `confusion` (workers, truth, answer).
-    """
+    """The mutual information in bits of truth and answer, shape (workers,), 0 to log2 of the labels. `prior`
+    has shape (labels,), `confusion` (workers, truth, answer)."""
     answers = np.einsum("k,wkl->wl", prior, confusion)
     ratio = confusion / np.maximum(answers[:, None, :], 1e-300)
     logs = np.log2(np.where(confusion > 0, ratio, 1.0))

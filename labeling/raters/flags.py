@@ -1,7 +1,7 @@
-"""Flags: what the answers of a person, or of a group, give reason to look at, and from which level on.
+"""Flags: reasons to review the work of a person or of a group, and the levels from which they are raised.
 
-A flag is a suspicion and not a proof, and is worded so: it opens a control task or a talk, and a person
-decides. A second school is not even a suspicion: it questions the instructions, and nobody in it.
+A flag is a suspicion and not a proof, and is worded so: it leads to a control task or a conversation, and a
+person decides. The flag "second school" is about the instructions, not about its workers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ Kind = Literal["no knowledge", "one answer", "contrary", "too fast", "unread", "
 
 @dataclass(frozen=True)
 class Flag:
-    """`workers` share one piece of evidence: one, or a group that agrees on wrong answers. `p_value` is
-    the chance of as much among honest people, before the correction for how many were looked at, none
-    where `probability` (of the suspicion, 0 to 1) takes its place. `n` is how many answers tell, and
-    `why` is a sentence with the figures and no text of a dialogue."""
+    """A suspicion against `workers`: one, or a group that agrees on wrong answers.
+
+    `p_value` is the probability of such evidence among honest people, before the correction for multiple
+    tests; none where `probability` (of the suspicion, 0 to 1) takes its place. `n` is the number of answers
+    that the evidence is from; `why` is a sentence with the figures and no text of a dialogue.
+    """
 
     kind: Kind
     workers: tuple[str, ...]
@@ -35,7 +37,7 @@ class Flag:
 
     @property
     def personal(self) -> bool:
-        """Whether it is held against its workers; a school is a question about the instructions."""
+        """Whether it is about its workers; a second school is about the instructions."""
         return self.kind != "second school"
 
 
@@ -47,8 +49,8 @@ def format_certainty(flag: Mapping[str, Any]) -> str:
 
 
 def benjamini_hochberg(p_values: Floats, rate: float, n_tests: int | None = None) -> NDArray[np.bool_]:
-    """Which of `p_values`, shape (tests,), are found so that at most a share `rate` of the finds is false
-    on average; of `n_tests` tests in all, where those with a p-value of 1 are left out.
+    """Select those of `p_values`, shape (tests,), for which the false discovery rate is at most `rate`: a
+    mask of the same shape. `n_tests` counts all tests, if some with a p-value of 1 are left out.
 
     Source: Benjamini and Hochberg 1995; under positive dependence Benjamini and Yekutieli 2001, theorem
     1.2.
@@ -63,8 +65,8 @@ def benjamini_hochberg(p_values: Floats, rate: float, n_tests: int | None = None
 
 
 def binomial_tail(k: Floats, n: Floats, share: Floats | float) -> Floats:
-    """The probability of `k` or more, at least 1, out of `n` coins that each show with probability `share`;
-    for numbers that need not be whole, too."""
+    """The probability of `k` or more successes, `k` at least 1, of a binomial with `n` trials and success
+    probability `share`; `k` and `n` need not be whole."""
     from scipy.special import betainc
 
     return np.asarray(betainc(k, np.maximum(n - k, 0.0) + 1.0, share), float)
@@ -76,9 +78,9 @@ WORDS_PER_MINUTE = 1000.0
 
 @dataclass(frozen=True)
 class FlagRule:
-    """At the probability `sure` of knowing nothing; for speed, copying and contrary answers so that at
-    most a share `rate` of the flags of a kind is false on average. Nobody reads more than `words_per_minute`;
-    0 asks nobody to read."""
+    """When a flag is raised: at the probability `sure` of no knowledge; for speed, copying and contrary
+    answers at a false discovery rate of `rate` for each kind; for unread items at more than
+    `words_per_minute`, where 0 raises none."""
 
     sure: float = 0.95
     rate: float = 0.01

@@ -1,9 +1,9 @@
-"""The figures of every labeler and every code.
+"""The quality figures of every labeler and of every code.
 
-Accuracy is measured on gold; everywhere else, how far one's answers are those that the others' posterior
-expects, which is not the same: a person may be right alone. Bias is the share of yes less the others'
-share on the same questions, so that nobody is called lenient for having got the clean dialogues. The
-bits of an answer are the mutual information of true label and answer, by the labeler's own confusion matrix.
+Accuracy is measured on gold; everywhere else, agreement with the posterior of the others, which is not the
+same: a person may be right alone. Bias is the share of yes less the share of yes of the others on the same
+questions, so that nobody counts as lenient for having got the clean dialogues. The bits of an answer are the
+mutual information of true label and answer, by the labeler's own confusion matrix.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ Gold = Mapping[tuple[str, int, str], bool]
 """By dialogue, turn and code: whether the error is there."""
 
 LEAST_FOR_BITS = 20
-"""Answers of a code from which a confusion matrix is somebody's own."""
+"""Answers of a labeler to a code from which the bits of an answer are estimated."""
 
 
 @dataclass(frozen=True)
 class Quality:
-    """Of one labeler (or of all) in one code or in all. `accuracy`, `sensitivity` and `specificity` are on
-    gold; `agreement` is the mean probability of one's answers by the others' posterior; `bias` is above
-    0 for whoever finds more than the others; `bits` is the information of one answer, none where answers
-    are too few."""
+    """The quality of one labeler (or of all) in one code or in all. `accuracy`, `sensitivity` and
+    `specificity` are measured on gold; `agreement` is the mean probability of the answers by the posterior of
+    the others; `bias` is above 0 for whoever says yes more often than the others; `bits` is the information
+    of one answer, none where answers are too few."""
 
     answers: int
     yes: int
@@ -56,8 +56,8 @@ class Quality:
 
 @dataclass(frozen=True)
 class Labeler:
-    """One person. `share_of_work` of all answers; `minutes` of all annotations that tell, `minutes_per_bit`
-    and, with a price, `price_per_bit` by these, none where the bits are not known."""
+    """One person. `share_of_work` is of all answers, `minutes` of all timed annotations; `minutes_per_bit`
+    and, with a price, `price_per_bit` follow from them, none where the bits are not estimated."""
 
     name: str
     kinds: dict[str, int]
@@ -82,9 +82,10 @@ class CrowdQuality:
 
 
 @dataclass(frozen=True)
-class _Code:
-    """One code's answers with what judges them, all of shape (answers,): `gold` is 1, 0 or NaN, `agreed`
-    and `difference` NaN without others; `bits` has shape (workers,)."""
+class _CodeMeasures:
+    """The answers to one code and what they are compared with, all of shape (answers,): `gold` is 1, 0 or
+    NaN; `agreed`, the probability of the answer by the others, and `difference` from their share of yes are
+    NaN without others. `bits` has shape (workers,)."""
 
     worker: NDArray[np.int32]
     yes: NDArray[np.bool_]
@@ -95,36 +96,36 @@ class _Code:
 
 
 def measure_quality(
-    load: Workload, gold: Gold, price_per_hour: float | None = None, rule: FlagRule | None = None
+    workload: Workload, gold: Gold, price_per_hour: float | None = None, rule: FlagRule | None = None
 ) -> CrowdQuality:
-    """The figures of all; `price_per_hour` in any currency.
+    """Measure the quality of all labelers; `price_per_hour` in any currency.
 
     Raises:
         ValueError: nobody answered anything.
     """
-    anomalies = find_anomalies(*load.crowd(), rule)
+    anomalies = find_anomalies(*workload.crowd(), rule)
     parts = {
-        code: _code(others, load.answers.codes[code], _gold_of_code(gold, code))
+        code: _measure_code(others, workload.answers.codes[code], _gold_of_code(gold, code))
         for code, others in anomalies.others.items()
     }
     total = sum(len(part.worker) for part in parts.values())
     labelers = []
     for worker_index, name in enumerate(anomalies.workers):
         selected = {code: part.worker == worker_index for code, part in parts.items()}
-        codes = {code: _quality([(part, selected[code])], worker_index) for code, part in parts.items()}
+        codes = {code: _summarise([(part, selected[code])], worker_index) for code, part in parts.items()}
         codes = {code: each for code, each in codes.items() if each.answers}
-        overall = _quality([(part, selected[code]) for code, part in parts.items()], None)
+        overall = _summarise([(part, selected[code]) for code, part in parts.items()], None)
         flags = tuple(flag for flag in anomalies.flags if name in flag.workers and flag.personal)
-        labelers.append(_labeler(load, name, codes, overall, flags, total, price_per_hour))
+        labelers.append(_labeler(workload, name, codes, overall, flags, total, price_per_hour))
     order = sorted(labelers, key=lambda each: (-each.overall.answers, each.name))
     everybody = {
-        code: _quality([(part, np.ones(len(part.worker), bool))], None) for code, part in parts.items()
+        code: _summarise([(part, np.ones(len(part.worker), bool))], None) for code, part in parts.items()
     }
     return CrowdQuality(tuple(order), everybody, anomalies.flags)
 
 
 def _labeler(
-    load: Workload,
+    workload: Workload,
     name: str,
     codes: dict[str, Quality],
     overall: Quality,
@@ -132,11 +133,10 @@ def _labeler(
     total: int,
     price_per_hour: float | None,
 ) -> Labeler:
-    work = load.work[name]
+    work = workload.work[name]
     minutes = sum(work.seconds) / 60
-    bits = [
-        (count, codes[code].bits) for code, count in work.timed.items() if code in codes
-    ]  # a correction may have left none
+    # a correction may have left no answer to a timed code
+    bits = [(count, codes[code].bits) for code, count in work.timed.items() if code in codes]
     is_complete = bool(bits) and all(each is not None for _, each in bits)
     n_bits = sum(count * (each or 0.0) for count, each in bits)
     per_bit = minutes / n_bits if is_complete and n_bits > 0 else None
@@ -147,7 +147,9 @@ def _labeler(
     return Labeler(name, kinds, seen, portion, times, minutes, per_bit, price, overall, codes, flags)
 
 
-def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]) -> _Code:
+def _measure_code(
+    others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, int], bool]
+) -> _CodeMeasures:
     table = others.answers
     gold_labels = np.array([gold.get((item.dialogue, item.turn), np.nan) for item in answers.votes], float)
     row = np.arange(len(table))
@@ -160,7 +162,7 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
     prior = (fit.responsibilities @ others.label_probabilities).mean(axis=0)
     bits = mutual_information(prior, confusion_matrices(fit.workers, fit.pairs, fit.counts))
     few = np.bincount(table.worker, minlength=len(table.workers)) < LEAST_FOR_BITS
-    return _Code(
+    return _CodeMeasures(
         table.worker,
         yes,
         gold_labels[table.task],
@@ -171,7 +173,7 @@ def _code(others: LeaveOneOut, answers: CodeAnswers, gold: Mapping[tuple[str, in
 
 
 def _gold_of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
-    """Gold of a code by dialogue and turn, and by dialogue alone for what is asked of it as a whole."""
+    """The gold of a code by dialogue and turn, and for the whole dialogue: present if in any of its turns."""
     by_turn: dict[tuple[str, int], bool] = {}
     for (dialogue, turn, name), present in gold.items():
         if name == code:
@@ -180,8 +182,8 @@ def _gold_of_code(gold: Gold, code: str) -> dict[tuple[str, int], bool]:
     return by_turn
 
 
-def _quality(parts: list[tuple[_Code, NDArray[np.bool_]]], worker: int | None) -> Quality:
-    """The figures of the answers chosen; `bits` of one worker and code."""
+def _summarise(parts: list[tuple[_CodeMeasures, NDArray[np.bool_]]], worker: int | None) -> Quality:
+    """The figures of the selected answers; `bits` of one worker and code, none if `worker` is."""
     yes, gold, agreed, difference = (
         np.concatenate([np.asarray(getattr(part, name)[selected], float) for part, selected in parts])
         for name in ("yes", "gold", "agreed", "difference")

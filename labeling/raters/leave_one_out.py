@@ -20,9 +20,9 @@ from dialint.labeling.aggregation.posterior import softmax
 
 STRENGTH = 3.0
 """How strongly a worker's own table is shrunk towards the pool, in answers. Weaker than for aggregation:
-shrunk strongly, a worker who always gives the same answer is a surprise each time, and two of them look like
-a conspiracy (dbdc3 at 12 answers an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
-ROWS = 1 << 17
+shrunk strongly, a worker who always gives the same answer is improbable each time, and two of them look like
+colluders (dbdc3 at 12 answers an item, 2026-11-22: at 100 answers 60 people, at 3 nobody)."""
+BLOCK_ROWS = 1 << 17
 """Answers per block."""
 
 
@@ -52,31 +52,32 @@ class LeaveOneOut:
 
     @property
     def log_likelihood(self) -> float:
-        """Of all answers, in nats: which of two fits to the same answers is the likelier."""
+        """The log-likelihood of all answers in nats, to compare two fits to the same answers."""
         return self.fit.log_likelihood
 
     @cached_property
     def expected(self) -> Floats:
-        """The answer of an average person in each answer's place, by the other answers, shape
+        """The probability of each answer of an average person, by the other answers to the task, shape
         (answers, labels), rows sum to 1."""
-        return self._summed(self.fit.workers.items.shares)
+        return self._average(self.fit.workers.items.shares)
 
     @cached_property
     def truth(self) -> Floats:
         """The probability of each label of each answer's task, by the other answers, shape (answers, labels),
         rows sum to 1."""
-        return self._summed(self.label_probabilities)
+        return self._average(self.label_probabilities)
 
-    def _summed(self, by_component: Floats) -> Floats:
+    def _average(self, by_component: Floats) -> Floats:
+        """The mean of `by_component`, shape (components, labels), under each answer's left-out posterior."""
         sums = np.empty((len(self.answers), by_component.shape[1]))
-        for first in range(0, len(sums), ROWS):
-            rows = np.arange(first, min(first + ROWS, len(sums)))
+        for first in range(0, len(sums), BLOCK_ROWS):
+            rows = np.arange(first, min(first + BLOCK_ROWS, len(sums)))
             sums[rows] = self.component_posterior(rows) @ by_component
         return sums
 
 
 def leave_one_out(answers: Answers, form: Form) -> LeaveOneOut:
-    """The joint fit with what is needed to remove answers from it; items are of that form."""
+    """Fit the joint model, with items of this form, and keep what is needed to remove answers from it."""
     fit = fit_joint(answers, None, Assumptions(STRENGTH, form))
     pairs, parts = fit.pairs, []
     for _, _, dense in worker_blocks(pairs, fit.counts):

@@ -1,8 +1,8 @@
 """Stage ``dialint label quality``: how good each labeler's work is, code by code, and what it costs.
 
 Reads our annotations (JSONL), the dialogues they are about and, with ``--gold``, gold; or all of it from a
-store. ``--json`` and ``--html`` write all figures. Where answers are too few for a figure
-to mean anything, it says so instead. Decides nothing about anybody.
+store. ``--json`` and ``--html`` write all figures. Where answers are too few for a figure, it is left out.
+Decides nothing about anybody.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class QualityConfig:
-    """Whose work is measured, against what."""
+    """Whose work is measured, and what it is compared with."""
 
     annotations: Path | None = None
     """Our annotations (.jsonl), as dialint import labels writes them. Without them the answers in the
@@ -37,13 +37,13 @@ class QualityConfig:
     dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Logs of the dialogues that were labeled; the store has its own."""
     gold: Path | None = None
-    """What is known for sure (.jsonl): dialogue, turn, code, present; the store has its own."""
+    """Gold (.jsonl): dialogue, turn, code, present; the store has its own."""
     json: Path | None = None
     """File for all figures; must not exist."""
     html: Path | None = None
     """File for the report as a page; must not exist."""
     price_per_hour: float | None = None
-    """What an hour of work costs; without it the cost of a bit is told in minutes."""
+    """What an hour of work costs; without it the cost of a bit is in minutes."""
     taxonomy: Path | None = None
     """A taxonomy of your own."""
 
@@ -53,14 +53,15 @@ class QualityConfig:
 
 
 def run(config: QualityConfig, stored: Callable[[], Sources] | None = None) -> Report:
-    """The report, of the files or of what is `stored`; written to `json` and `html` if these are given.
+    """Make the report, of the files or of the `stored` answers, and write it to `json` and `html` if they are
+    set.
 
     Raises:
-        ConfigError: neither is named.
+        ConfigError: neither is given.
         InputRefused: a file is bad, or an annotation is about a dialogue or turn that is not there.
-        OutputRefused: an output is there already.
+        OutputRefused: an output exists.
     """
-    from dialint.labeling.raters.quality_rendering import page
+    from dialint.labeling.raters.quality_rendering import render_page
 
     require_new_files(config.json, config.html)
 
@@ -72,7 +73,7 @@ def run(config: QualityConfig, stored: Callable[[], Sources] | None = None) -> R
     options = {name: value for name, value in asdict(config).items() if name != "dialogues"}
     report = make_report("labeler-quality", options, figures, inputs=inputs, libraries=libraries)
     if config.html is not None:
-        write_report(report, config.html, page(report))
+        write_report(report, config.html, render_page(report))
     write_report(report, config.json)
     return report
 
@@ -105,7 +106,7 @@ def quality_figures(
     price_per_hour: float | None = None,
     taxonomy: Path | None = None,
 ) -> Report:
-    """The figures of a stream of annotations, oldest first, as a JSON object: labelers, codes, flags.
+    """Measure a stream of annotations, oldest first; the figures as a JSON object: labelers, codes, flags.
 
     Raises:
         InputRefused: nobody answered anything, or about a dialogue that is not there.

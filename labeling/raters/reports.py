@@ -1,6 +1,6 @@
-"""Reports on what people said, as files: never over another one, whole or not there, sealed like a manifest.
+"""Writes reports on labelers as files: complete or not at all, with a checksum like a manifest.
 
-What stands in a report, and how it looks on a screen or a page, is its stage's care.
+The figures of a report, and how they are rendered for a terminal or a page, belong to its stage.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def make_report(
     inputs: Iterable[Path | None] = (),
     libraries: Iterable[str] = (),
 ) -> Report:
-    """What `figures` finds, under what it was made of, with what, and in how many seconds. Of paths, in
-    `config` too, only the names are told."""
+    """The result of `figures`, together with the config, versions, inputs and seconds that it took. Paths,
+    those in `config` too, are reduced to their names."""
     started = time.monotonic()
     return {
         "kind": kind,
-        "config": {name: _path_name(value) for name, value in config.items()},
+        "config": {name: value.name if isinstance(value, Path) else value for name, value in config.items()},
         "versions": package_versions("dialint", *libraries),
         "inputs": [file_entry(path) for path in inputs if path is not None],
         **figures(),
@@ -43,12 +43,8 @@ def make_report(
     }
 
 
-def _path_name(value: Any) -> Any:
-    return value.name if isinstance(value, Path) else value
-
-
 def write_report(report: Report, path: Path | None, page: str | None = None) -> None:
-    """Write a report as JSON, or the `page` that shows it; nothing where no path is named.
+    """Write a report as JSON, or its `page` instead; nothing if `path` is none.
 
     Raises:
         WorldError: the disk is full or failed.

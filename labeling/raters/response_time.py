@@ -1,11 +1,12 @@
-"""Response times: who answers far faster than people do, given the length of the item and how people differ.
+"""Response times: who answers far faster than other people, given the length of the item and how people
+differ.
 
-An answer in less time than its words can be read in needs no comparison. For the rest, seconds are taken as
-logarithms, less what the length of the item explains. A *fast* answer is one in a thousand by the robust
-spread of honest people: how people differ (their medians) and how one person's answers differ, both by median
-absolute deviations, so that up to half of the crowd may cheat. People have heavier tails than that, so a
-labeler is tested against one fast answer in a hundred. With n answers this is a binomial tail: few answers
-are flagged only if nearly all are fast.
+An answer in less time than its words can be read in needs no comparison. For the others the logarithm of the
+seconds is used, less what the length of the item explains. A *fast* answer is below the 0.1 % quantile by the
+robust spread of honest people: between people (their medians) and within one person, both by median absolute
+deviations, so that up to half of the crowd may cheat. People have heavier tails than a normal distribution,
+so a labeler is tested against one fast answer in a hundred, by a binomial tail: few answers are flagged only
+if nearly all are fast.
 """
 
 from __future__ import annotations
@@ -20,29 +21,30 @@ from dialint.labeling.raters.flags import WORDS_PER_MINUTE, binomial_tail
 
 FENCE = 3.09
 """One in a thousand of a normal curve, in standard deviations."""
-BY_CHANCE = 0.01
-DEVIATION = 1.4826
+FAST_SHARE = 0.01
+"""Share of fast answers that is expected of an honest person."""
+MAD_SCALE = 1.4826
 """From a median absolute deviation to a standard deviation of a normal curve."""
-LEAST_ANSWERS = 5
-"""Timed answers from which a labeler helps to say what is normal."""
-LEAST_LABELERS = 5
+MIN_ANSWERS = 5
+"""Timed answers of a labeler whose median is used to estimate what is normal."""
+MIN_LABELERS = 5
 BINS = 20
-WORD = 6.0
-"""Characters of a word with the blank after it; scripts that write more in less are asked for too little."""
-MAY_SKIP = 0.1
+CHARACTERS_PER_WORD = 6.0
+"""Including the blank after the word; too many for scripts that write more in fewer characters."""
+UNREAD_SHARE = 0.1
 """Share of the answers that honest people may give without reading all: the turn alone was enough."""
-LEAST_SPREAD = 0.3
-"""People are thought to differ, and each one's answers to scatter, by at least this in log seconds: in a
-small crowd of equals the quickest reader would be a cheat."""
+MIN_SPREAD = 0.3
+"""Lower bound, in log seconds, of the spread between people and of that within a person: in a small crowd of
+equals the fastest reader would be flagged otherwise."""
 
 
 @dataclass(frozen=True)
 class ResponseTimes:
-    """Of each worker, shape (workers,): `n` timed answers, how many were `fast`, `median` seconds (NaN
-    without any) and the `p_value` of as many fast ones; `slope` is the power of the length that seconds
-    grow with. All p-values are 1 where too few people are timed to say what is normal. `unread` counts the
-    answers in less time than anybody can read in, `unread_p_value` is the chance of as many if one in ten may
-    be: that needs nobody to compare with."""
+    """Figures of each worker, shape (workers,): `n` timed answers, how many of them are `fast`, `median`
+    seconds (NaN without any) and the `p_value` of so many fast ones, 1 where too few people are timed to
+    estimate what is normal. `slope` is the exponent with which seconds grow with the length. `unread` counts
+    the answers in less time than anybody can read in; `unread_p_value` is the probability of so many if one
+    in ten may be, for which nobody is needed to compare with."""
 
     n: Floats
     fast: Floats
@@ -59,10 +61,10 @@ def measure_response_times(
     to_read: Floats | None = None,
     words_per_minute: float = WORDS_PER_MINUTE,
 ) -> ResponseTimes:
-    """How fast each worker is; `sizes`, shape (tasks,), is what there is to read, in characters, and
-    `to_read`, shape (answers,), what of it its worker had not read before; all of it, if none is given.
+    """Measure how fast each worker is. `sizes`, shape (tasks,), is the number of characters to read,
+    `to_read`, shape (answers,), how many of them the worker had not read before; by default all.
 
-    An answer without seconds or with none at all does not count.
+    Answers without seconds, or with 0 seconds, do not count.
     """
     n_workers = len(answers.workers)
     seconds = np.full(len(answers), np.nan) if answers.seconds is None else answers.seconds
@@ -81,26 +83,27 @@ def measure_response_times(
         to_read = sizes[answers.task]
     unread = np.zeros(n_workers)
     if to_read is not None and words_per_minute:
-        floor = 60.0 * to_read[timed] / (WORD * words_per_minute)
+        floor = 60.0 * to_read[timed] / (CHARACTERS_PER_WORD * words_per_minute)
         unread = np.bincount(worker[seconds[timed] < floor], minlength=n_workers).astype(float)
     unread_p_value = np.ones(n_workers)
     some = unread > 0
-    unread_p_value[some] = binomial_tail(unread[some], n[some], MAY_SKIP)
+    unread_p_value[some] = binomial_tail(unread[some], n[some], UNREAD_SHARE)
     p_value = np.ones(n_workers)
     has_fast = fast > 0
-    p_value[has_fast] = binomial_tail(fast[has_fast], n[has_fast], BY_CHANCE)
+    p_value[has_fast] = binomial_tail(fast[has_fast], n[has_fast], FAST_SHARE)
     return ResponseTimes(n, fast, median, p_value, slope, unread, unread_p_value)
 
 
 def _fence(logs: Floats, worker: NDArray[np.int32], n: Floats) -> float:
-    usual = n >= LEAST_ANSWERS
-    if usual.sum() < LEAST_LABELERS:
+    """The log seconds below which an answer is fast, minus infinity with too few labelers."""
+    usual = n >= MIN_ANSWERS
+    if usual.sum() < MIN_LABELERS:
         return -np.inf
     medians = _medians(logs, worker, len(n))
-    within = DEVIATION * _medians(np.abs(logs - medians[worker]), worker, len(n))
+    within = MAD_SCALE * _medians(np.abs(logs - medians[worker]), worker, len(n))
     centre = float(np.median(medians[usual]))
-    between = DEVIATION * float(np.median(np.abs(medians[usual] - centre)))
-    spreads = max(LEAST_SPREAD, between), max(LEAST_SPREAD, float(np.median(within[usual])))
+    between = MAD_SCALE * float(np.median(np.abs(medians[usual] - centre)))
+    spreads = max(MIN_SPREAD, between), max(MIN_SPREAD, float(np.median(within[usual])))
     return centre - FENCE * float(np.hypot(*spreads))
 
 
@@ -116,8 +119,8 @@ def _medians(values: Floats, worker: NDArray[np.int32], n_workers: int) -> Float
 
 
 def _slope(logs: Floats, length: Floats, worker: NDArray[np.int32], n_workers: int) -> float:
-    """The power of the length, 0 to 1: a line through the medians of items of like length, each answer
-    against its giver's own median."""
+    """The exponent of the length, 0 to 1: a line through the medians of bins of similar length, each answer
+    relative to the median of its worker."""
     if len(logs) < 2 * BINS or float(np.ptp(length)) < 1e-9:
         return 0.0
     own = logs - _medians(logs, worker, n_workers)[worker]

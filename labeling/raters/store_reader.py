@@ -1,6 +1,6 @@
-"""The answers in the store as the reports on people take them: of all whose work counts.
+"""Reads from the store what the reports on labelers need: the answers of all whose work counts.
 
-Control tasks are work like any other here, and the best measure of it; labels are made without them.
+Control tasks are included here, since they measure work best; labels are aggregated without them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dialint.labeling.store.gold import list_gold
 def load_annotations(
     store: Store, actor: str, project: str | None
 ) -> tuple[Iterator[Annotation], StoredDialogues, Gold]:
-    """What was answered in a project or in the whole store, the dialogues, and what is known of them for
-    sure. Gold that good labelers contradict measures nobody.
+    """The annotations of a project or of the whole store, the dialogues, and gold, without gold in doubt:
+    what good labelers contradict measures nobody.
 
     Raises:
         NotAllowed: the actor does not decide.
@@ -39,24 +39,24 @@ def load_annotations(
 
 
 def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> Workload:
-    """The work of all, in a project or in the whole store.
+    """The work of all labelers in a project or in the whole store.
 
     Raises:
         NotAllowed: the actor does not review.
         ConfigError: nobody has answered anything.
     """
-    found = iterate_counted(store, actor, project, controls=True)
-    work = measure_workload(found, StoredDialogues(store), dialogue_codes(taxonomy))
-    if not work.answers.codes:
+    annotations = iterate_counted(store, actor, project, controls=True)
+    workload = measure_workload(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
+    if not workload.answers.codes:
         raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
-    return work
+    return workload
 
 
 def load_tables(
     store: Store, actor: str, project: str | None, taxonomy: Taxonomy
 ) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
-    """The answers of a project or of the whole store by code, with their times, and the spans that were
-    marked; no control tasks, whose items are chosen to be clear.
+    """The answers of a project or of the whole store by code, with their times, and the marked spans; without
+    control tasks, whose items are selected to be clear.
 
     Raises:
         NotAllowed: the actor does not review.

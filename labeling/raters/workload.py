@@ -1,7 +1,6 @@
-"""What each labeler did: answers by code, when and in what time, and how much there was to read.
+"""The work of each labeler: answers by code, with time and duration, and how much there was to read.
 
-Takes any stream of annotations once, oldest first, be it from files or from the store. Holds no dialogue
-text.
+Reads any stream of annotations once, oldest first, from files or from the store. Keeps no dialogue text.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from dialint.labeling.raters.agreement import MarkedSpan, ReadText
 
 @dataclass
 class Work:
-    """One labeler's work: annotations by kind, those given with the verdict in view; of the timed annotations
-    the seconds, the dialogue and turn that was read (-1 for all of it), and how many questions of each code
-    they answer."""
+    """The work of one labeler: annotations by kind, and those made with the verdict in view. Of the timed
+    annotations the seconds, the dialogue and turn that was read (-1 for the whole dialogue), and the number
+    of questions answered by code."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     seen_verdict: int = 0
@@ -54,8 +53,8 @@ class Work:
 
 @dataclass
 class Workload:
-    """The answers of everybody, each one's work by name, in the order of their first annotation, and the
-    characters to be read for each dialogue and turn."""
+    """The answers of all labelers, the work of each by name, in the order of their first annotation, and the
+    number of characters to read for each dialogue and turn."""
 
     answers: CollectedAnswers
     work: dict[str, Work]
@@ -84,7 +83,8 @@ class Workload:
         return answers, np.array(list(self.sizes.values()), float), np.array(to_read, float)
 
     def _unread(self, work: Work) -> Iterator[int]:
-        """Characters of each item that the worker had not read with earlier items of the same dialogue."""
+        """The number of characters of each item that were not read with earlier items of the same
+        dialogue."""
         read: Counter[str] = Counter()
         for dialogue, turn in work.read:
             size = self.sizes[dialogue, turn]
@@ -95,7 +95,7 @@ class Workload:
 def measure_workload(
     annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], dialogue_codes: frozenset[str]
 ) -> Workload:
-    """The work of all people in `annotations`; those of a model are skipped.
+    """Collect the work of all people in `annotations`; those of a model are skipped.
 
     Raises:
         KeyError: a dialogue that is not among `dialogues`.
@@ -111,8 +111,8 @@ def measure_workload(
         turns = answers.contexts[name].judged_turns
         work.setdefault(annotation.labeler, Work()).add(annotation, turns, dialogue_codes)
         if (item := _read_item(annotation)) not in sizes:
-            upto = annotation.turn
-            read = (turn for turn in dialogues[name].turns if upto is None or turn.index <= upto)
+            last_turn = annotation.turn
+            read = (turn for turn in dialogues[name].turns if last_turn is None or turn.index <= last_turn)
             sizes[item] = sum(len(turn.text) for turn in read)
     return Workload(answers, work, sizes)
 
@@ -124,8 +124,9 @@ def _read_item(annotation: Annotation) -> tuple[str, int]:
 def dated_tables(
     annotations: Iterable[Annotation], dialogues: Mapping[str, Dialogue], dialogue_codes: frozenset[str]
 ) -> tuple[dict[str, Answers], dict[str, list[ReadText]]]:
-    """The crowd table of each code with the time of each answer, and the spans that each reader of a turn
-    marked in it; of a person's several answers to a question the last counts. Takes a stream, oldest first.
+    """Collect the crowd table of each code, with the time of each answer, and the spans that each reader of a
+    turn marked in it. Of a person's several answers to a question the last counts; `annotations` are oldest
+    first.
 
     Raises:
         KeyError: a dialogue that is not among `dialogues`.

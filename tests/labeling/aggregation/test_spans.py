@@ -98,5 +98,5 @@ def test_who_marks_badly_moves_no_boundary() -> None:
 
 def test_nothing_marked_is_nothing_found_and_strangers_are_refused() -> None:
     assert aggregate_spans([], {"t": ["a"]}) == []
-    with pytest.raises(ValueError, match="not asked"):
+    with pytest.raises(ValueError, match="is no labeler"):
         aggregate_spans([span("x", 0, 2)], {"t": ["a"]})

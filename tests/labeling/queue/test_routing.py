@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
-from dialint.labeling.queue.policy import MinutesPerItem, Policy, load
+from dialint.labeling.queue.policy import MinutesPerItem, Policy, load_policy
 from dialint.labeling.queue.routing import (
     WORK,
     Routed,
@@ -137,7 +137,7 @@ def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) ->
 def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("accept_unseen:\n  - {code: C1, severity: S2, at: 0.9}\n")
-    policy = load(path)
+    policy = load_policy(path)
     cases = {
         "accept": [finding(0.95)],
         "review": [finding(0.85), finding(0.95, severity="S1")],
@@ -148,7 +148,7 @@ def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
     assert [one.fate for one in plan_day(verdicts, policy, 0, SEVERITIES)] == [name.strip() for name in cases]
     path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
     with pytest.raises(ConfigError, match="E_POLICY"):
-        load(path)
+        load_policy(path)
 
 
 def test_the_same_finding_twice_counts_once() -> None:
@@ -244,7 +244,7 @@ def test_luck_is_even_and_keeps() -> None:
 def test_a_policy_file(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("review_at: 0.6\nweights:\n  S1: 20\nminutes: {review: 2.5}\nbacklog_days: 3\n")
-    policy = load(path)
+    policy = load_policy(path)
     assert (policy.review_at, policy.weights.S1, policy.weights.S2) == (0.6, 20.0, 3.0)
     assert (policy.minutes.review, policy.backlog_days) == (2.5, 3)
 
@@ -258,7 +258,7 @@ def test_a_bad_policy_is_refused_with_its_line(tmp_path: Path, text: str, said: 
     path = tmp_path / "policy.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=said):
-        load(path)
+        load_policy(path)
 
 
 def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> None:

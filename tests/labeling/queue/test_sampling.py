@@ -13,7 +13,7 @@ from dialint.detector.records import NotJudged
 from dialint.labeling.queue import sampling
 from dialint.labeling.queue.sampling import (
     allocation,
-    entropy,
+    binary_entropy,
     inclusion_probabilities,
     stratified,
     uniform,
@@ -35,12 +35,12 @@ def test_inclusion_by_hand() -> None:
 @given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=30), st.data())
 def test_inclusion_sums_to_the_size(weights: list[float], data: st.DataObject) -> None:
     n = data.draw(st.integers(1, len(weights)))
-    chances = inclusion_probabilities(np.array(weights), n)
-    assert chances.sum() == pytest.approx(n)
-    assert ((chances > 0) & (chances <= 1)).all()
-    drawn = weighted(np.array(weights), n, np.random.default_rng(0))
-    assert len(set(drawn.places.tolist())) == n
-    assert (drawn.probabilities == chances[drawn.places]).all()
+    expected = inclusion_probabilities(np.array(weights), n)
+    assert expected.sum() == pytest.approx(n)
+    assert ((expected > 0) & (expected <= 1)).all()
+    sample = weighted(np.array(weights), n, np.random.default_rng(0))
+    assert len(set(sample.indices.tolist())) == n
+    assert (sample.probabilities == expected[sample.indices]).all()
 
 
 @pytest.mark.parametrize("bad", [[], [1.0], [1.0, -1.0], [1.0, np.nan]])
@@ -50,7 +50,7 @@ def test_what_cannot_be_drawn_is_refused(bad: list[float]) -> None:
 
 
 def test_simulation_confirms_every_design() -> None:
-    """Each unit is drawn as often as its probability says (within 4.5 standard errors), and the
+    """Each unit is sampled as often as its probability says (within 4.5 standard errors), and the
     Horvitz-Thompson total is unbiased."""
     generator, rounds = np.random.default_rng(5), 4000
     weights = np.array([0.02, 0.9, 0.1, 0.4, 0.0, 0.6, 0.3, 0.8, 0.05, 0.2])
@@ -61,15 +61,15 @@ def test_simulation_confirms_every_design() -> None:
         lambda: uniform(10, 4, generator),
         lambda: stratified(strata, 5, generator),
     ):
-        times, chances, totals = np.zeros(10), np.zeros(10), []
+        times, expected, totals = np.zeros(10), np.zeros(10), []
         for _ in range(rounds):
-            drawn = design()
-            times[drawn.places] += 1
-            chances[drawn.places] = drawn.probabilities
-            totals.append((truth[drawn.places] / drawn.probabilities).sum())
-        seen = chances > 0
-        error = np.sqrt(chances * (1 - chances) / rounds)
-        assert (np.abs(times / rounds - chances)[seen] <= 4.5 * error[seen] + 1e-12).all()
+            sample = design()
+            times[sample.indices] += 1
+            expected[sample.indices] = sample.probabilities
+            totals.append((truth[sample.indices] / sample.probabilities).sum())
+        seen = expected > 0
+        error = np.sqrt(expected * (1 - expected) / rounds)
+        assert (np.abs(times / rounds - expected)[seen] <= 4.5 * error[seen] + 1e-12).all()
         spread = np.std(totals) / np.sqrt(rounds)
         assert abs(np.mean(totals) - truth[seen].sum()) <= 4.5 * spread
         assert seen.sum() >= 9, "only a unit of weight 0 may never have come up"
@@ -96,7 +96,9 @@ def test_allocation_adds_up(sizes: list[int], data: st.DataObject) -> None:
 
 
 def test_entropy_by_hand() -> None:
-    assert entropy(np.array([0.5, 0.25, 0.0])).tolist() == pytest.approx([1.0, 0.811278, 0.0], abs=1e-6)
+    assert binary_entropy(np.array([0.5, 0.25, 0.0])).tolist() == pytest.approx(
+        [1.0, 0.811278, 0.0], abs=1e-6
+    )
 
 
 RISKS = (0.95, 0.5, 0.05, 0.05, 0.05, 0.05)
@@ -113,7 +115,7 @@ def scored(store: Store, made: Any) -> Store:
     return store
 
 
-def drawn(store: Store) -> dict[str, Any]:
+def load_tasks(store: Store) -> dict[str, Any]:
     rows = {}
     while lease := leases.claim(store, "rob", "p", at_once=99):
         rows[lease.dialogue] = store.read(
@@ -132,11 +134,11 @@ def test_each_design_draws_from_its_frame_with_known_chances(
 ) -> None:
     config = sampling.SamplingConfig("p", design=design, n=3, seed=4)
     assert sampling.sample_tasks(scored, "lea", config) == 3
-    rows = drawn(scored)
+    rows = load_tasks(scored)
     assert len(rows) == 3
     assert set(rows) <= frame
     assert {row.why for row in rows.values()} == {f"{design}: 3 of {len(frame)}, seed 4"}
-    chances = {
+    expected = {
         "random": dict.fromkeys(frame, 3 / 7),
         "audit": dict.fromkeys(frame, 3 / 5),
         "risk": dict(
@@ -144,19 +146,21 @@ def test_each_design_draws_from_its_frame_with_known_chances(
         ),
         "uncertain": dict(
             zip(
-                sorted(frame), inclusion_probabilities(entropy(np.array([0.95, *RISKS[1:]])), 3), strict=False
+                sorted(frame),
+                inclusion_probabilities(binary_entropy(np.array([0.95, *RISKS[1:]])), 3),
+                strict=False,
             )
         ),
         "stratified": {name: 2 / 4 if name < "d4" else 1 / 3 for name in frame},
     }[design]
     for name, row in rows.items():
-        assert row.inclusion_probability == pytest.approx(chances[name])
+        assert row.inclusion_probability == pytest.approx(expected[name])
 
 
 def test_a_second_draw_passes_over_the_first(scored: Store) -> None:
     sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=4))
     sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=3))
-    assert set(drawn(scored)) == {f"d{i}" for i in range(7)}
+    assert set(load_tasks(scored)) == {f"d{i}" for i in range(7)}
     with pytest.raises(StoreRefused, match="no dialogue is left"):
         sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", n=1))
 
@@ -170,10 +174,10 @@ def test_a_committee_that_disagrees_is_uncertain(store: Store, made: Any) -> Non
             store, "lea", [made.verdict(f"d{i}", release=release, risk=risk) for i, risk in enumerate(risks)]
         )
     sampling.sample_tasks(store, "lea", sampling.SamplingConfig("p", design="uncertain", n=1, seed=1))
-    chances = inclusion_probabilities(entropy(np.array([0.5, 0.05])), 1)
-    ((name, row),) = drawn(store).items()
-    assert row.inclusion_probability == pytest.approx(chances[int(name[1])])
-    assert chances[0] == pytest.approx(1 / (1 + 0.286397), abs=1e-4)
+    expected = inclusion_probabilities(binary_entropy(np.array([0.5, 0.05])), 1)
+    ((name, row),) = load_tasks(store).items()
+    assert row.inclusion_probability == pytest.approx(expected[int(name[1])])
+    assert expected[0] == pytest.approx(1 / (1 + 0.286397), abs=1e-4)
 
 
 def test_a_verdict_without_gaps_has_the_content_it_had_before_there_were_gaps(
@@ -189,4 +193,4 @@ def test_a_verdict_without_gaps_has_the_content_it_had_before_there_were_gaps(
     assert dialogues.add_verdicts(scored, "lea", [foreign]) == 1
     assert dialogues.add_verdicts(scored, "lea", [foreign]) == 0
     sampling.sample_tasks(scored, "lea", sampling.SamplingConfig("p", design="audit", n=5, seed=4))
-    assert set(drawn(scored)) == {"d1", "d2", "d3", "d4", "d5"}
+    assert set(load_tasks(scored)) == {"d1", "d2", "d3", "d4", "d5"}

@@ -22,7 +22,7 @@ from dialint.labeling.raters.agreement import (
     fleiss_kappa,
     human_ceiling,
     krippendorff_alpha,
-    left_out_agreement,
+    leave_one_out_agreement,
     ranked_alpha,
     soft_span_f1,
     specific_agreement,
@@ -132,7 +132,7 @@ def test_alpha_is_fleiss_without_its_small_sample_correction(seed: int, raters: 
 def test_the_human_ceiling_by_hand() -> None:
     """t1: the two yes agree with one yes and one no, a half each; the no does not. t2: alone, untold."""
     answers = from_rows([("t1", "a", "yes"), ("t1", "b", "yes"), ("t1", "c", "no"), ("t2", "a", "no")])
-    found = left_out_agreement(answers)
+    found = leave_one_out_agreement(answers)
     assert found[:3].tolist() == [0.5, 0.5, 0]
     assert np.isnan(found[3])
     assert human_ceiling(answers).value == pytest.approx(1 / 3)

@@ -19,7 +19,7 @@ from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.competence import estimate_competence
 from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
 from dialint.labeling.raters.leave_one_out import leave_one_out
-from dialint.labeling.raters.response_time import BY_CHANCE, measure_response_times
+from dialint.labeling.raters.response_time import FAST_SHARE, measure_response_times
 from dialint.labeling.simulation.answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
 
 
@@ -162,7 +162,7 @@ def test_medians_are_those_of_numpy(rows: list[tuple[int, float]]) -> None:
 
 def test_how_many_fast_answers_it_takes() -> None:
     """One fast of one has p 0.01, two of two 0.0001, two of five some 0.001."""
-    p_values = binomial_tail(np.array([1.0, 2, 2, 3, 5, 6]), np.array([1.0, 2, 5, 5, 100, 100]), BY_CHANCE)
+    p_values = binomial_tail(np.array([1.0, 2, 2, 3, 5, 6]), np.array([1.0, 2, 5, 5, 100, 100]), FAST_SHARE)
     assert (p_values <= [0.001, 0.001, 0.0005, 0.0005, 0.001, 0.001]).tolist() == [
         False,
         True,

@@ -12,10 +12,10 @@ from dialint.labeling.raters import collusion
 from dialint.labeling.raters.anomalies import find_anomalies
 from dialint.labeling.raters.collusion import (
     WorkerPairs,
+    combine_fits,
     compare_pairs,
     find_groups,
     log_binomial_tail,
-    weaker_evidence,
 )
 from dialint.labeling.raters.leave_one_out import leave_one_out
 from dialint.labeling.simulation.answer_tables import (
@@ -38,7 +38,7 @@ def colluders(crowd: AnomalousCrowd) -> set[str]:
     return {f"w{n}" for n in np.flatnonzero(crowd.group >= 0)}
 
 
-def test_meetings_are_counted_by_hand() -> None:
+def test_shared_items_are_counted_by_hand() -> None:
     answers = from_rows(
         [
             ("t1", "a", "x"),
@@ -51,32 +51,32 @@ def test_meetings_are_counted_by_hand() -> None:
     )
     found = compare_pairs([leave_one_out(answers, "heterogeneous")])
     assert list(zip(found.first, found.second, strict=True)) == [(0, 1), (0, 2), (1, 2)]
-    assert found.met.tolist() == [2, 1, 1]
-    assert found.together.tolist() == [1, 0, 0]
+    assert found.n_shared.tolist() == [2, 1, 1]
+    assert found.n_same.tolist() == [1, 0, 0]
 
 
-def test_meetings_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None:
+def test_shared_items_and_agreements_of_a_crowd_are_those_of_a_plain_count() -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=120, n_workers=12, per_task=4, seed=2))
     answers = crowd.answers
     table = np.full((120, 12), -1)
     table[answers.task, answers.worker] = answers.label
     found = compare_pairs([leave_one_out(answers, "homogeneous"), leave_one_out(answers, "homogeneous")])
-    for u, v, met, same in zip(found.first, found.second, found.met, found.together, strict=True):
+    for u, v, n_shared, same in zip(found.first, found.second, found.n_shared, found.n_same, strict=True):
         both = (table[:, u] >= 0) & (table[:, v] >= 0)
-        assert met == 2 * both.sum()
+        assert n_shared == 2 * both.sum()
         assert same == 2 * (table[both, u] == table[both, v]).sum()
-    assert (found.wrong <= found.together).all()
+    assert (found.n_same_wrong <= found.n_same).all()
 
 
-def test_of_too_many_meetings_a_part_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_answer_pairs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate_anomalous_crowd(AnomalousCrowdPlan(n_tasks=400, n_workers=20, per_task=6, seed=2))
     whole = compare_pairs([leave_one_out(crowd.answers, "homogeneous")])
-    monkeypatch.setattr(collusion, "MEETINGS", 1500)
+    monkeypatch.setattr(collusion, "MAX_ANSWER_PAIRS", 1500)
     part = compare_pairs([leave_one_out(crowd.answers, "homogeneous")])
-    assert whole.met.sum() == 400 * 15
-    assert part.met.sum() == pytest.approx(1500, rel=0.1)
-    assert part.by_chance.sum() / part.met.sum() == pytest.approx(
-        whole.by_chance.sum() / whole.met.sum(), rel=0.1
+    assert whole.n_shared.sum() == 400 * 15
+    assert part.n_shared.sum() == pytest.approx(1500, rel=0.1)
+    assert part.expected_same.sum() / part.n_shared.sum() == pytest.approx(
+        whole.expected_same.sum() / whole.n_shared.sum(), rel=0.1
     )
 
 
@@ -100,8 +100,8 @@ def test_pairs_of_honest_people_are_calibrated() -> None:
             compare_pairs([leave_one_out(crowd.answers, "heterogeneous")]),
             compare_pairs([leave_one_out(crowd.answers, "homogeneous")]),
         )
-        found = weaker_evidence(levels, level)
-        assert found.together.sum() == pytest.approx(found.by_chance.sum(), rel=0.04)
+        found = combine_fits(levels, level)
+        assert found.n_same.sum() == pytest.approx(found.expected_same.sum(), rel=0.04)
         assert (found.p_value < 0.01).mean() <= 0.01
         assert (found.p_value < 0.2).mean() > 0.05
 
@@ -187,27 +187,47 @@ def test_one_copies_the_other() -> None:
 
 def test_the_innocent_explanation_counts() -> None:
     one = np.ones(1)
-    table = {"first": np.array([0]), "second": np.array([1]), "met": 9 * one, "together": 8 * one}
+    table = {"first": np.array([0]), "second": np.array([1]), "n_shared": 9 * one, "n_same": 8 * one}
     bold = WorkerPairs(
-        **table, by_chance=2 * one, wrong=5 * one, wrong_by_chance=one, p_value=0.001 * one, dispersion=1.0
+        **table,
+        expected_same=2 * one,
+        n_same_wrong=5 * one,
+        expected_same_wrong=one,
+        p_value=0.001 * one,
+        dispersion=1.0,
     )
     mild = WorkerPairs(
-        **table, by_chance=6 * one, wrong=2 * one, wrong_by_chance=one, p_value=0.2 * one, dispersion=1.5
+        **table,
+        expected_same=6 * one,
+        n_same_wrong=2 * one,
+        expected_same_wrong=one,
+        p_value=0.2 * one,
+        dispersion=1.5,
     )
-    for found in (weaker_evidence(bold, mild), weaker_evidence(mild, bold)):
-        assert (found.by_chance[0], found.wrong[0], found.p_value[0], found.dispersion) == (6, 2, 0.2, 1.5)
+    for found in (combine_fits(bold, mild), combine_fits(mild, bold)):
+        assert (found.expected_same[0], found.n_same_wrong[0], found.p_value[0], found.dispersion) == (
+            6,
+            2,
+            0.2,
+            1.5,
+        )
 
 
 def test_who_agrees_on_right_answers_alone_is_not_accused() -> None:
     """90 of 100 together where 50 are chance; wrong together 5 times as by chance, or 30 times."""
     answers = from_rows([(f"t{n}", who, "x") for n in range(100) for who in "ab"])
     one = np.ones(1)
-    table = {"first": np.array([0]), "second": np.array([1]), "met": 100 * one, "together": 90 * one}
-    rest = {"by_chance": 50 * one, "wrong_by_chance": 5 * one, "p_value": 1e-17 * one, "dispersion": 1.0}
+    table = {"first": np.array([0]), "second": np.array([1]), "n_shared": 100 * one, "n_same": 90 * one}
+    rest = {
+        "expected_same": 50 * one,
+        "expected_same_wrong": 5 * one,
+        "p_value": 1e-17 * one,
+        "dispersion": 1.0,
+    }
     codes = [leave_one_out(answers, "homogeneous")]
-    assert find_groups(WorkerPairs(**table, **rest, wrong=5 * one), codes) == []
-    (group,) = find_groups(WorkerPairs(**table, **rest, wrong=30 * one), codes)
-    assert (group.workers, group.met, group.together, group.wrong) == ((0, 1), 100, 90, 30)
+    assert find_groups(WorkerPairs(**table, **rest, n_same_wrong=5 * one), codes) == []
+    (group,) = find_groups(WorkerPairs(**table, **rest, n_same_wrong=30 * one), codes)
+    assert (group.workers, group.n_shared, group.n_same, group.n_same_wrong) == ((0, 1), 100, 90, 30)
     assert group.p_value == pytest.approx(1e-17)
 
 
@@ -237,11 +257,11 @@ def test_a_school_is_more_than_a_third_with_all_of_its_mind() -> None:
     inside = second < 3
 
     def found(of_d: float) -> tuple[tuple[int, ...], bool]:
-        together = np.where(inside, 90.0, np.where((second == 3) & (first < 3), 50 + of_d, 50.0))
-        chance, met, few = np.full(36, 50.0), np.full(36, 100.0), np.full(36, 5.0)
+        same = np.where(inside, 90.0, np.where((second == 3) & (first < 3), 50 + of_d, 50.0))
+        expected, shared, few = np.full(36, 50.0), np.full(36, 100.0), np.full(36, 5.0)
         p_value = np.where(inside, 1e-17, 1.0)
         table = WorkerPairs(
-            first, second, met, together, chance, np.where(inside, 30.0, 5.0), few, p_value, 1.0
+            first, second, shared, same, expected, np.where(inside, 30.0, 5.0), few, p_value, 1.0
         )
         (group,) = find_groups(table, [leave_one_out(answers, "homogeneous")])
         return group.workers, group.school

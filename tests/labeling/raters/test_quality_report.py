@@ -18,7 +18,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.raters.quality_rendering import show
+from dialint.labeling.raters.quality_rendering import print_report
 from dialint.labeling.raters.quality_report import QualityConfig, quality_figures, read_gold, run
 
 WHOLE = next(code for code, entry in load_taxonomy().codes.items() if entry.scope == "dialogue")
@@ -197,7 +197,7 @@ def files(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_the_three_shapes(files: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    show(run(QualityConfig(**files, price_per_hour=20.0)))
+    print_report(run(QualityConfig(**files, price_per_hour=20.0)))
     report = read_manifest(files["json"])
     assert report["kind"] == "labeler-quality"
     assert [entry["name"] for entry in report["inputs"]] == ["a.jsonl", "gold.jsonl"]

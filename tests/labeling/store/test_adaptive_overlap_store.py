@@ -7,7 +7,12 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.aggregation.adaptive_overlap import AskConfig, TaskStatus, ask, task_statuses
+from dialint.labeling.aggregation.adaptive_overlap import (
+    OverlapConfig,
+    TaskStatus,
+    task_statuses,
+    update_overlap,
+)
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
 from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
@@ -17,7 +22,7 @@ from dialint.labeling.store.records import NewTask, Project
 
 TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
-CONFIG = AskConfig("p", sure=0.9)
+CONFIG = OverlapConfig("p", sure=0.9)
 
 
 def answer(store: Store, made: Any, who: str, yes: set[str]) -> list[str]:
@@ -41,11 +46,11 @@ def answered(store: Store, made: Any) -> Store:
 
 
 def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> None:
-    assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
-    assert ask(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
+    assert update_overlap(answered, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 11, Decision.ASK: 1}
     assert answer(answered, made, "cem", {"d0"}) == ["d0"]
     assert answer(answered, made, "dot", set()) == []
-    told = ask(answered, "lea", AskConfig("p", sure=1.0, gain=0.0), TAXONOMY)
+    told = update_overlap(answered, "lea", OverlapConfig("p", sure=1.0, gain=0.0), TAXONOMY)
     assert told == Counter({Decision.ASK: 11, Decision.GIVE_UP: 1})
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 11
 
@@ -72,18 +77,18 @@ def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: 
     dialogues.add(store, "lea", [made.dialogue(name) for name in NAMES])
     tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
     answer(store, made, "ann", set())
-    config = AskConfig("p", sure=0.5, minimum=1)
-    assert ask(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
+    config = OverlapConfig("p", sure=0.5, minimum=1)
+    assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.ASK: len(NAMES)}
     answer(store, made, "ben", set())
-    assert ask(store, "lea", config, TAXONOMY) == {Decision.STOP: len(NAMES)}
+    assert update_overlap(store, "lea", config, TAXONOMY) == {Decision.STOP: len(NAMES)}
 
 
 def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any) -> None:
     """Of d0 a third answer decides; the eleven on which two agree are nearly sure, and one more turns none."""
     only = {Decision.GIVE_UP: 11, Decision.ASK: 1}
-    assert ask(answered, "lea", AskConfig("p", sure=1.0), TAXONOMY) == only
+    assert update_overlap(answered, "lea", OverlapConfig("p", sure=1.0), TAXONOMY) == only
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 1
-    nothing = ask(answered, "lea", AskConfig("p", sure=0.9, gain=0.5), TAXONOMY)
+    nothing = update_overlap(answered, "lea", OverlapConfig("p", sure=0.9, gain=0.5), TAXONOMY)
     assert nothing == {Decision.STOP: 11, Decision.GIVE_UP: 1}
     assert tasks.count_tasks(answered, "lea", "p")["main"]["open"] == 0
 
@@ -108,15 +113,15 @@ def test_it_stops_before_the_planned_overlap(store: Store, made: Any) -> None:
     tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in NAMES])
     for who in ("ann", "ben"):
         answer(store, made, who, {"d1", "d2"})
-    assert ask(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
+    assert update_overlap(store, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
     assert tasks.count_tasks(store, "lea", "p")["main"] == {"open": 0, "full": 0, "done": 12, "withdrawn": 0}
 
 
 def test_who_may_and_where(answered: Store) -> None:
     with pytest.raises(NotAllowed):
-        ask(answered, "rob", CONFIG, TAXONOMY)
+        update_overlap(answered, "rob", CONFIG, TAXONOMY)
     projects.create(answered, "lea", Project(id="e", codes=("C1",), purpose="adjudication"))
     with pytest.raises(ConfigError, match="for labels"):
-        ask(answered, "lea", AskConfig("e"), TAXONOMY)
+        update_overlap(answered, "lea", OverlapConfig("e"), TAXONOMY)
     with pytest.raises(ConfigError, match="sure must lie"):
-        ask(answered, "lea", AskConfig("p", sure=0.2), TAXONOMY)
+        update_overlap(answered, "lea", OverlapConfig("p", sure=0.2), TAXONOMY)

@@ -13,13 +13,13 @@ import pytest
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.aggregation import adaptive_overlap
 from dialint.labeling.aggregation.adaptive_overlap import (
-    AskConfig,
     Follower,
     FollowStep,
+    OverlapConfig,
     TaskStatus,
-    ask,
     decide,
     follow,
+    update_overlap,
 )
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule
 from dialint.labeling.store import (
@@ -39,7 +39,7 @@ from dialint.labeling.store.tasks import list_answered_tasks
 
 TAXONOMY = load_taxonomy()
 NAMES = tuple(f"d{i}" for i in range(12))
-CONFIG = AskConfig("p", sure=0.9, follow=True)
+CONFIG = OverlapConfig("p", sure=0.9, follow=True)
 NOTHING = FollowStep(False, Counter())
 
 
@@ -160,7 +160,7 @@ def test_a_ban_takes_answers_back(filled: Store, made: Any) -> None:
     assert len(answer(filled, made, "cem", {"d1", "d2", "d3"})) == 12
     following.step()
     assert following.step() == NOTHING
-    assert ask(filled, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
+    assert update_overlap(filled, "lea", CONFIG, TAXONOMY) == {Decision.STOP: 12}
 
 
 def test_a_newer_verdict_on_what_was_answered_begins_anew(filled: Store, made: Any) -> None:
@@ -206,7 +206,7 @@ def test_training_and_other_projects_are_no_news(filled: Store, made: Any) -> No
 
 
 def test_two_followers_and_a_one_off_run_end_at_what_a_fresh_run_says(filled: Store, made: Any) -> None:
-    """Six people answer in any order, two followers and `ask` run in between in any order."""
+    """Six people answer in any order, two followers and `update_overlap` run in between in any order."""
     shuffled = random.Random(5)
     pair = [follower(filled), follower(filled)]
     for one in pair:
@@ -219,11 +219,11 @@ def test_two_followers_and_a_one_off_run_end_at_what_a_fresh_run_says(filled: St
             break
         shuffled.choice(pair).step()
         if turn % 7 == 3:
-            ask(filled, "lea", CONFIG, TAXONOMY)
+            update_overlap(filled, "lea", CONFIG, TAXONOMY)
     for one in pair:
         one.step()
     settled = wants(filled)
-    fresh = ask(filled, "lea", CONFIG, TAXONOMY)
+    fresh = update_overlap(filled, "lea", CONFIG, TAXONOMY)
     assert fresh[Decision.ASK] == 0
     assert wants(filled) == settled
     assert [one.step() for one in pair] == [NOTHING, NOTHING]
