@@ -48,7 +48,7 @@ class SessionConfig:
 
         if not self.account:
             raise ConfigError("E_OPTION", "--as: name the account that acts, or set DIALINT_ACCOUNT")
-        with Store.open(self.config.store, way="command line") as store:
+        with Store.open(self.config.store, interface="command line") as store:
             yield store, self.account
 
 

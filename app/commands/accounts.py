@@ -49,7 +49,7 @@ def create_account(
     status: Status = "training" if training else "active"
     new = Account(id=name, role=role, status=status, skills=skill, agent=agent)
     if role == "admin" and session.account in (None, "", name):  # nobody makes themselves, but the first
-        with Store.open(session.config.store, way="command line") as store:
+        with Store.open(session.config.store, interface="command line") as store:
             accounts.create_first(store, name, password)
     else:
         with session.open() as (store, actor):

@@ -45,8 +45,8 @@ def verify(*, config: StoreOption = DEFAULT_STORE, expect_head: str | None = Non
     from dialint.labeling.store.database.transactions import Store
     from dialint.labeling.store.database.verify import verify as verify_store
 
-    expected = None if expect_head is None else Head.parsed(expect_head)
-    with Store.open(config.store, way="command line") as store:
+    expected = None if expect_head is None else Head.parse(expect_head)
+    with Store.open(config.store, interface="command line") as store:
         whole = verify_store(store, expected)
     print_line(
         f"whole: {whole.audit_entries} audit entries, {whole.annotations} annotations, "
@@ -68,7 +68,7 @@ def backup(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     from dialint.labeling.store.database.backup import read_head
     from dialint.labeling.store.database.transactions import Store
 
-    with Store.open(config.store, way="command line") as store:
+    with Store.open(config.store, interface="command line") as store:
         print_line(f"backup: {back_up(store, folder)}")
     print_line(f"head: {read_head(folder)}")
     return 0
@@ -89,7 +89,7 @@ def restore(folder: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
 
     put_back(folder, config.store)
     upgrade_store(config.store, backup_to=folder.with_name(f"{folder.name}-restored"))
-    with Store.open(config.store, way="command line") as store:
+    with Store.open(config.store, interface="command line") as store:
         whole = verify_store(store)
     print_line(f"restored and verified: {folder}")
     print_line(f"head: {whole.head}")
@@ -111,7 +111,7 @@ def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
     from dialint.labeling.store.database.transactions import Store
     from dialint.labeling.store.database.upgrade import rekey as rekey_store
 
-    with Store.open(config.store, way="command line") as store:
+    with Store.open(config.store, interface="command line") as store:
         write_key(new_key, generate_key())
         key = read_key(new_key)
         rekey_store(store, key)

@@ -85,7 +85,7 @@ def prepare_store(location: str | None) -> str | None:
     url = store_url(location)
     if on_sqlite(url) and not Path(str(url.database)).exists():
         upgrade(location)
-    with Store.open(location, way="command line") as store:
+    with Store.open(location, interface="command line") as store:
         if accounts.has_accounts(store):
             return None
         password = one_time_password()

@@ -37,7 +37,7 @@ PAGES: dict[str, tuple[Permission, Callable[[Store, Account], None]]] = {
 @st.cache_resource(show_spinner=False)
 def open_store(location: str) -> Store:
     """Open the store, once for this server."""
-    return Store.open(location or None, way="console")
+    return Store.open(location or None, interface="console")
 
 
 def main() -> None:

@@ -1,38 +1,35 @@
 """Accounts: roles, skills and status; bans.
 
 A password that an admin sets is temporary: it only lets its owner choose another one (see `passwords`).
-Commands ask for no password, so that rule binds whoever signs in, not them.
+Commands do not ask for a password, so this applies to signing in only.
 
-A ban is a decision of a person and needs a reason. The annotations of a banned account stay, as everything
-append-only does; `counted_annotations` leaves them out, and the tasks in open projects that the account
-answered are opened again. Lifting a ban does not take tasks from those who answer them anew.
+A ban is a decision of a person and needs a reason. The annotations of a banned account stay in the store,
+which is append-only; `counted_annotations` leaves them out, and the tasks in open projects that the account
+answered are opened again. Lifting a ban does not withdraw tasks from those who answer them in the meantime.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import Row, bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
-from dialint.labeling.store.passwords import CLOSED, hash_temporary
+from dialint.labeling.store.passwords import CLOSED_STATUSES, hash_temporary
 from dialint.labeling.store.permissions import ROLES, find_account, require_permission
 from dialint.labeling.store.records import Account, Status
 from dialint.labeling.store.task_queue import end_lease, update_task
 
-if TYPE_CHECKING:
-    pass
-
 
 @write_operation()
 def create_first(transaction: Transaction, name: str, password: str) -> Account:
-    """Make the first account, an admin, with a password for one time. No account acts: there is none.
+    """Create the first account, an admin, with a temporary password. It needs no acting account.
 
     Raises:
-        StoreRefused: there are accounts.
+        StoreRefused: the store has accounts already.
     """
     if transaction.run(select(func.count()).select_from(accounts)).scalar_one():
         raise StoreRefused("E_ACCOUNT", "there are accounts; an admin makes the others")
@@ -43,7 +40,7 @@ def create_first(transaction: Transaction, name: str, password: str) -> Account:
 
 @write_operation()
 def create(transaction: Transaction, actor: str, account: Account, password: str | None = None) -> Account:
-    """Make an account, with a password for one time; without one nobody can sign in to it.
+    """Create an account with a temporary password; without a password nobody can sign in to it.
 
     Raises:
         NotAllowed: the actor is no admin.
@@ -69,9 +66,10 @@ def _insert(transaction: Transaction, actor: str, account: Account, password: st
 
 @write_operation(repeatable=True)
 def set_status(transaction: Transaction, actor: str, name: str, status: Status) -> None:
-    """Suspend, ban, send to training or take back in; tasks in the account's hands go back to the queue.
-    What it answered from now on is what its standing goes by. A ban alone leaves tasks answered by it
-    answered: `exclusion.ban` opens them again.
+    """Set the status of an account. Tasks that a suspended or banned account holds return to the queue.
+
+    The account is evaluated by its answers after the change. A ban set here leaves the tasks that the account
+    answered as they are; `ban` opens them again.
 
     Raises:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
@@ -80,39 +78,38 @@ def set_status(transaction: Transaction, actor: str, name: str, status: Status) 
     write_status(transaction, actor, name, status)
 
 
-def write_status(transaction: Transaction, actor: str, name: str, status: Status, **why: Any) -> None:
-    """As `set_status`, inside another operation, with what the audit log shall know; permissions are
+def write_status(transaction: Transaction, actor: str, name: str, status: Status, **content: Any) -> None:
+    """As `set_status`, inside another operation, with further `content` for the audit log; permissions are
     checked by the caller."""
     last = select(func.coalesce(func.max(annotation_rows.c.id), 0)).scalar_subquery()
-    changed = update(accounts).where(accounts.c.id == name).values(status=status, since=last)
-    transaction.run(changed)
-    if status in CLOSED:
+    transaction.run(update(accounts).where(accounts.c.id == name).values(status=status, since=last))
+    if status in CLOSED_STATUSES:
         held = select(leases.c.task).where(leases.c.account == name, leases.c.state == "held")
         rows = transaction.run(
             select(tasks).where(tasks.c.id.in_(held)).order_by(tasks.c.id).with_for_update()
         )
         for task in rows.all():
             end_lease(transaction, task, name, "released", None)
-    transaction.log(actor, "account.status", name, status=status, **why)
+    transaction.log(actor, "account.status", name, status=status, **content)
 
 
 @write_operation(repeatable=True)
 def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[str, ...]) -> None:
-    """Say what an account can do; projects may ask for it.
+    """Replace the skills of an account; projects may require skills.
 
     Raises:
         NotAllowed: as for `set_status`.
     """
     account = require_changeable(transaction, actor, name, own=False)
-    sorted_skills = Account(**{**account.model_dump(), "skills": skills}).skills
+    sorted_skills = sorted(Account(**{**account.model_dump(), "skills": skills}).skills)
     transaction.run(
-        update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted(sorted_skills)))
+        update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted_skills))
     )
-    transaction.log(actor, "account.skills", name, skills=sorted(sorted_skills))
+    transaction.log(actor, "account.skills", name, skills=sorted_skills)
 
 
 def require_changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:
-    """The account `name`, if the actor may change it: `own` says that one may change oneself.
+    """Return the account `name` if the actor may change it; with `own`, also the actor's own account.
 
     Raises:
         NotAllowed: the actor may not.
@@ -139,8 +136,8 @@ def list_accounts(transaction: Transaction, actor: str) -> list[Account]:
     return [account for name in names if (account := find_account(transaction, name)) is not None]
 
 
-PIECE = 500
-"""Tasks that one transaction opens again, at most: others wait for it."""
+BATCH_SIZE = 500
+"""Tasks that one transaction reopens at most, since it blocks other writers."""
 
 _ANSWERED = (
     select(annotation_rows.c.id.label("number"), tasks)
@@ -151,10 +148,10 @@ _ANSWERED = (
     .where(annotation_rows.c.supersedes.is_(None), leases.c.state == "answered")
     .where(projects.c.state == "open", tasks.c.pool == "main", tasks.c.wanted > 0)
     .order_by(annotation_rows.c.id)
-    .limit(bindparam("piece"))
+    .limit(bindparam("limit"))
     .with_for_update(key_share=True, of=tasks)
 )
-_DISCARDED = (
+_DISCARD_ANSWER = (
     update(leases)
     .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
     .values(state="discarded")
@@ -162,8 +159,8 @@ _DISCARDED = (
 
 
 def ban(store: Store, actor: str, name: str, reason: str) -> int:
-    """Ban an account, and open again what it answered in open projects; how many tasks that were. Cut off
-    halfway, the same call goes on where it stopped.
+    """Ban an account and reopen the tasks that it answered in open projects; return how many. A call that was
+    interrupted can be repeated.
 
     Raises:
         NotAllowed: a lead may do this to labelers, an admin to everybody but themselves.
@@ -171,8 +168,8 @@ def ban(store: Store, actor: str, name: str, reason: str) -> int:
     """
     _ban(store, actor, name, reason)
     total, after = 0, 0
-    while (piece := _reopen(store, actor, name, after)) is not None:
-        after, n = piece
+    while (batch := _reopen(store, actor, name, after)) is not None:
+        after, n = batch
         total += n
     return total
 
@@ -188,30 +185,27 @@ def _ban(transaction: Transaction, actor: str, name: str, reason: str) -> None:
 
 @write_operation(repeatable=True)
 def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tuple[int, int] | None:
-    """Take the answers of one piece out of the books: the last annotation of it and how many, or none."""
+    """Discard one batch of answers and reopen their tasks; the number of the last annotation and how many, or
+    none if no answers are left."""
     if require_changeable(transaction, actor, name, own=False).status != "banned":
         raise StoreRefused("E_BAN", f"{name} is not banned any more")
-    rows = transaction.run(_ANSWERED, {"account": name, "after": after, "piece": PIECE}).all()
+    rows = transaction.run(_ANSWERED, {"account": name, "after": after, "limit": BATCH_SIZE}).all()
     if not rows:
         return None
-    for row in sorted(rows, key=_task):
-        transaction.run(_DISCARDED, {"its_task": row.id, "its_account": name})
+    for row in sorted(rows, key=lambda row: int(row.id)):
+        transaction.run(_DISCARD_ANSWER, {"its_task": row.id, "its_account": name})
         update_task(transaction, row, answered=row.answered - 1)
     transaction.log(actor, "account.exclude", name, n=len(rows))
     return rows[-1].number, len(rows)
 
 
-def _task(row: Row[Any]) -> int:
-    return int(row.id)
-
-
 @write_operation(repeatable=True)
 def set_password(transaction: Transaction, actor: str, name: str, password: str) -> None:
-    """Give oneself, or as an admin anybody, a new password for one time.
+    """Set a temporary password for the actor's own account or, as an admin, for any account.
 
     Raises:
-        NotAllowed: somebody else's.
-        StoreRefused: too short.
+        NotAllowed: another account, and the actor is no admin.
+        StoreRefused: the password is too short.
     """
     require_changeable(transaction, actor, name, own=True)
     hashed = hash_temporary(password)
@@ -221,5 +215,5 @@ def set_password(transaction: Transaction, actor: str, name: str, password: str)
 
 @read_operation
 def has_accounts(transaction: Transaction) -> bool:
-    """Whether there is any account; no account asks, as there may be none."""
+    """Whether the store has any account; needs no acting account."""
     return transaction.run(select(accounts.c.id).limit(1)).first() is not None

@@ -1,4 +1,4 @@
-"""Imports annotations made elsewhere into the store: rights, uniqueness and what is rejected.
+"""Imports annotations made elsewhere into the store: permissions, uniqueness and rejections.
 
 Reads no files; `labeling.exchange.store_import` does.
 """
@@ -36,7 +36,7 @@ ImportOutcome = Literal[
 
 
 MAX_LOGGED_NAMES = 100
-"""Most labelers that one entry of the audit log names."""
+"""Labelers that one entry of the audit log names at most."""
 
 
 @write_operation(repeatable=True)
@@ -53,9 +53,9 @@ def import_annotations(
 
     `source` names their origin and, with their ids, makes them unique. With `project` they answer that
     project's questions. Only an admin imports annotations of other people, and the audit log records it;
-    an annotation of a model whose name is no account's belongs to nobody. An answer of somebody about a
-    dialogue of their own is rejected. With `once` a second answer of a labeler to a question is rejected,
-    also one of an import that runs at the same time: imports into the same dialogues wait for each other.
+    an annotation of a model whose name is no account's belongs to nobody. An annotation of a dialogue in
+    which its labeler spoke is rejected. With `once` a second answer of a labeler to a question is rejected,
+    also one of a concurrent import: imports into the same dialogues wait for each other.
 
     Raises:
         NotAllowed: the actor does not plan; or is no admin, and there are answers of somebody else.

@@ -1,8 +1,8 @@
 """Annotations are append-only: a correction is a new row that names the one it supersedes.
 
-Each comes with a key of the caller's making: the same key again gives the row that is there, so that a
-click repeated after a lost connection counts once. The store itself notes whether a verdict was seen.
-What is kept speaks of original texts; labelers send and get findings in the text that they see.
+The caller makes an idempotency key for each: saving with the same key returns the existing row, so that a
+click repeated after a lost connection counts once. The store itself records whether a verdict was seen.
+Stored findings refer to original texts; labelers send and get findings in the text that is displayed to them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from dialint.labeling.store.projects import get_open_project, get_project, requi
 from dialint.labeling.store.records import Account, Project, TaskView
 from dialint.labeling.store.stored_annotations import find_same, lock_dialogue, save, to_annotation
 from dialint.labeling.store.task_queue import lock_task, update_task
-from dialint.labeling.store.tasks import view_task as task_view
+from dialint.labeling.store.tasks import view_task
 
 REVIEW_KINDS: tuple[Kind, ...] = ("reviewer", "expert", "appeal")
 
-_ANSWERED = (
+_MARK_ANSWERED = (
     update(leases)
     .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
     .values(state="answered")
@@ -53,13 +53,14 @@ def submit(
     findings: Sequence[Finding] = (),
     seconds: float | None = None,
 ) -> Annotation:
-    """Answer a task that the actor holds; no findings is an answer, too.
+    """Answer a task that the actor holds; an answer may have no findings.
 
     Raises:
         StaleLease: the actor does not hold it any more.
         NotAllowed: the actor spoke in the dialogue.
-        StoreRefused: the project was closed, the key was used for another answer, a finding lies outside of
-            what was asked, or a labeler's quote does not stand at its place in the text they see.
+        StoreRefused: the project was closed, the key was used for another answer, a finding has a code or
+            turn that the task does not ask, or a labeler's quote does not match the displayed text at its
+            offsets.
     """
     account = require_permission(transaction, actor, "label")
     row = lock_task(transaction, task)
@@ -78,11 +79,13 @@ def submit(
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
     seen = seen or has_seen(transaction, actor, row.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
-    transaction.run(_ANSWERED, {"its_task": task, "its_account": actor})
+    transaction.run(_MARK_ANSWERED, {"its_task": task, "its_account": actor})
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
     wanted = _wanted(transaction, account, project, row)
     if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
-        wanted += bool(wanted)  # not blind: it settles nothing, so somebody else is asked
+        wanted += bool(
+            wanted
+        )  # not blind, so it does not count as a second review: one more answer is needed
     update_task(transaction, row, **numbers, wanted=wanted)
     share = {"project": row.project, "pool": row.pool, "account": actor, "answered": 1}
     transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), share)
@@ -90,12 +93,12 @@ def submit(
 
 
 def _wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
-    """One answer more than now, where a newcomer gave this one; in the main pool only."""
+    """Answers that the task needs in all: one more after a newcomer's answer, in the main pool only."""
     if not project.newcomer_until or row.pool != "main" or row.wanted == 0:
         return int(row.wanted)
     n_answers = select(func.sum(shares.c.answered)).where(shares.c.account == account.id)
-    new = (transaction.run(n_answers).scalar() or 0) < project.newcomer_until
-    return int(min(row.wanted + new, max(project.most, row.wanted)))
+    is_newcomer = (transaction.run(n_answers).scalar() or 0) < project.newcomer_until
+    return int(min(row.wanted + is_newcomer, max(project.most, row.wanted)))
 
 
 @write_operation(repeatable=True)
@@ -110,7 +113,7 @@ def correct(
     """Supersede the actor's newest answer to the same question by a new row.
 
     Raises:
-        NotAllowed: not the actor's own.
+        NotAllowed: the answer is not the actor's own.
         Conflict: it was corrected already.
         StoreRefused: its project is closed or past its deadline, or as for `submit`.
     """
@@ -181,20 +184,21 @@ def review(
         theirs = tuple(to_annotation(row) for row in rows)
         raise Conflict(f"{len(rows)} newer reviews, the last by {rows[-1].labeler}", theirs, tuple(findings))
     seen = _has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
-    if expected is not None and not seen:  # it was on the screen, whoever gave it
-        before = select(annotation_rows.c.labeler).where(annotation_rows.c.id == expected)
-        seen = transaction.run(before).scalar_one_or_none() not in (None, actor)
+    if expected is not None and not seen:  # the expected version was displayed to the actor
+        author = select(annotation_rows.c.labeler).where(annotation_rows.c.id == expected)
+        seen = transaction.run(author).scalar_one_or_none() not in (None, actor)
     return save(transaction, actor, {**values, "seen_verdict": seen})
 
 
 def _kind(account: Account) -> Kind:
-    """What an answer of this account counts as."""
+    """The kind of annotation that an account of this role makes."""
     if has_permission(account, "decide"):
         return "expert"
     return "reviewer" if has_permission(account, "review") else "crowd"
 
 
 def _reviews(transaction: Transaction, dialogue: str, turn: int | None, after: int) -> Sequence[Row[Any]]:
+    """Annotations of a dialogue or turn that answer no task, after the number `after`, oldest first."""
     item = (
         annotation_rows.c.dialogue == dialogue,
         annotation_rows.c.id > after,
@@ -222,15 +226,15 @@ def list_annotations(transaction: Transaction, actor: str, dialogue: str) -> tup
 
 @read_operation
 def list_own(transaction: Transaction, actor: str, n: int = 50) -> tuple[Annotation, ...]:
-    """The actor's newest `n` answers, newest first, in the words that the actor may see."""
+    """The actor's newest `n` answers, newest first, masked as the dialogues are for the actor."""
     account = require_permission(transaction, actor, "label")
-    mine = select(annotation_rows).where(annotation_rows.c.labeler == actor)
-    rows = transaction.run(mine.order_by(annotation_rows.c.id.desc()).limit(n)).all()
-    return tuple(_told(transaction, account, row) for row in rows)
+    own = select(annotation_rows).where(annotation_rows.c.labeler == actor)
+    rows = transaction.run(own.order_by(annotation_rows.c.id.desc()).limit(n)).all()
+    return tuple(_mask_own(transaction, account, row) for row in rows)
 
 
-def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotation:
-    """An answer of the account's as it may read it; where nothing was found, no text is needed."""
+def _mask_own(transaction: Transaction, account: Account, row: Row[Any]) -> Annotation:
+    """An answer of the account, masked for it; an answer without findings needs no masked view."""
     answer = to_annotation(row)
     view = view_for_account(transaction, account, row.project, row.dialogue) if answer.findings else None
     return mask_annotation(account, view, row.task, answer)
@@ -240,17 +244,16 @@ def _told(transaction: Transaction, account: Account, row: Row[Any]) -> Annotati
 def find_last_answer(
     transaction: Transaction, actor: str, project: str
 ) -> tuple[TaskView, Annotation] | None:
-    """The actor's newest answer to a task of a project, and the task as blind as it was then, so that they
-    can take it back; none if they have answered none."""
+    """The actor's newest answer to a task of a project, and the task as blind as it was, so that the actor
+    can correct it; none if there is no answer."""
     account = require_permission(transaction, actor, "label")
-    mine = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
-    to_tasks = select(annotation_rows).where(*mine, annotation_rows.c.task.is_not(None))
+    own = (annotation_rows.c.labeler == actor, annotation_rows.c.project == project)
+    to_tasks = select(annotation_rows).where(*own, annotation_rows.c.task.is_not(None))
     row = transaction.run(to_tasks.order_by(annotation_rows.c.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
-    return in_transaction(task_view)(transaction, actor, row.task, again=True), _told(
-        transaction, account, row
-    )
+    task = in_transaction(view_task)(transaction, actor, row.task, again=True)
+    return task, _mask_own(transaction, account, row)
 
 
 def _has_verdict(transaction: Transaction, dialogue: str) -> bool:

@@ -66,7 +66,7 @@ def find_contradicted(
     for answer in answers:
         if answer.account in good:
             for grade in answer.grades:
-                wrong_answers.setdefault((grade.turn, grade.code), []).append(grade.said != grade.present)
+                wrong_answers.setdefault((grade.turn, grade.code), []).append(grade.marked != grade.present)
 
     def is_contradicted(wrong: Sequence[bool]) -> bool:
         if min_wrong:

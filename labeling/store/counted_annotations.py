@@ -31,13 +31,13 @@ from dialint.labeling.store.records import Pool
 from dialint.labeling.store.stored_annotations import to_annotation
 
 PAGE = 1000
-"""Annotations in one read transaction."""
+"""Annotations, or entries of the audit log, in one read transaction."""
 
 _LATER = annotation_rows.alias()
 
 
 def _numbers() -> Select[Any]:
-    """Numbers of the annotations of the page after the number `after`, up to `upto`."""
+    """Select the numbers of a page of annotations, after `after` and up to `upto`."""
     return (
         select(annotation_rows.c.id)
         .where(annotation_rows.c.id > bindparam("after"), annotation_rows.c.id <= bindparam("upto"))
@@ -47,10 +47,10 @@ def _numbers() -> Select[Any]:
 
 
 def _counted(*pools: Pool) -> Select[Any]:
-    """Of the annotations after the number `after` and up to `end` those that count, as things were at `upto`:
-    answers to tasks in `main` or one of `pools`, and what answers no task.
+    """Select the annotations after the number `after` and up to `end` that count, as of `upto`: answers to
+    tasks in `main` or one of `pools`, and annotations that answer no task.
 
-    Subqueries are asked for values: of an EXISTS PostgreSQL would make a hash of all tasks, for every page.
+    Subqueries are compared as values: for an EXISTS, PostgreSQL would hash all tasks for every page.
     """
     banned = select(accounts.c.id).where(
         accounts.c.id == annotation_rows.c.labeler, accounts.c.status == "banned"
@@ -85,39 +85,33 @@ def _counted(*pools: Pool) -> Select[Any]:
     )
 
 
-_THEIRS = annotation_rows.c.project == bindparam("project")
+_IN_PROJECT = annotation_rows.c.project == bindparam("project")
 OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
-"""The number that a page ends with, and what counts of the page; of all projects."""
-OF_PROJECT = select(func.max(_numbers().where(_THEIRS).subquery().c.id)), _counted().where(_THEIRS)
-"""The same of one."""
-WITH_CONTROLS = _counted("control"), _counted("control").where(_THEIRS)
-"""What counts of a page of all projects and of one, if control tasks do."""
-OF_THESE = _counted().where(_THEIRS, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
-"""Of the annotations of one project with these `ids` those that count."""
+"""The last number of a page, and the annotations of the page that count; of all projects."""
+OF_PROJECT = select(func.max(_numbers().where(_IN_PROJECT).subquery().c.id)), _counted().where(_IN_PROJECT)
+"""The same for one project."""
+WITH_CONTROLS = _counted("control"), _counted("control").where(_IN_PROJECT)
+"""The annotations of a page that count, with control tasks: of all projects, and of one."""
+BY_IDS = _counted().where(_IN_PROJECT, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
+"""The annotations of one project with these `ids` that count."""
 
 
 def iterate_counted(
     store: Store, actor: str, project: str | None = None, *, controls: bool = False
 ) -> Iterator[Annotation]:
-    """What truth is built from, oldest first, of one project or of all: the newest annotations of people
-    whose work counts. Left out are what was corrected since, the banned, and answers to training, exam and,
-    without `controls`, control tasks; of what answers no task, the newest by each person to the same
-    questions counts.
+    """Yield the annotations that are aggregated into labels, oldest first, of one project or of all.
 
-    It is read in pages, each a short transaction of its own, as of the call: what is answered meanwhile
-    is not in it. Answers just being saved then may or may not be.
+    Left out are superseded annotations, those of banned accounts, and answers to training, exam and, without
+    `controls`, control tasks. Of annotations that answer no task, the newest by each person to the same
+    questions counts. They are read in pages, each in a short transaction, as of the call: later answers are
+    not included, and answers that are being saved during the call may or may not be.
 
     Raises:
         NotAllowed: the actor does not review.
     """
-    place = {
-        "project": project,
-        "upto": _last(store, actor, project),
-        "after": 0,
-        "page": PAGE,
-    }
-    while page := _page(store, actor, place, controls):
-        place["after"], rows = page
+    parameters = {"project": project, "upto": _last(store, actor, project), "after": 0, "page": PAGE}
+    while page := _page(store, actor, parameters, controls):
+        parameters["after"], rows = page
         yield from map(to_annotation, rows)
 
 
@@ -130,30 +124,34 @@ def _last(transaction: Transaction, actor: str, project: str | None) -> int:
 
 @read_operation
 def _page(
-    transaction: Transaction, actor: str, place: dict[str, Any], controls: bool
+    transaction: Transaction, actor: str, parameters: dict[str, Any], controls: bool
 ) -> tuple[int, Sequence[Row[Any]]] | None:
-    """The number of the last annotation looked at, and those that count; none when all were looked at."""
+    """The last number of the page and its annotations that count; none after the last page."""
     require_permission(transaction, actor, "review")
-    ends, counted = OF_ALL if place["project"] is None else OF_PROJECT
+    last, counted = OF_ALL if parameters["project"] is None else OF_PROJECT
     if controls:
-        counted = WITH_CONTROLS[place["project"] is not None]
-    end = transaction.run(ends, place).scalar_one_or_none()
-    return None if end is None else (end, transaction.run(counted, {**place, "end": end}).all())
+        counted = WITH_CONTROLS[parameters["project"] is not None]
+    end = transaction.run(last, parameters).scalar_one_or_none()
+    return None if end is None else (end, transaction.run(counted, {**parameters, "end": end}).all())
 
 
-ANSWERED = ("annotate",)
-GIVEN_BACK = ("task.release", "task.skip", "task.expire")
-PEOPLE = ("account.status", "account.exclude")
-VERDICTS = ("verdicts.add",)
-GOLD = ("gold.put", "gold.bring_in")
-LAST = 2**63 - 1
-"""Above all numbers: whatever supersedes an answer is seen."""
+ANSWER_ACTIONS = ("annotate",)
+RETURN_ACTIONS = ("task.release", "task.skip", "task.expire")
+ACCOUNT_ACTIONS = ("account.status", "account.exclude")
+VERDICT_ACTIONS = ("verdicts.add",)
+GOLD_ACTIONS = ("gold.put", "gold.bring_in")
+MAX_NUMBER = 2**63 - 1
+"""Above the number of any annotation, so that every superseding annotation counts."""
 
 _HEAD = select(audit_head.c.id)
 _ENTRIES = (
     select(audit.c.id, audit.c.action, audit.c.subject, audit.c.content)
     .where(audit.c.id > bindparam("after"), audit.c.id <= bindparam("head"))
-    .where(audit.c.action.in_((*ANSWERED, *GIVEN_BACK, *PEOPLE, *VERDICTS, *GOLD)))
+    .where(
+        audit.c.action.in_(
+            (*ANSWER_ACTIONS, *RETURN_ACTIONS, *ACCOUNT_ACTIONS, *VERDICT_ACTIONS, *GOLD_ACTIONS)
+        )
+    )
     .order_by(audit.c.id)
     .limit(bindparam("page"))
 )
@@ -176,9 +174,9 @@ _RELEASES = (
 
 @dataclass(frozen=True)
 class ChangeSet:
-    """What happened up to the entry `upto`: the `answers` that count now, oldest first; the dialogues of
-    tasks that somebody `gave_back`; whether the standing of `people`, `verdicts` or `gold` changed. Where
-    there is `more`, there was too much to tell at once."""
+    """Changes up to the entry `upto`: the new `answers` that count, oldest first; the dialogues of tasks that
+    were returned to the queue (`gave_back`); whether the status of `people`, `verdicts` or `gold` changed.
+    `more` says that further changes are left for the next call."""
 
     upto: int
     more: bool = False
@@ -191,7 +189,7 @@ class ChangeSet:
 
 @read_operation
 def get_last_entry(transaction: Transaction, actor: str) -> int:
-    """The last entry of the audit log, to ask for news from.
+    """The number of the last entry of the audit log, to load changes from.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -202,7 +200,7 @@ def get_last_entry(transaction: Transaction, actor: str) -> int:
 
 @read_operation
 def load_changes(transaction: Transaction, actor: str, project: str, after: int) -> ChangeSet:
-    """What happened after the entry `after`.
+    """Load the changes after the entry `after`, from up to `PAGE` entries.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -222,23 +220,22 @@ def load_changes(transaction: Transaction, actor: str, project: str, after: int)
         more,
         answers,
         _gave_back(transaction, project, entries),
-        not actions.isdisjoint(PEOPLE),
-        not actions.isdisjoint(VERDICTS),
-        not actions.isdisjoint(GOLD),
+        not actions.isdisjoint(ACCOUNT_ACTIONS),
+        not actions.isdisjoint(VERDICT_ACTIONS),
+        not actions.isdisjoint(GOLD_ACTIONS),
     )
 
 
 def _answers(transaction: Transaction, project: str, entries: Sequence[Row[Any]]) -> tuple[Annotation, ...]:
-    numbers = [json.loads(entry.content)["id"] for entry in entries if entry.action in ANSWERED]
+    numbers = [json.loads(entry.content)["id"] for entry in entries if entry.action in ANSWER_ACTIONS]
     if not numbers:
         return ()
-    place = {"project": project, "ids": numbers, "after": 0, "end": max(numbers), "upto": LAST}
-    rows = transaction.run(OF_THESE, place)
-    return tuple(to_annotation(row) for row in rows)
+    parameters = {"project": project, "ids": numbers, "after": 0, "end": max(numbers), "upto": MAX_NUMBER}
+    return tuple(to_annotation(row) for row in transaction.run(BY_IDS, parameters))
 
 
 def _gave_back(transaction: Transaction, project: str, entries: Sequence[Row[Any]]) -> frozenset[str]:
-    numbers = [int(entry.subject.split()[1]) for entry in entries if entry.action in GIVEN_BACK]
+    numbers = [int(entry.subject.split()[1]) for entry in entries if entry.action in RETURN_ACTIONS]
     if not numbers:
         return frozenset()
     return frozenset(transaction.run(_DIALOGUES, {"project": project, "ids": numbers}).scalars())

@@ -43,14 +43,14 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
 
     Raises:
         NotAllowed: the actor does not plan.
-        StoreRefused: one is known with other content, which the message names; none was put in.
+        StoreRefused: the store has one with other content, which the message names; none was inserted.
     """
     require_permission(transaction, actor, "plan")
     rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in new_dialogues}
     if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
-    existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_checked(list(rows))))
-    new = _new(rows, {row.id: row.sha256 for row in transaction.run(existing)})
+    existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_validate_ids(list(rows))))
+    new = _select_new(rows, {row.id: row.sha256 for row in transaction.run(existing)})
     if new:
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
@@ -61,36 +61,38 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
 
 @write_operation(repeatable=True)
 def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Verdict]) -> int:
-    """Put up to 1,000 verdicts in, of dialogues that are there; how many were new. Their offsets, into the
-    texts of the log, become offsets into the dialogues' texts.
+    """Insert up to 1,000 verdicts on stored dialogues; return how many were new. Their offsets, into the
+    texts of the log, are converted to offsets into the dialogues' texts.
 
     Raises:
         NotAllowed: the actor does not plan.
-        StoreRefused: a dialogue is unknown, or a release said something else of it before.
+        StoreRefused: a dialogue is not in the store, or the release has a different verdict on it.
     """
     require_permission(transaction, actor, "plan")
-    ids = _checked([verdict.dialogue_id for verdict in new_verdicts])
+    ids = _validate_ids([verdict.dialogue_id for verdict in new_verdicts])
     rows = {
         (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms)
-        for verdict in _placed(transaction, new_verdicts, ids)
+        for verdict in _convert_offsets(transaction, new_verdicts, ids)
     }
     if len(rows) != len(new_verdicts):
         raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
-    there = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
-    if missing := sorted(set(ids) - there):
+    stored = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
+    if missing := sorted(set(ids) - stored):
         raise StoreRefused("E_VERDICT", f"{len(missing)} verdicts of dialogues that are not in the store")
     query = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
         verdicts.c.dialogue.in_(ids)
     )
-    new = _new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)})
+    new = _select_new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)})
     if new:
         transaction.run(insert(verdicts), new)
         transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
     return len(new)
 
 
-def _placed(transaction: Transaction, new_verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[Verdict]:
-    """The verdicts with offsets in the texts of their dialogues, where those are not the log's own."""
+def _convert_offsets(
+    transaction: Transaction, new_verdicts: Sequence[Verdict], ids: Sequence[str]
+) -> list[Verdict]:
+    """Convert offsets into the log to offsets into the dialogues' texts, where ingest edited those."""
     query = select(dialogues.c.id, dialogues.c.content).where(
         dialogues.c.id.in_(ids), dialogues.c.content.contains('"edits":')
     )
@@ -101,15 +103,15 @@ def _placed(transaction: Transaction, new_verdicts: Sequence[Verdict], ids: Sequ
     ]
 
 
-def _checked(ids: Sequence[str]) -> Sequence[str]:
+def _validate_ids(ids: Sequence[str]) -> Sequence[str]:
     if len(ids) > MAX_PER_CALL:
         raise StoreRefused("E_BATCH", f"{len(ids)} in one call, at most {MAX_PER_CALL}")
-    if any("\x00" in name for name in ids):  # PostgreSQL cannot keep it
+    if any("\x00" in name for name in ids):  # PostgreSQL cannot store it
         raise InputRefused("E_ID", "a dialogue's id holds a NUL character")
     return ids
 
 
-def _new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> list[dict[str, Any]]:
+def _select_new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> list[dict[str, Any]]:
     for key, sha256 in existing.items():
         if key in rows and rows[key]["sha256"] != sha256:
             raise StoreRefused("E_CHANGED", f"{key}: in the store with other content")
@@ -123,19 +125,20 @@ def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
 
 
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
-    """`risk` is the highest probability of any turn and code: a column, as drawing reads a million. What was
-    not judged is no matter of an audit of the unflagged. Fields that say nothing are left out, so that a
-    verdict has the content that it had before there were such fields; so is who spoke where and when, which
-    the dialogue says and a labeler must not see."""
+    """The row of a verdict. `risk`, the highest probability of any turn and code, is a column because
+    sampling reads a million of them. Verdicts that were not judged count as flagged, so that audits of
+    unflagged dialogues leave them out. Empty newer fields are omitted, so that the content of older verdicts
+    does not change; so is the origin (agent, team, channel, time), which the dialogue holds and a labeler
+    must not see."""
     whole = verdict.model_dump(mode="json")
     absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])] + list(ORIGIN)
     content = canonical_json({name: value for name, value in whole.items() if name not in absent})
-    every = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
-    every += [finding.probability for finding in verdict.findings]
+    probabilities = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
+    probabilities += [finding.probability for finding in verdict.findings]
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,
-        "risk": max(every, default=0.0),
+        "risk": max(probabilities, default=0.0),
         "flagged": bool(verdict.findings) or verdict.status == "not_judged",
         "created_ms": now_ms,
         "sha256": compute_sha256(content),
@@ -154,11 +157,11 @@ def _digest(rows: list[dict[str, Any]]) -> str:
 
 @read_operation
 def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
-    """A dialogue with the newest verdict on it: for reviewers and up, of whom it is kept that they have seen
-    it, and for the agent who spoke in it.
+    """A dialogue with the newest verdict on it, for the agent who spoke in it and for reviewers and up, whose
+    reading is recorded.
 
     Raises:
-        NotAllowed: neither, also where there is no such dialogue.
+        NotAllowed: the actor is neither, or there is no such dialogue.
     """
     account = require_permission(transaction, actor, "label")
     dialogue = load_dialogue(transaction, name)
@@ -171,13 +174,13 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
 
 
 def load_dialogue(transaction: Transaction, name: str) -> Dialogue | None:
-    """The dialogue of that id, if there is one; permissions are checked by the caller."""
+    """The dialogue with this id, or none; permissions are checked by the caller."""
     content = transaction.run(_CONTENT, {"id": name}).scalar_one_or_none()
     return None if content is None else Dialogue.model_validate_json(content)
 
 
 class StoredDialogues(Mapping[str, Dialogue]):
-    """The dialogues of a store by id, read one at a time; the last one is kept. Permissions are checked by
+    """The dialogues of a store by id, read one at a time; the last one is cached. Permissions are checked by
     the caller."""
 
     def __init__(self, store: Store) -> None:
@@ -203,7 +206,7 @@ def _ids(transaction: Transaction) -> list[str]:
 
 
 def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
-    """The newest verdict on a dialogue, if there is one; permissions are checked by the caller."""
+    """The newest verdict on a dialogue, or none; permissions are checked by the caller."""
     content = transaction.run(_VERDICT, {"id": name}).scalar_one_or_none()
     return None if content is None else parse_verdict(content)
 
@@ -214,7 +217,8 @@ def parse_verdict(content: str) -> Verdict:
 
 
 class StoredVerdict(NamedTuple):
-    """A verdict as it is stored: `content` is its JSON, so that who needs few of many parses few."""
+    """A verdict as it is stored: `content` is its JSON, so that a caller parses only the verdicts it
+    needs."""
 
     dialogue: str
     release: str

@@ -1,6 +1,6 @@
-"""Drafts: what somebody has begun and not sent, kept so that a lost connection loses nothing.
+"""Drafts of answers that are not submitted yet, stored so that a lost connection loses nothing.
 
-One per account and item (any name of the screen's choosing). Seen by its owner only.
+One per account and item, whose name the screen chooses; only its owner can read it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Draft
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 @write_operation(repeatable=True)
 def save_draft(transaction: Transaction, actor: str, item: str, content: str) -> None:
-    """Keep the actor's draft of an item, in the place of the one before.
+    """Save the actor's draft of an item, replacing an earlier one.
 
     Raises:
-        StoreRefused: over 1 MiB.
+        StoreRefused: the draft is over 1 MiB.
     """
     require_permission(transaction, actor, "label")
-    if len(content.encode()) > MOST_BYTES or len(item) > 200 or "\x00" in item + content:
+    if len(content.encode()) > MAX_BYTES or len(item) > 200 or "\x00" in item + content:
         raise StoreRefused("E_DRAFT", "a draft is at most 1 MiB of text, its item at most 200 characters")
     upsert(
         transaction,
@@ -36,7 +36,7 @@ def save_draft(transaction: Transaction, actor: str, item: str, content: str) ->
 
 @read_operation
 def load_draft(transaction: Transaction, actor: str, item: str) -> Draft | None:
-    """The actor's draft of an item, if there is one."""
+    """The actor's draft of an item, or none."""
     require_permission(transaction, actor, "label")
     query = select(drafts).where(drafts.c.account == actor, drafts.c.item == item)
     row = transaction.run(query).one_or_none()
@@ -45,7 +45,7 @@ def load_draft(transaction: Transaction, actor: str, item: str) -> Draft | None:
 
 @write_operation(repeatable=True)
 def delete_draft(transaction: Transaction, actor: str, item: str) -> None:
-    """Throw the actor's draft of an item away, if there is one."""
+    """Delete the actor's draft of an item, if there is one."""
     require_permission(transaction, actor, "label")
     if transaction.run(delete(drafts).where(drafts.c.account == actor, drafts.c.item == item)).rowcount:
         transaction.log(actor, "draft.drop", item)

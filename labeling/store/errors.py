@@ -1,13 +1,13 @@
-"""What the store refuses, and how it fails.
+"""Errors of the store.
 
     UserError
-    └── StoreRefused         the store says no
-        ├── NotAllowed       the account lacks the right
-        │   └── MustChoose   its password was for one time
-        ├── StaleLease       the lease ran out and the task may be in other hands
-        ├── Conflict         somebody saved the same item first; holds both values
-        └── StoreDamaged     what is stored is not what was written
-    WorldError               locked or unreachable for too long, disk full
+    └── StoreRefused                 the operation is refused; nothing was changed
+        ├── NotAllowed               the account lacks the right
+        │   └── MustChangePassword   its password is temporary
+        ├── StaleLease               the lease expired and somebody else may hold the task
+        ├── Conflict                 somebody saved the same item first; holds both values
+        └── StoreDamaged             stored data are not what was written
+    WorldError                       locked or unreachable for too long, disk full
 
 No message holds dialogue text.
 """
@@ -20,7 +20,7 @@ from dialint.detector.errors import UserError
 
 
 class StoreRefused(UserError):
-    """The store does not do what was asked; nothing was changed."""
+    """The store refuses the operation; nothing was changed."""
 
 
 class NotAllowed(StoreRefused):
@@ -28,19 +28,19 @@ class NotAllowed(StoreRefused):
 
 
 class MustChangePassword(NotAllowed):
-    """The password is right, but somebody else made it: its owner chooses one before anything else."""
+    """The password is right but temporary: its owner has to choose another one first."""
 
 
 class StaleLease(StoreRefused):
-    """The fencing token is no longer good: the lease ran out or was given back."""
+    """The fencing token is no longer valid: the lease expired or was released."""
 
 
 class StoreDamaged(StoreRefused):
-    """A checksum of the store does not agree; the message names the place."""
+    """A checksum of the store does not match; the message names the row or object."""
 
 
 class Conflict(StoreRefused):
-    """Another version was saved since the one the caller saw: `theirs`, newest last; `ours` is refused."""
+    """A newer version was saved than the one the caller saw: `theirs`, newest last; `ours` is refused."""
 
     def __init__(self, message: str, theirs: tuple[Any, ...], ours: Any) -> None:
         super().__init__("E_CONFLICT", message)

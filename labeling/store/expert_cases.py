@@ -1,7 +1,7 @@
-"""Cases for experts: everything known about a disputed turn, and the expert's decision.
+"""Cases for experts: a disputed turn with all annotations and labels, and the expert's decision.
 
-The expert's answer and the gold that follows are one transaction. Every code that the project asks of the
-turn becomes gold: present if the expert found it, absent otherwise.
+The expert's answer and the gold that follows from it are one transaction. Every code that the project asks of
+the turn becomes gold: present if the expert marked it, absent otherwise.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dialint.labeling.store.records import Gold, TaskState, TaskView
 from dialint.labeling.store.task_queue import lock_task
 from dialint.labeling.store.tasks import view_task
 
-MOST_CHARACTERS = 4000
+MAX_CHARACTERS = 4000
 
 
 @write_operation(repeatable=True)
@@ -44,16 +44,16 @@ def decide_case(
     reason: str,
     seconds: float | None = None,
 ) -> Annotation:
-    """Settle a case that the actor holds; the same key again changes nothing.
+    """Decide a case that the actor holds; repeating the call with the same key changes nothing.
 
     Raises:
         NotAllowed: the actor does not decide.
         StaleLease: the actor does not hold it any more.
-        StoreRefused: no reason, no turn to decide, or as for `submit`.
+        StoreRefused: no reason, not a turn of an adjudication project, or as for `submit`.
     """
     require_permission(transaction, actor, "decide")
-    if not 0 < len(reason.strip()) <= MOST_CHARACTERS or "\x00" in reason:
-        raise StoreRefused("E_DECISION", f"a decision needs a reason of 1 to {MOST_CHARACTERS} characters")
+    if not 0 < len(reason.strip()) <= MAX_CHARACTERS or "\x00" in reason:
+        raise StoreRefused("E_DECISION", f"a decision needs a reason of 1 to {MAX_CHARACTERS} characters")
     row = lock_task(transaction, task)
     project = get_project(transaction, row.project)
     if project.purpose != "adjudication" or row.turn is None:
@@ -74,7 +74,7 @@ def decide_case(
 
 
 class Case(Record):
-    """All there is to know of a task that an expert decides."""
+    """A task that an expert decides, with the verdict, all annotations and all labels."""
 
     task: TaskView
     verdict: Verdict | None
@@ -84,7 +84,7 @@ class Case(Record):
 
 @read_operation
 def load_case(transaction: Transaction, actor: str, task: int) -> Case:
-    """A case with everything that was said of its dialogue, for the expert who holds it or any other.
+    """A case with all annotations and labels of its dialogue; for any expert.
 
     Raises:
         NotAllowed: the actor does not decide, or there is no such task for experts.
@@ -104,7 +104,7 @@ def load_case(transaction: Transaction, actor: str, task: int) -> Case:
 
 
 class OpenCase(NamedTuple):
-    """A turn that waits for an expert; `priority` is the expected cost of leaving it undecided."""
+    """An undecided turn; `priority` is the expected cost of leaving it undecided."""
 
     task: int
     dialogue: str
@@ -115,8 +115,7 @@ class OpenCase(NamedTuple):
 
 @read_operation
 def list_open_cases(transaction: Transaction, actor: str, project: str, n: int = 100) -> tuple[OpenCase, ...]:
-    """The `n` cases of an adjudication project that are not decided, the highest priority first; nothing of
-    what was said about them.
+    """The first `n` undecided cases of an adjudication project, highest priority first, without annotations.
 
     Raises:
         NotAllowed: the actor does not decide.

@@ -1,9 +1,9 @@
 """Records who took part in a dialogue, and who has seen verdicts or answers of others on it.
 
-Nobody reviews, decides, sets gold on or settles appeals of dialogues of their own, where their `agent` is the
-dialogue's agent or the author of one of its turns. What an account was shown of a dialogue is kept once, by
-kind, and its first time is in the audit log; an answer after that says that it was not blind, whatever its
-project says. A reader of many dialogues at once (aggregation, exports) leaves one row that says how far it
+Nobody reviews, decides, sets gold on or decides appeals of their own dialogues, where their `agent` is the
+dialogue's agent or the author of one of its turns. What was displayed to an account of a dialogue is recorded
+once for each kind, and in the audit log the first time; answers after that are recorded as not blind,
+whatever the project is. Reading many dialogues at once (aggregation, exports) records one row with how far it
 read. Permissions are checked by the caller.
 """
 
@@ -29,12 +29,12 @@ from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.records import Account
 
 ReadKind = Literal["dialogue", "verdict", "answers", "labels", "gold"]
-"""What of a dialogue was read. All but the first end blindness."""
+"""What of a dialogue was read. After any but the first, answers are not blind."""
 BulkKind = Literal["answers", "export", "gold"]
-"""`answers` of others; all that is known of each dialogue with answers (`export`); all `gold`."""
+"""`answers` of others; everything about each dialogue with answers (`export`); all `gold`."""
 
 APPEAL = "appeal"
-"""Why a task was made that is the blind second review of an appeal."""
+"""Reason (`why`) of a task for the blind second review of an appeal."""
 PART = "has a part in this dialogue"
 EVERYWHERE = ""
 """The project of a bulk read of the whole store."""
@@ -54,18 +54,12 @@ _ANSWERED = select(annotation_rows.c.id, annotation_rows.c.project, annotation_r
 )
 
 
-def participants_of(dialogue: Dialogue) -> list[dict[str, Any]]:
-    """Rows that say who spoke in a dialogue."""
-    people = {dialogue.agent, *(turn.author for turn in dialogue.turns)}
-    return [{"dialogue": dialogue.id, "person": person} for person in sorted(filter(None, people))]
-
-
 def is_own(transaction: Transaction, account: Account, dialogues: Collection[str]) -> bool:
     """Whether the account spoke in one of the dialogues."""
     if account.agent is None or not dialogues:
         return False
-    place = {"agent": account.agent, "dialogues": list(dialogues)}
-    return transaction.run(_OWN, place).first() is not None
+    parameters = {"agent": account.agent, "dialogues": list(dialogues)}
+    return transaction.run(_OWN, parameters).first() is not None
 
 
 def require_not_own(transaction: Transaction, account: Account, *dialogues: str) -> None:
@@ -79,51 +73,51 @@ def require_not_own(transaction: Transaction, account: Account, *dialogues: str)
 
 
 def record_read(transaction: Transaction, account: Account, dialogue: str, *kinds: ReadKind) -> None:
-    """Keep that the account is being shown these kinds of things about a dialogue. Where they were shown
-    before, which is one look at an index, nothing is written; a transaction that only reads is followed by
-    one that writes, before its result is given away."""
-    place = {"account": account.id, "dialogue": dialogue}
-    if not set(kinds) - set(transaction.run(_KINDS, place).scalars()):
+    """Record that these kinds of data about a dialogue are displayed to the account. If all were before (one
+    index lookup), nothing is written. After a read-only transaction, a write transaction follows before the
+    result is returned."""
+    key = {"account": account.id, "dialogue": dialogue}
+    if not set(kinds) - set(transaction.run(_KINDS, key).scalars()):
         return
 
-    def keep(writing: Transaction) -> None:
-        new = sorted(set(kinds) - set(writing.run(_KINDS, place).scalars()))
+    def write(writer: Transaction) -> None:
+        new = sorted(set(kinds) - set(writer.run(_KINDS, key).scalars()))
         for kind in new:
-            upsert(writing, reads, {**place, "kind": kind, "at_ms": writing.now_ms})
+            upsert(writer, reads, {**key, "kind": kind, "at_ms": writer.now_ms})
         if new:
-            writing.log(account.id, "read", dialogue, kinds=new)
+            writer.log(account.id, "read", dialogue, kinds=new)
 
-    transaction.afterwards(keep)
+    transaction.afterwards(write)
 
 
 def record_claim_read(transaction: Transaction, account: str, dialogue: str) -> None:
-    """Keep that a task shows the verdict to whoever claims it; the claim is in the audit log already."""
+    """Record that a claimed task displays the verdict; the claim is in the audit log already."""
     row = {"account": account, "dialogue": dialogue, "kind": "verdict", "at_ms": transaction.now_ms}
     upsert(transaction, reads, row)
 
 
 def record_bulk_read(transaction: Transaction, account: Account, project: str | None, kind: BulkKind) -> None:
-    """Keep that the account reads of all dialogues of a project, or of the store, what there is now."""
+    """Record that the account reads all present data of this kind, of a project or of the store."""
     newest: Any = func.max(gold.c.at_ms) if kind == "gold" else func.max(annotation_rows.c.id)
     upto = transaction.run(select(func.coalesce(newest, 0))).scalar_one()
-    place = {"account": account.id, "project": project or EVERYWHERE, "kind": kind}
-    query = select(bulk_reads.c.upto).filter_by(**place)
+    key = {"account": account.id, "project": project or EVERYWHERE, "kind": kind}
+    query = select(bulk_reads.c.upto).filter_by(**key)
     before = transaction.run(query).scalar_one_or_none()
     if before is not None and before >= upto:
         return
 
-    def keep(writing: Transaction) -> None:
-        if writing.run(query).scalar_one_or_none() is None:
-            writing.log(account.id, "read.all", project or "store", kind=kind)
-        upsert(writing, bulk_reads, {**place, "upto": upto})
+    def write(writer: Transaction) -> None:
+        if writer.run(query).scalar_one_or_none() is None:
+            writer.log(account.id, "read.all", project or "store", kind=kind)
+        upsert(writer, bulk_reads, {**key, "upto": upto})
 
-    transaction.afterwards(keep)
+    transaction.afterwards(write)
 
 
 def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
-    """Whether the account was shown a verdict on the dialogue, or answers of others, labels or gold."""
-    place = {"account": account, "dialogue": dialogue}
-    if set(transaction.run(_KINDS, place).scalars()) - {"dialogue"}:
+    """Whether a verdict on the dialogue, answers of others, labels or gold were displayed to the account."""
+    key = {"account": account, "dialogue": dialogue}
+    if set(transaction.run(_KINDS, key).scalars()) - {"dialogue"}:
         return True
     bulk = transaction.run(_BULK, {"account": account}).all()
     if not bulk:
@@ -146,8 +140,8 @@ def has_seen(transaction: Transaction, account: str, dialogue: str) -> bool:
 
 
 def has_part(transaction: Transaction, account: str, dialogue: str, before: int | None = None) -> bool:
-    """Whether the account appealed in this dialogue, or answered of it but by blind second reviews; only
-    answers `before` this annotation count, if one is named."""
+    """Whether the account appealed in this dialogue, or annotated it other than by blind second reviews; with
+    `before`, only annotations with smaller numbers count."""
     appealed = select(appeals.c.id).where(appeals.c.dialogue == dialogue, appeals.c.account == account)
     second = select(tasks.c.id).where(tasks.c.dialogue == dialogue, tasks.c.why == APPEAL)
     answered = select(annotation_rows.c.id).where(
@@ -170,7 +164,10 @@ def is_independent(transaction: Transaction, account: Account, dialogue: str) ->
 
 
 def add_participants(transaction: Transaction, new: Iterable[Dialogue]) -> None:
-    """Keep who spoke in new dialogues."""
-    rows = [row for dialogue in new for row in participants_of(dialogue)]
+    """Insert who spoke in new dialogues."""
+    rows = []
+    for dialogue in new:
+        people = {dialogue.agent, *(turn.author for turn in dialogue.turns)}
+        rows += [{"dialogue": dialogue.id, "person": person} for person in sorted(filter(None, people))]
     if rows:
         transaction.run(insert(participants), rows)

@@ -1,8 +1,8 @@
 """Gold in files: JSON lines, a JSON array, CSV, TSV or Parquet, one row for each dialogue, turn and code.
 
 Columns: `dialogue_id` (or `dialogue`), `turn` (the index in the input), `code`, `present` (or `answer`: true
-or false, yes or no, 1 or 0) and, optional, `reason` (or `explanation`). Other columns are ignored. A bad row
-refuses the file, with its line.
+or false, yes or no, 1 or 0) and, optional, `reason` (or `explanation`). Other columns are ignored. A file
+with a bad row is refused; the error names the line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ MAX_CHARACTERS = 4000
 
 
 def read_gold_file(path: Path, taxonomy: Taxonomy | None = None) -> list[Gold]:
-    """The gold in a file, in its order, a row that is repeated once; without a `taxonomy` any code is taken.
+    """Read the gold in a file, in its order, without duplicate rows; without a `taxonomy` any code is
+    accepted.
 
     Raises:
         InputRefused: no such file, not a table, a bad row, or two rows that contradict each other.
@@ -57,7 +58,7 @@ def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy | None) ->
 
 
 def _cell(row: Mapping[str, Any], *names: str) -> Any:
-    """The first cell that is there and not empty."""
+    """The first of these cells that exists and is not empty."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
@@ -65,14 +66,14 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= MAX_CHARACTERS and "\x00" not in value
 
 
-def write_gold_file(path: Path, known: Iterable[Gold]) -> None:
+def write_gold_file(path: Path, labels: Iterable[Gold]) -> None:
     """Write gold as JSON lines that `read_gold_file` reads.
 
     Raises:
         WorldError: the file cannot be written.
     """
     with atomic_file(path) as file:
-        for one in known:
+        for one in labels:
             row = {
                 "dialogue_id": one.dialogue,
                 **one.model_dump(include={"turn", "code", "present", "reason"}),

@@ -1,8 +1,8 @@
-"""Graded answers: what a labeler answered against gold, and the accuracy that follows.
+"""Graded answers: labelers' answers compared with gold, and the accuracy that follows.
 
-Grades are computed from the annotations and the gold as they are now, nothing of them is stored: correcting
-gold corrects every grade. Gold holds no span, so presence in the turn is graded, not the boundaries of the
-evidence. Permissions are checked by the caller.
+Grades are computed from the present annotations and gold and not stored: correcting gold corrects every
+grade. Gold has no span, so presence in the turn is graded, not the boundaries of the evidence. Permissions
+are checked by the caller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dialint.labeling.store.records import Pool
 
 
 class GoldAnswer(NamedTuple):
-    """Gold: whether `code` is there in `turn`."""
+    """Gold of one question: whether `code` is `present` in `turn`."""
 
     turn: int
     code: str
@@ -32,17 +32,18 @@ class GoldAnswer(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """One question that was answered and whose answer is known."""
+    """One answered question that has gold: whether the labeler `marked` the code, and whether it is
+    `present`."""
 
     turn: int
     code: str
     present: bool
-    said: bool
+    marked: bool
 
 
 @dataclass(frozen=True)
 class GradedAnswer:
-    """An answer with all its grades. `seconds` is what it took, if known."""
+    """An answer with all its grades. `seconds` is its duration, or none."""
 
     number: int
     account: str
@@ -54,8 +55,9 @@ class GradedAnswer:
 def grade_answer(
     row: Row[Any], gold_answers: Sequence[GoldAnswer], of_dialogue: Collection[str]
 ) -> GradedAnswer:
-    """An answer (a row of ``annotations``) against what is known of its dialogue. Only what was asked is
-    graded; a code in `of_dialogue`, asked of the whole dialogue, once: found anywhere, present anywhere."""
+    """Grade an answer (a row of ``annotations``) against the gold of its dialogue. Only the questions asked
+    are graded. A code in `of_dialogue` (dialogue scope) that was asked of the whole dialogue gets one grade:
+    marked anywhere against present anywhere."""
     codes = set(json.loads(row.codes))
     marked = {(finding["turn"], finding["code"]) for finding in json.loads(row.findings)}
     grades = []
@@ -85,14 +87,14 @@ class Accuracy:
 
     @property
     def balanced(self) -> float | None:
-        """Mean of the shares of hits and of passes, 0 to 1; one of them where the other has no questions;
-        none without any. Most turns are clean, so the plain share would flatter who never looks."""
+        """Mean of the shares of hits and of passes, in [0, 1]; one of them where the other has no questions;
+        none without any. Most turns are clean, so plain accuracy would favor labelers who mark nothing."""
         return _mean((self.hits, self.n_present), (self.passes, self.n_absent), lower=False)
 
     @property
     def least_balanced(self) -> float:
-        """A lower limit of it: the mean of the Wilson limits of both shares (each 97.5 %, so the mean is on
-        the safe side); 0 where one of them has no questions."""
+        """Lower limit of `balanced`: the mean of the lower Wilson limits of both shares (each 97.5 %, so the
+        mean is conservative); 0 where one of them has no questions."""
         if not (self.n_present and self.n_absent):
             return 0.0
         return _mean((self.hits, self.n_present), (self.passes, self.n_absent), lower=True) or 0.0
@@ -104,16 +106,16 @@ def _mean(*shares: tuple[int, int], lower: bool) -> float | None:
 
 
 def measure_accuracy(answers: Iterable[GradedAnswer], code: str | None = None) -> Accuracy:
-    """All grades of these answers, or those of one code, together."""
+    """Accuracy over all grades of these answers, or over those of one code."""
     grades = [grade for answer in answers for grade in answer.grades if code in (None, grade.code)]
-    present = [grade.said for grade in grades if grade.present]
-    absent = [not grade.said for grade in grades if not grade.present]
+    present = [grade.marked for grade in grades if grade.present]
+    absent = [not grade.marked for grade in grades if not grade.present]
     return Accuracy(sum(present), len(present), sum(absent), len(absent))
 
 
 _NEWER = annotation_rows.alias()
 NEWEST = ~select(_NEWER.c.id).where(_NEWER.c.supersedes == annotation_rows.c.id).exists()
-"""Of answers to a task: not corrected since."""
+"""Selects answers that no later annotation supersedes."""
 
 _COLUMNS = [annotation_rows.c[name] for name in ("id", "labeler", "dialogue", "turn", "codes", "findings", "seconds")]  # fmt: skip # noqa: E501
 _ANSWERS = select(*_COLUMNS).join(tasks, tasks.c.id == annotation_rows.c.task).where(NEWEST)
@@ -135,39 +137,41 @@ _OF_DIALOGUE = (
 def grade_account(
     transaction: Transaction, account: str, *pools: Pool, n: int, since: int = 0
 ) -> list[GradedAnswer]:
-    """The newest `n` answers of an account to tasks of these pools, newest first, after the annotation
-    number `since`; those whose gold is in doubt or gone have no grades."""
+    """Grade the newest `n` answers of an account to tasks of these pools, newest first, after the annotation
+    number `since`; answers whose gold is in doubt or deleted have no grades."""
     parameters = {"account": account, "since": since, "pools": list(pools), "n": n}
-    return _graded(transaction, transaction.run(_OF_ACCOUNT, parameters).all())
+    return _grade_rows(transaction, transaction.run(_OF_ACCOUNT, parameters).all())
 
 
 def grade_dialogue(transaction: Transaction, dialogue: str, *pools: Pool) -> list[GradedAnswer]:
-    """Everybody's answers to the tasks of these pools on a dialogue, oldest first."""
+    """Grade all answers to the tasks of these pools on a dialogue, oldest first."""
     parameters = {"dialogue": dialogue, "pools": list(pools)}
-    return _graded(transaction, transaction.run(_OF_DIALOGUE, parameters).all())
+    return _grade_rows(transaction, transaction.run(_OF_DIALOGUE, parameters).all())
 
 
-def _graded(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[GradedAnswer]:
+def _grade_rows(transaction: Transaction, rows: Sequence[Row[Any]]) -> list[GradedAnswer]:
     gold_answers = load_gold_answers(transaction, {row.dialogue for row in rows})
-    return [grade_answer(row, gold_answers.get(row.dialogue, ()), dialogue_codes()) for row in rows]
+    return [grade_answer(row, gold_answers.get(row.dialogue, ()), _dialogue_codes()) for row in rows]
 
 
 def load_gold_answers(transaction: Transaction, names: Iterable[str]) -> dict[str, list[GoldAnswer]]:
-    """Gold by dialogue, also retired, but not what is in doubt."""
+    """Gold by dialogue, retired gold included, gold in doubt excluded."""
     answers: dict[str, list[GoldAnswer]] = defaultdict(list)
-    for row in transaction.run(gold_query(), {"names": sorted(names)}):
+    for row in transaction.run(_gold_query(), {"names": sorted(names)}):
         answers[row.dialogue].append(GoldAnswer(row.turn, row.code, row.present))
     return answers
 
 
 @cache
-def gold_query() -> Select[Any]:
-    """Gold that is not in doubt, of the dialogues `names`."""
-    sure = select(gold).where(gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True)))
-    return sure.order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
+def _gold_query() -> Select[Any]:
+    """Select gold that is not in doubt, of the dialogues `names`."""
+    query = select(gold).where(
+        gold.c.doubt.is_(None), gold.c.dialogue.in_(bindparam("names", expanding=True))
+    )
+    return query.order_by(gold.c.dialogue, gold.c.turn, gold.c.code)
 
 
 @cache
-def dialogue_codes() -> frozenset[str]:
-    """Codes that are asked once of a dialogue, by the packaged taxonomy."""
+def _dialogue_codes() -> frozenset[str]:
+    """Codes of dialogue scope in the packaged taxonomy."""
     return frozenset(code for code, one in taxonomy.load_taxonomy().codes.items() if one.scope == "dialogue")

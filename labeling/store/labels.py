@@ -1,4 +1,4 @@
-"""Labels: one per turn, code and method, as aggregation last wrote it."""
+"""Labels: one for each turn, code and method, as aggregation last wrote it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dialint.labeling.store.permissions import require_permission
 
 @write_operation(repeatable=True)
 def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Label]) -> None:
-    """Put up to 1,000 labels in, in the place of earlier ones of the same turn, code and method.
+    """Write up to 1,000 labels, replacing earlier ones of the same turn, code and method.
 
     Raises:
         NotAllowed: the actor does not plan.
-        StoreRefused: too many.
+        StoreRefused: too many labels.
     """
     require_permission(transaction, actor, "plan")
     if len(new_labels) > MAX_PER_CALL:
@@ -45,7 +45,7 @@ def list_labels(transaction: Transaction, actor: str, dialogue: str) -> tuple[La
 
 
 def load_labels(transaction: Transaction, dialogue: str) -> tuple[Label, ...]:
-    """As `list_labels`, where it is kept otherwise who reads; permissions are checked by the caller."""
+    """As `list_labels`, without recording the reading; permissions are checked by the caller."""
     rows = select(labels).where(labels.c.dialogue == dialogue)
     names = ("turn", "code", "probability", "method", "n_labelers", "start", "end")
     return tuple(

@@ -1,8 +1,8 @@
-"""Leases: one account holds a task for a limited time; a holder who lost it cannot write any more.
+"""Leases: one account holds a task for a limited time; without a valid lease it cannot answer.
 
-Each claim of a task takes the next fencing token, and an answer must show the token of a lease that is
-still held. Leases run by lease time (see `clock`), so a step of the wall clock ends none early. One that
-ran out is taken away when somebody claims; until then its holder may still answer or renew.
+Each claim of a task takes the next fencing token, and an answer must carry the token of a lease that is
+still held. Leases run by lease time (see `clock`), so a step of the wall clock ends none early. An expired
+lease is ended by the next claim of anybody; until then its holder may still answer or renew.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from dialint.labeling.store.projects import get_open_project
 from dialint.labeling.store.records import Account, Lease, Pool, Project, Purpose
 from dialint.labeling.store.task_queue import end_lease, find_next_open, find_share, lock_task, update_task
 
-SWEEP = 100
-"""Leases that ran out and are taken away by one claim, at most."""
-NEEDED: dict[Purpose, Permission] = {"review": "review", "adjudication": "decide"}
-"""Purposes of projects from which not everybody may claim."""
+MAX_EXPIRED = 100
+"""Expired leases that one claim ends at most."""
+REQUIRED_PERMISSION: dict[Purpose, Permission] = {"review": "review", "adjudication": "decide"}
+"""Permission that claiming needs, by the purpose of the project, besides `label`."""
 
-_MINE = (leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
-_LEASE = select(leases).where(*_MINE)
-_RENEWED = update(leases).where(*_MINE, leases.c.state == "held").values(expires_ms=bindparam("its_end"))
+_KEY = (leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
+_LEASE = select(leases).where(*_KEY)
+_RENEW = update(leases).where(*_KEY, leases.c.state == "held").values(expires_ms=bindparam("its_end"))
 _HELD = (
     select(tasks, leases.c.token.label("lease_token"), leases.c.expires_ms)
     .join(tasks, tasks.c.id == leases.c.task)
@@ -42,34 +42,36 @@ _HELD_ROWS = _HELD.subquery()
 _HELD_POOL = _HELD_ROWS.c.pool
 _FIRST_HELD = _HELD.order_by(tasks.c.rank, tasks.c.id).limit(1)
 _N_HELD = select(func.count(), func.count().filter(bindparam("pool") == _HELD_POOL)).select_from(_HELD_ROWS)
-_LATE = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
-_LATE_TASKS = select(leases.c.task).where(*_LATE).order_by(leases.c.expires_ms).limit(SWEEP)
+_EXPIRED = (leases.c.state == "held", leases.c.expires_ms < bindparam("now_ms"))
+_EXPIRED_TASKS = select(leases.c.task).where(*_EXPIRED).order_by(leases.c.expires_ms).limit(MAX_EXPIRED)
 
 
 @write_operation(repeatable=True)
 def claim(
     transaction: Transaction, actor: str, project: str, *, pool: Pool | None = None, at_once: int = 1
 ) -> Lease | None:
-    """Claim the next task for the actor, or return none. Who holds `at_once` tasks of this project and pool
-    gets the first of them again, so that a lost connection loses nothing. Some from the main pool are
-    exchanged for control tasks. Never a task on a dialogue of one's own, nor the second review of an appeal
-    for who has a part in the dialogue or has seen what others say of it.
+    """Claim the next task for the actor, or return none.
 
-    Without a `pool`, an active account gets tasks of the main pool, one in training those of `training` and
-    then those of `exam`, which decide whether it is admitted.
+    An actor who holds `at_once` tasks of this project and pool gets the first of them again, so that a lost
+    connection loses nothing. Some tasks of the main pool are replaced by control tasks. An actor never gets a
+    task on a dialogue of their own, nor the second review of an appeal if they have a part in the dialogue or
+    have seen annotations of others on it.
+
+    Without a `pool`, an active account gets tasks of the main pool; an account in training gets those of
+    `training` and then those of `exam`, which decide whether it is admitted.
 
     Raises:
         NotAllowed: the actor lacks the right, the skills or the status for this pool.
         StoreRefused: the project is closed or past its deadline.
     """
     account = require_permission(transaction, actor, "label")
-    into = get_open_project(transaction, project)
+    target = get_open_project(transaction, project)
     pools: tuple[Pool, ...] = ("training", "exam") if account.status == "training" else ("main",)
     for each in (pool,) if pool else pools:
-        _check_pool(account, into, each)
-    _sweep(transaction)
+        _validate_pool(account, target, each)
+    _end_expired(transaction)
     for each in (pool,) if pool else pools:
-        if lease := _claim(transaction, account, into, each, at_once):
+        if lease := _claim(transaction, account, target, each, at_once):
             return lease
     return None
 
@@ -82,38 +84,38 @@ def _claim(
     n_held, n_counted = tuple(transaction.run(_N_HELD, key).one())
     if n_held >= at_once:
         first = transaction.run(_FIRST_HELD, key).one()
-        return _lease(first, first.lease_token, first.expires_ms)
+        return _to_lease(first, first.lease_token, first.expires_ms)
     share = find_share(transaction, project, pool, account)
     n_answers = n_counted + (0 if share is None else share.answered)
-    if pool == "main" and project.fair_share is not None and n_answers >= _most(transaction, project):
+    if pool == "main" and project.fair_share is not None and n_answers >= _max_answers(transaction, project):
         return None
     row = find_next_open(transaction, account, project, pool, share)
     while row is not None and row.why == APPEAL and not is_independent(transaction, account, row.dialogue):
-        _pass_over(transaction, account, project, row)
+        _exclude(transaction, account, project, row)
         row = find_next_open(transaction, account, project, pool, share)
     if row is not None and pool == "main":
         row = control_tasks.sample_control_task(transaction, account, project) or row
-    return None if row is None else _take(transaction, account, project, row)
+    return None if row is None else _start_lease(transaction, account, project, row)
 
 
 @read_operation
 def find_held(transaction: Transaction, actor: str, project: str) -> Lease | None:
-    """The task of the main pool of a project that the actor holds, if there is one: the first of several."""
+    """The first task of a project's main pool that the actor holds, or none."""
     require_permission(transaction, actor, "label")
     key = {"project": project, "pool": "main", "mixed_in": "control", "account": actor}
     row = transaction.run(_FIRST_HELD, key).one_or_none()
-    return None if row is None else _lease(row, row.lease_token, row.expires_ms)
+    return None if row is None else _to_lease(row, row.lease_token, row.expires_ms)
 
 
-def _pass_over(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
-    """Let the account not have this task, for good: what it has seen it cannot unsee."""
-    lease = _take(transaction, account, project, row)
+def _exclude(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> None:
+    """Exclude the account from a task for which it is not blind, by a lease that is skipped at once."""
+    lease = _start_lease(transaction, account, project, row)
     end_lease(transaction, lock_task(transaction, row.id), account.id, "skipped", PART)
     transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
-def _check_pool(account: Account, project: Project, pool: Pool) -> None:
-    if (right := NEEDED.get(project.purpose)) and not has_permission(account, right):
+def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
+    if (right := REQUIRED_PERMISSION.get(project.purpose)) and not has_permission(account, right):
         raise NotAllowed("E_RIGHT", f"{account.id} has no right to {right}, which {project.id} is for")
     if pool == "control":
         raise NotAllowed("E_POOL", "control tasks come by themselves")
@@ -123,8 +125,8 @@ def _check_pool(account: Account, project: Project, pool: Pool) -> None:
         raise NotAllowed("E_SKILL", f"{account.id} lacks {', '.join(sorted(missing))}")
 
 
-def _most(transaction: Transaction, project: Project) -> int:
-    """Answers in the main pool that one account may give at most."""
+def _max_answers(transaction: Transaction, project: Project) -> int:
+    """Answers in the main pool that one account may give at most (`fair_share`)."""
     n = select(func.sum(counts.c.n)).where(
         counts.c.project == project.id, counts.c.pool == "main", counts.c.state != "withdrawn"
     )
@@ -132,9 +134,9 @@ def _most(transaction: Transaction, project: Project) -> int:
     return max(1, math.ceil((project.fair_share or 1.0) * wanted - 1e-9))
 
 
-def _take(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> Lease:
-    """The token is the time: how often others had the task, which is often for a control task, does not
-    show in it."""
+def _start_lease(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> Lease:
+    """Start a lease of a locked task. The token is the time, so that it does not reveal how often others had
+    the task, which is often for a control task."""
     expires_ms = transaction.lease_ms + project.lease_s * 1000
     token = max(row.token + 1, transaction.lease_ms)
     lease = {"token": token, "state": "held", "expires_ms": expires_ms, "reason": None}
@@ -143,10 +145,10 @@ def _take(transaction: Transaction, account: Account, project: Project, row: Row
     transaction.log(account.id, "task.claim", f"task {row.id}", token=token)
     if project.prelabelled and load_verdict(transaction, row.dialogue) is not None:
         record_claim_read(transaction, account.id, row.dialogue)
-    return _lease(row, token, expires_ms)
+    return _to_lease(row, token, expires_ms)
 
 
-def _lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
+def _to_lease(row: Row[Any], token: int, expires_ms: int) -> Lease:
     pool = "main" if row.pool == "control" else row.pool
     about = {"project": row.project, "dialogue": row.dialogue, "turn": row.turn, "pool": pool}
     return Lease(task=row.id, token=token, expires_ms=expires_ms, **about)
@@ -157,22 +159,22 @@ def renew(transaction: Transaction, actor: str, task: int, token: int) -> Lease:
     """Renew a lease for its full time.
 
     Raises:
-        StaleLease: the actor does not hold it any more.
+        StaleLease: the actor no longer holds it.
     """
     require_permission(transaction, actor, "label")
     row = lock_held_task(transaction, actor, task, token)
     expires_ms = transaction.lease_ms + get_open_project(transaction, row.project).lease_s * 1000
-    transaction.run(_RENEWED, {"its_task": task, "its_account": actor, "its_end": expires_ms})
+    transaction.run(_RENEW, {"its_task": task, "its_account": actor, "its_end": expires_ms})
     transaction.log(actor, "task.renew", f"task {task}", token=token)
-    return _lease(row, token, expires_ms)
+    return _to_lease(row, token, expires_ms)
 
 
 @write_operation()
 def release(transaction: Transaction, actor: str, task: int, token: int) -> None:
-    """Return a task to the queue, where anybody, the actor included, may claim it.
+    """Return a task to the queue, where anybody may claim it, also the actor.
 
     Raises:
-        StaleLease: the actor does not hold it any more.
+        StaleLease: the actor no longer holds it.
     """
     require_permission(transaction, actor, "label")
     row = lock_held_task(transaction, actor, task, token)
@@ -185,7 +187,7 @@ def skip(transaction: Transaction, actor: str, task: int, token: int, reason: st
     """Return a task to the queue and exclude the actor from it.
 
     Raises:
-        StaleLease: the actor does not hold it any more.
+        StaleLease: the actor no longer holds it.
         StoreRefused: no reason.
     """
     require_permission(transaction, actor, "label")
@@ -197,10 +199,10 @@ def skip(transaction: Transaction, actor: str, task: int, token: int, reason: st
 
 
 def lock_held_task(transaction: Transaction, actor: str, task: int, token: int) -> Row[Any]:
-    """The task's row, locked, if the actor's lease of it is good.
+    """Lock and return the task's row if the actor's lease of it is valid.
 
     Raises:
-        StaleLease: it is not.
+        StaleLease: the lease expired, was released, or has another token.
     """
     row = lock_task(transaction, task)
     lease = transaction.run(_LEASE, {"its_task": task, "its_account": actor}).one_or_none()
@@ -209,15 +211,15 @@ def lock_held_task(transaction: Transaction, actor: str, task: int, token: int) 
     return row
 
 
-def _sweep(transaction: Transaction) -> None:
-    """Take leases away that ran out, in all projects."""
+def _end_expired(transaction: Transaction) -> None:
+    """End up to `MAX_EXPIRED` expired leases, in all projects."""
     now = {"now_ms": transaction.lease_ms}
-    ids = set(transaction.run(_LATE_TASKS, now).scalars())
+    ids = set(transaction.run(_EXPIRED_TASKS, now).scalars())
     if not ids:
         return
     rows = select(tasks).where(tasks.c.id.in_(ids)).order_by(tasks.c.id)
     for row in transaction.run(rows.with_for_update(key_share=True, skip_locked=True)).all():
-        ended = update(leases).where(leases.c.task == row.id, *_LATE).values(state="expired")
+        ended = update(leases).where(leases.c.task == row.id, *_EXPIRED).values(state="expired")
         if n := transaction.run(ended, now).rowcount:
             update_task(transaction, row, leased=row.leased - n)
             transaction.log("system", "task.expire", f"task {row.id}", n=n)

@@ -1,6 +1,6 @@
-"""Passwords: hashed with argon2id, checked at sign-in, chosen by their owner.
+"""Passwords: hashed with argon2id, verified at sign-in, chosen by their owner.
 
-A temporary password (of a new account, or set by an admin) signs nobody in: it only allows choosing another
+A temporary password (of a new account, or set by an admin) does not sign in: it only allows choosing another
 one. Its hash is stored with the prefix `TEMPORARY`.
 """
 
@@ -27,48 +27,48 @@ if TYPE_CHECKING:
 
 MIN_PASSWORD = 12
 MAX_PASSWORD = 1000
-HASHES_AT_ONCE = 2
-"""Passwords that one process hashes at a time, each in 64 MB; the others wait."""
+MAX_CONCURRENT_HASHES = 2
+"""Passwords that one process hashes concurrently, each in 64 MB; further ones wait."""
 HASH_WAIT_S = 10.0
-_HASHING = BoundedSemaphore(HASHES_AT_ONCE)
+_HASHING = BoundedSemaphore(MAX_CONCURRENT_HASHES)
 TEMPORARY = "given:"
-"""Before the hash of a password that its owner did not choose."""
-CLOSED = ("suspended", "banned")
+"""Prefix of the hash of a password that its owner did not choose."""
+CLOSED_STATUSES = ("suspended", "banned")
 
 _HASH = select(accounts.c.password_hash).where(accounts.c.id == bindparam("id"))
 
 
 def choose_password(store: Store, name: str, old: str, new: str) -> Account:
-    """Choose one's own password, which signs in from now on.
+    """Replace the password of an account, temporary or not, by one that its owner chooses.
 
     Raises:
         NotAllowed: `old` is wrong, or the account is closed: as for `sign_in`.
-        StoreRefused: too short, or the same again.
+        StoreRefused: the new password is too short, or equals the old one.
     """
-    account, hashed = _proven(store, name, old)
+    account, hashed = _verify(store, name, old)
     if new == old:
         raise StoreRefused("E_PASSWORD", "choose another password than the one before")
-    with _few_at_once():
+    with _limit_concurrency():
         chosen = _hash_password(new)
 
-    def put(transaction: Transaction) -> None:
-        mine = (accounts.c.id == name, accounts.c.password_hash.in_((hashed, chosen)))
-        if not transaction.run(update(accounts).where(*mine).values(password_hash=chosen)).rowcount:
-            raise _refused()  # somebody has given another one in the meantime
+    def write(transaction: Transaction) -> None:
+        unchanged = (accounts.c.id == name, accounts.c.password_hash.in_((hashed, chosen)))
+        if not transaction.run(update(accounts).where(*unchanged).values(password_hash=chosen)).rowcount:
+            raise _sign_in_error()  # the password was changed since it was verified
         transaction.log(name, "account.password", name)
 
-    store.write(put, repeatable=True)
+    store.write(write, repeatable=True)
     return account
 
 
 def sign_in(store: Store, name: str, password: str) -> Account:
-    """The account, if the password is right and its owner's own, and the account may be used.
+    """The account, if the password is right and not temporary, and the account is not closed.
 
     Raises:
         NotAllowed: the same message whether the name or the password is wrong, after the same time.
-        MustChoose: the password is right, and was for one time.
+        MustChangePassword: the password is right but temporary.
     """
-    account, hashed = _proven(store, name, password)
+    account, hashed = _verify(store, name, password)
     if hashed.startswith(TEMPORARY):
         raise MustChangePassword("E_PASSWORD_ONCE", "this password was for one time: choose your own")
     return account
@@ -76,51 +76,52 @@ def sign_in(store: Store, name: str, password: str) -> Account:
 
 @read_operation
 def find_signed_in(transaction: Transaction, name: str) -> Account | None:
-    """The account of somebody who signed in before, as it is now; none if they would have to do it again:
-    it was closed, or somebody has given it another password."""
+    """The present account of somebody who signed in before; none if they have to sign in again because it was
+    closed or got a temporary password."""
     account = find_account(transaction, name)
-    if account is None or account.status in CLOSED:
+    if account is None or account.status in CLOSED_STATUSES:
         return None
     hashed = transaction.run(_HASH, {"id": name}).scalar_one()
     return None if hashed is None or hashed.startswith(TEMPORARY) else account
 
 
-def _proven(store: Store, name: str, password: str) -> tuple[Account, str]:
-    """The account and the marked hash of its password, if that is the password.
+def _verify(store: Store, name: str, password: str) -> tuple[Account, str]:
+    """The account and the stored hash of its password, if the password is right.
 
     Raises:
-        NotAllowed: it is not, there is no such account, or it is closed.
+        NotAllowed: the password is wrong, there is no such account, or it is closed.
     """
     from argon2 import PasswordHasher
     from argon2.exceptions import Argon2Error, InvalidHashError
 
-    account, hashed = store.read(lambda transaction: _with_hash(transaction, name))
+    account, hashed = store.read(
+        lambda transaction: (
+            find_account(transaction, name),
+            transaction.run(_HASH, {"id": name}).scalar_one_or_none(),
+        )
+    )
     hasher = PasswordHasher()
-    expected = (hashed or _nobody(hasher)).removeprefix(TEMPORARY)
+    expected = (hashed or _random_hash(hasher)).removeprefix(TEMPORARY)
     try:
-        with _few_at_once():
+        with _limit_concurrency():
             hasher.verify(expected, password[: MAX_PASSWORD + 1])
     except (Argon2Error, InvalidHashError):
-        raise _refused() from None
-    if account is None or hashed is None or account.status in CLOSED:
-        raise _refused()
+        raise _sign_in_error() from None
+    if account is None or hashed is None or account.status in CLOSED_STATUSES:
+        raise _sign_in_error()
     return account, hashed
 
 
-def _refused() -> NotAllowed:
+def _sign_in_error() -> NotAllowed:
     return NotAllowed("E_SIGN_IN", "the name or the password is wrong, or the account is closed")
 
 
-def _with_hash(transaction: Transaction, name: str) -> tuple[Account | None, str | None]:
-    return find_account(transaction, name), transaction.run(_HASH, {"id": name}).scalar_one_or_none()
-
-
 @contextmanager
-def _few_at_once() -> Iterator[None]:
-    """While at most `HASHES_AT_ONCE` others do what strangers can ask for: hash a password.
+def _limit_concurrency() -> Iterator[None]:
+    """Limit hashing, which needs no sign-in, to `MAX_CONCURRENT_HASHES` threads of the process.
 
     Raises:
-        WorldError: too many wait for longer than `HASH_WAIT_S`.
+        WorldError: no slot became free within `HASH_WAIT_S`.
     """
     if not _HASHING.acquire(timeout=HASH_WAIT_S):
         raise WorldError("E_BUSY", "too many people are signing in at once; try again in a moment")
@@ -130,8 +131,9 @@ def _few_at_once() -> Iterator[None]:
         _HASHING.release()
 
 
-def _nobody(hasher: PasswordHasher) -> str:
-    """A hash that no password has, made without hashing: an unknown name costs what a known one does."""
+def _random_hash(hasher: PasswordHasher) -> str:
+    """A hash of no password, made without hashing: verifying takes as long for an unknown name as for an
+    existing one."""
     salt, value = (
         base64.b64encode(os.urandom(n)).rstrip(b"=").decode() for n in (hasher.salt_len, hasher.hash_len)
     )
@@ -140,7 +142,7 @@ def _nobody(hasher: PasswordHasher) -> str:
 
 
 def hash_temporary(password: str) -> str:
-    """The hash of a password for one time: its owner must choose another before anything else.
+    """The hash of a temporary password: its owner has to choose another one at the first sign-in.
 
     Raises:
         StoreRefused: too short or too long.

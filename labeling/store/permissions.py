@@ -1,7 +1,8 @@
-"""Permissions by role: one table, checked inside each transaction, whatever the screen allows.
+"""Permissions by role: one table, checked inside each transaction, independent of the user interface.
 
-An account that is not active has no rights, but that one in training labels in the training pool and the
-exam. Rights that depend on the thing itself (one's own lease, draft or dialogue) are checked where it is.
+An account that is not active has no permissions, except that one in training labels in the pools `training`
+and `exam`. Permissions that depend on an object (one's own lease, draft or dialogue) are checked where it is
+used.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dialint.labeling.store.records import Account, AccountRole
 Permission = Literal["label", "review", "decide", "plan", "discipline", "administer"]
 
 ROLES: tuple[AccountRole, ...] = ("labeler", "reviewer", "expert", "lead", "admin")
-"""Each may do all that the ones before it may."""
+"""In rising order: each role has all permissions of the ones before it."""
 
 LOWEST_ROLE: dict[Permission, AccountRole] = {
     "label": "labeler",  # claim, answer, skip; own drafts; appeal findings in own dialogues
@@ -34,17 +35,17 @@ _ACCOUNT = select(accounts).where(accounts.c.id == bindparam("id"))
 
 
 def has_permission(account: Account, right: Permission) -> bool:
-    """Whether the account has the right."""
+    """Whether the account has the permission."""
     if account.status != "active" and not (account.status == "training" and right == "label"):
         return False
     return ROLES.index(account.role) >= ROLES.index(LOWEST_ROLE[right])
 
 
 def require_permission(transaction: Transaction, actor: str, right: Permission) -> Account:
-    """The acting account, if it may.
+    """The acting account, if it has the permission.
 
     Raises:
-        NotAllowed: it may not, or there is no such account.
+        NotAllowed: it has not, or there is no such account.
     """
     account = find_account(transaction, actor)
     if account is None:
@@ -55,7 +56,7 @@ def require_permission(transaction: Transaction, actor: str, right: Permission) 
 
 
 def find_account(transaction: Transaction, name: str) -> Account | None:
-    """The account of that name, if there is one."""
+    """The account with this name, or none."""
     row = transaction.run(_ACCOUNT, {"id": name}).one_or_none()
     if row is None:
         return None

@@ -16,7 +16,7 @@ _PROJECT = select(projects).where(projects.c.id == bindparam("id"))
 
 @write_operation(repeatable=True)
 def create(transaction: Transaction, actor: str, project: Project) -> Project:
-    """Create a project, open for work; an equal one again changes nothing.
+    """Create an open project; creating an equal one again changes nothing.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -37,7 +37,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
 
 @write_operation(repeatable=True)
 def set_state(transaction: Transaction, actor: str, name: str, state: str) -> None:
-    """Close a project (no more claims, answers or corrections; drafts are kept) or open it again.
+    """Close a project (no more claims, answers or corrections; drafts stay) or reopen it.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -61,58 +61,57 @@ def list_projects(transaction: Transaction, actor: str) -> list[tuple[Project, s
 
 @read_operation
 def count_annotations(transaction: Transaction, actor: str, name: str) -> int:
-    """How many annotations belong to a project, corrections and what came from elsewhere among them.
+    """How many annotations belong to a project, corrections and imported ones included.
 
     Raises:
         NotAllowed: the actor does not review.
     """
     require_permission(transaction, actor, "review")
-    theirs = select(func.count()).where(annotation_rows.c.project == name)
-    return int(transaction.run(theirs).scalar_one())
+    query = select(func.count()).where(annotation_rows.c.project == name)
+    return int(transaction.run(query).scalar_one())
 
 
 def list_names(transaction: Transaction, purpose: str | None = None) -> list[str]:
-    """The projects there are, oldest first; of one purpose, if it is named."""
+    """The names of all projects, or of those with this purpose, oldest first."""
     rows = transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id))
-    made = [Project.model_validate_json(row.content) for row in rows]
-    return [project.id for project in made if purpose in (None, project.purpose)]
+    existing = [Project.model_validate_json(row.content) for row in rows]
+    return [project.id for project in existing if purpose in (None, project.purpose)]
 
 
-def _unknown(transaction: Transaction, name: str) -> StoreRefused:
+def _unknown_project_error(transaction: Transaction, name: str) -> StoreRefused:
     names = list_names(transaction)
-    there = f"there are {', '.join(names)}" if names else "there is none yet"
-    making = "`dialint label project create NAME --codes CODES` makes one"
-    return StoreRefused("E_PROJECT", f"{name[:80]!r}: no such project; {there}; {making}")
+    existing = f"there are {', '.join(names)}" if names else "there is none yet"
+    hint = "`dialint label project create NAME --codes CODES` makes one"
+    return StoreRefused("E_PROJECT", f"{name[:80]!r}: no such project; {existing}; {hint}")
 
 
 def get_project(transaction: Transaction, name: str) -> Project:
-    """The project of that name.
+    """The project with this name.
 
     Raises:
         StoreRefused: there is none.
     """
     row = transaction.run(_PROJECT, {"id": name}).one_or_none()
     if row is None:
-        raise _unknown(transaction, name)
+        raise _unknown_project_error(transaction, name)
     return Project.model_validate_json(row.content)
 
 
 def require_open(transaction: Transaction, name: str) -> None:
-    """Let nothing be added to a project that was closed. Who claimed a task before its deadline may still
-    answer it after.
+    """Raise if a project is closed. A task that was claimed before the deadline may be answered after it.
 
     Raises:
         StoreRefused: there is none, or it was closed.
     """
     row = transaction.run(_PROJECT, {"id": name}).one_or_none()
     if row is None:
-        raise _unknown(transaction, name)
+        raise _unknown_project_error(transaction, name)
     if row.state != "open":
         raise StoreRefused("E_PROJECT", f"{name}: closed; nothing is added to it, nothing corrected")
 
 
 def get_open_project(transaction: Transaction, name: str) -> Project:
-    """The project of that name, if work may be taken from it.
+    """The project with this name, if tasks may be claimed from it.
 
     Raises:
         StoreRefused: there is none, it is closed, or its deadline has passed.
@@ -120,7 +119,7 @@ def get_open_project(transaction: Transaction, name: str) -> Project:
     row = transaction.run(_PROJECT, {"id": name}).one_or_none()
     project = None if row is None else Project.model_validate_json(row.content)
     if row is None or project is None:
-        raise _unknown(transaction, name)
+        raise _unknown_project_error(transaction, name)
     late = project.deadline is not None and project.deadline.timestamp() * 1000 < transaction.now_ms
     if row.state != "open" or late:
         raise StoreRefused("E_PROJECT", f"{name}: {'past its deadline' if late else row.state}")

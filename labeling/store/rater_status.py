@@ -2,8 +2,8 @@
 
 Rules are data in the store, set by a lead. The window of a labeler holds their newest graded answers since
 their status was last set: to control tasks or, in training, to qualification tasks (the pool `exam`).
-`evaluate_status` reports what the rules want and why, `apply_rules` does it. Only accounts of the role
-`labeler` are evaluated. No rule bans: that is a person's decision (`accounts.ban`).
+`evaluate_status` reports the action that the rules require and why, `apply_rules` applies it. Only accounts
+of the role `labeler` are evaluated. No rule bans: that is a person's decision (`accounts.ban`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from dialint.labeling.store.database.transactions import (
     upsert,
     write_operation,
 )
-from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account
-from dialint.labeling.store.grades import measure_accuracy as accuracy
+from dialint.labeling.store.grades import Accuracy, GradedAnswer, grade_account, measure_accuracy
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Pool, Status
 
@@ -36,7 +35,7 @@ NAME = "rules"
 
 
 class Rules(Record):
-    """Accuracy is balanced (see `grades`): 0.5 is what no knowledge gets, however it answers."""
+    """Thresholds of the rules. Accuracy is balanced (see `grades`): guessing gets 0.5."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -89,7 +88,7 @@ def get_rules(transaction: Transaction, actor: str) -> Rules:
 
 @write_operation(repeatable=True)
 def set_rules(transaction: Transaction, actor: str, rules: Rules) -> None:
-    """Put other rules in force.
+    """Replace the rules in force.
 
     Raises:
         NotAllowed: the actor does not discipline.
@@ -107,12 +106,12 @@ def load_rules(transaction: Transaction) -> Rules:
 
 
 Action = Literal["keep", "retrain", "suspend", "admit"]
-BECOMES: dict[Action, Status] = {"retrain": "training", "suspend": "suspended", "admit": "active"}
+STATUS_AFTER: dict[Action, Status] = {"retrain": "training", "suspend": "suspended", "admit": "active"}
 
-_JUDGED = select(accounts.c.id, accounts.c.status, accounts.c.since).where(
+_EVALUATED = select(accounts.c.id, accounts.c.status, accounts.c.since).where(
     accounts.c.role == "labeler", accounts.c.status.in_(("active", "training"))
 )
-_ONE = _JUDGED.where(accounts.c.id == bindparam("account")).with_for_update()
+_EVALUATED_ACCOUNT = _EVALUATED.where(accounts.c.id == bindparam("account")).with_for_update()
 _SECONDS = (
     select(annotation_rows.c.seconds)
     .where(annotation_rows.c.labeler == bindparam("account"), annotation_rows.c.task.is_not(None))
@@ -123,14 +122,14 @@ _SECONDS = (
 
 
 class Share(Record):
-    """`right` of `n` questions of one kind were answered right."""
+    """`right` of `n` questions of one kind were answered correctly."""
 
     right: int
     n: int
 
 
 class CodeMeasure(Record):
-    """One code by itself."""
+    """Accuracy on one code."""
 
     code: str
     n_answers: int
@@ -140,9 +139,9 @@ class CodeMeasure(Record):
 
 
 class RaterStatus(Record):
-    """The status of a labeler, and the action that the rules require; `why` has the figures in words.
-    `accuracy` is balanced, `least_accuracy` its lower limit (see `measures`); `fast` is the share of answers
-    faster than anybody reads, of `n_timed`."""
+    """The status of a labeler, and the action that the rules require; `why` states the figures.
+    `accuracy` is balanced, `least_accuracy` its lower limit (see `grades.Accuracy`); `fast` is the share of
+    the `n_timed` answers with a duration that are faster than anybody reads."""
 
     account: str
     status: Status
@@ -160,7 +159,7 @@ class RaterStatus(Record):
 
 @dataclass(frozen=True)
 class _Window:
-    """What somebody is judged by: graded answers, and seconds of answers of every kind."""
+    """The answers that an account is evaluated by: graded ones, and the seconds of answers of every kind."""
 
     answers: Sequence[GradedAnswer]
     seconds: Sequence[float]
@@ -175,66 +174,67 @@ def evaluate_status(transaction: Transaction, actor: str) -> tuple[RaterStatus, 
     """
     require_permission(transaction, actor, "discipline")
     rules = load_rules(transaction)
-    rows = transaction.run(_JUDGED.order_by(accounts.c.id)).all()
-    return tuple(_measured(transaction, row, rules) for row in rows)
+    rows = transaction.run(_EVALUATED.order_by(accounts.c.id)).all()
+    return tuple(_evaluate_account(transaction, row, rules) for row in rows)
 
 
 def apply_rules(store: Store, actor: str) -> tuple[RaterStatus, ...]:
-    """Do what the rules want, one account a transaction, each measured anew in it; what was done.
+    """Apply the actions that the rules require, one account per transaction, in which it is evaluated again;
+    return what was applied.
 
     Raises:
         NotAllowed: the actor does not discipline.
     """
-    wanted = [measure.account for measure in evaluate_status(store, actor) if measure.does != "keep"]
-    done = [_apply(store, actor, account) for account in wanted]
-    return tuple(measure for measure in done if measure is not None)
+    names = [status.account for status in evaluate_status(store, actor) if status.does != "keep"]
+    applied = [_apply(store, actor, name) for name in names]
+    return tuple(status for status in applied if status is not None)
 
 
 @write_operation()
 def _apply(transaction: Transaction, actor: str, account: str) -> RaterStatus | None:
     require_permission(transaction, actor, "discipline")
-    row = transaction.run(_ONE, {"account": account}).one_or_none()
+    row = transaction.run(_EVALUATED_ACCOUNT, {"account": account}).one_or_none()
     if row is None:
         return None
-    measure = _measured(transaction, row, load_rules(transaction))
-    if measure.does == "keep":
+    evaluated = _evaluate_account(transaction, row, load_rules(transaction))
+    if evaluated.does == "keep":
         return None
-    figures = measure.model_dump(mode="json", exclude={"account", "status", "codes"})
-    write_status(transaction, actor, account, BECOMES[measure.does], rule=figures)
-    return measure
+    figures = evaluated.model_dump(mode="json", exclude={"account", "status", "codes"})
+    write_status(transaction, actor, account, STATUS_AFTER[evaluated.does], rule=figures)
+    return evaluated
 
 
-def _measured(transaction: Transaction, row: Row[Any], rules: Rules) -> RaterStatus:
+def _evaluate_account(transaction: Transaction, row: Row[Any], rules: Rules) -> RaterStatus:
     pool: Pool = "exam" if row.status == "training" else "control"
-    place = {"account": row.id, "since": row.since, "n": rules.window}
+    parameters = {"account": row.id, "since": row.since, "n": rules.window}
     answers = grade_account(transaction, row.id, pool, n=rules.window, since=row.since)
     window = _Window(
-        [answer for answer in answers if answer.grades], transaction.run(_SECONDS, place).scalars().all()
+        [answer for answer in answers if answer.grades], transaction.run(_SECONDS, parameters).scalars().all()
     )
     return evaluate_window(row.id, row.status, window, rules)
 
 
 def evaluate_window(account: str, status: Status, window: _Window, rules: Rules) -> RaterStatus:
-    """What the rules say of a window; pure."""
-    whole = accuracy(window.answers)
-    codes = _codes(window.answers)
-    fast = _fast(window.seconds, rules)
-    find = _candidate if status == "training" else _member
-    does, why = find(whole, len(window.answers), codes, rules)
+    """Evaluate a window by the rules; pure."""
+    overall = measure_accuracy(window.answers)
+    codes = _measure_codes(window.answers)
+    n_timed = len(window.seconds)
+    fast = sum(one < rules.fast_s for one in window.seconds) / n_timed if n_timed >= rules.least else None
+    evaluate = _evaluate_trainee if status == "training" else _evaluate_active
+    does, why = evaluate(overall, len(window.answers), codes, rules)
     if does != "suspend" and fast is not None and fast >= rules.fast_share:
-        n = len(window.seconds)
-        does, why = "suspend", f"{fast:.0%} of the last {n} answers took less than {rules.fast_s:g} s"
+        does, why = "suspend", f"{fast:.0%} of the last {n_timed} answers took less than {rules.fast_s:g} s"
     return RaterStatus(
         account=account,
         status=status,
         does=does,
         why=why,
         n_answers=len(window.answers),
-        accuracy=whole.balanced,
-        least_accuracy=whole.least_balanced,
-        **_shares(whole),
+        accuracy=overall.balanced,
+        least_accuracy=overall.least_balanced,
+        **_shares(overall),
         fast=fast,
-        n_timed=len(window.seconds),
+        n_timed=n_timed,
         codes=codes,
     )
 
@@ -246,41 +246,39 @@ def _shares(accuracy: Accuracy) -> dict[str, Share]:
     }
 
 
-def _codes(answers: Sequence[GradedAnswer]) -> tuple[CodeMeasure, ...]:
+def _measure_codes(answers: Sequence[GradedAnswer]) -> tuple[CodeMeasure, ...]:
     codes_by_answer = [{grade.code for grade in answer.grades} for answer in answers]
     measures = []
     for code in sorted(set().union(*codes_by_answer)):
-        measured = accuracy(answers, code)
+        accuracy = measure_accuracy(answers, code)
         n = sum(code in codes for codes in codes_by_answer)
-        measures.append(CodeMeasure(code=code, n_answers=n, accuracy=measured.balanced, **_shares(measured)))
+        measures.append(CodeMeasure(code=code, n_answers=n, accuracy=accuracy.balanced, **_shares(accuracy)))
     return tuple(measures)
 
 
-def _fast(seconds: Sequence[float], rules: Rules) -> float | None:
-    if len(seconds) < rules.least:
-        return None
-    return sum(one < rules.fast_s for one in seconds) / len(seconds)
-
-
-def _candidate(whole: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Action, str]:
-    """Passes when even the lower limit is good enough: a lucky few answers do not do."""
+def _evaluate_trainee(
+    overall: Accuracy, n: int, _codes: Sequence[CodeMeasure], rules: Rules
+) -> tuple[Action, str]:
+    """Admits when the lower limit of accuracy is high enough, so that a few lucky answers do not suffice."""
     if n < rules.exam_least:
         return "keep", f"{n} of at least {rules.exam_least} exam answers"
-    figures = f"accuracy at least {whole.least_balanced:.2f} in {n} exam answers"
-    if whole.least_balanced >= rules.exam_pass:
+    figures = f"accuracy at least {overall.least_balanced:.2f} in {n} exam answers"
+    if overall.least_balanced >= rules.exam_pass:
         return "admit", f"{figures}: {rules.exam_pass:g} passes"
     if n >= min(rules.exam_most, rules.window):
         return "suspend", f"{figures}: {rules.exam_pass:g} would pass, and there are no more tries"
     return "keep", f"{figures}: {rules.exam_pass:g} passes"
 
 
-def _member(whole: Accuracy, n: int, codes: Sequence[CodeMeasure], rules: Rules) -> tuple[Action, str]:
-    if n < rules.least or whole.balanced is None:
+def _evaluate_active(
+    overall: Accuracy, n: int, codes: Sequence[CodeMeasure], rules: Rules
+) -> tuple[Action, str]:
+    if n < rules.least or overall.balanced is None:
         return "keep", f"{n} of at least {rules.least} graded answers"
-    figures = f"accuracy {whole.balanced:.2f} in {n} graded answers"
-    if whole.balanced < rules.suspend_below:
+    figures = f"accuracy {overall.balanced:.2f} in {n} graded answers"
+    if overall.balanced < rules.suspend_below:
         return "suspend", f"{figures}: below {rules.suspend_below:g}"
-    if whole.balanced < rules.retrain_below:
+    if overall.balanced < rules.retrain_below:
         return "retrain", f"{figures}: below {rules.retrain_below:g}"
     least = rules.code_retrain_below
     for one in codes:

@@ -13,14 +13,14 @@ from dialint.labeling.annotation import Annotation
 AccountRole = Literal["labeler", "reviewer", "expert", "lead", "admin"]
 Status = Literal["active", "training", "suspended", "banned"]
 Pool = Literal["training", "exam", "main", "control"]
-"""Where tasks wait. Those in `control` are never claimed by that name: they come in the place of some in
-`main`, and whoever holds one is told `main`."""
+"""The queue of a task. Tasks in `control` cannot be claimed from there: they replace some in `main`, and
+their leases name `main`."""
 TaskState = Literal["open", "full", "done", "withdrawn"]
-"""Open: can be claimed. Full: all answers that are wanted are on their way. Done: they are there."""
+"""Open: can be claimed. Full: answers and held leases make up the wanted number. Done: so do the answers."""
 Outcome = Literal["overturned", "upheld", "amended"]
 Purpose = Literal["label", "review", "adjudication", "calibration"]
-"""What the answers of a project are for. From review projects only reviewers claim, from adjudication
-projects only experts; in a calibration project all of a group answer the same items."""
+"""What the answers of a project are for. Only reviewers claim from review projects, only experts from
+adjudication projects; in a calibration project all members of a group answer the same items."""
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
@@ -35,11 +35,11 @@ class Account(Record):
 
 
 class Project(Record):
-    """A labeling project. `overlap` answers are wanted of each task; each answer by a newcomer (fewer
-    than `newcomer_until` answers so far) asks for one more, up to `most`. One account gives at most
-    `fair_share` of a project's answers. `prelabelled`: labelers see the model's verdict. `masked`: who may
-    not review sees personal data as placeholders. Of what they get, `control_share` are control tasks, each
-    shown to at most `control_uses` people."""
+    """A labeling project. Each task needs `overlap` answers; an answer by a newcomer (fewer than
+    `newcomer_until` answers so far) adds one, up to `most`. One account gives at most `fair_share` of a
+    project's answers. `prelabelled`: labelers see the model's verdict. `masked`: accounts that may not review
+    see personal data as placeholders. A share `control_share` of claims gets control tasks, each displayed at
+    most `control_uses` times."""
 
     id: Name
     codes: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -67,7 +67,7 @@ class Project(Record):
 
 
 class Draft(Record):
-    """What an account had not sent yet of an item, any JSON text, and when (milliseconds since 1970)."""
+    """An account's unsubmitted answer to an item, any JSON text, and when it was saved (ms since 1970)."""
 
     item: str
     content: str
@@ -75,7 +75,7 @@ class Draft(Record):
 
 
 class NewTask(Record):
-    """A task to be added: why it was drawn and with which probability, none where it was not drawn."""
+    """A task to be added: why it was sampled and with which probability, none if it was not sampled."""
 
     dialogue: str
     turn: Annotated[int, Field(ge=0)] | None = None
@@ -86,9 +86,9 @@ class NewTask(Record):
 
 
 class Lease(Record):
-    """A task held for `lease_s` seconds from the claim or its last renewal. `token` rises with
-    every claim of the task; answers must show it. The server's handle: a labeler's screen shows nothing
-    of it. `pool` is `main` for a control task, too."""
+    """A task held for `lease_s` seconds from the claim or its last renewal. `token` rises with every claim of
+    the task; answers must carry it. It stays on the server: a labeler's screen displays nothing of it. `pool`
+    is `main` for a control task, too."""
 
     task: int
     token: int
@@ -100,7 +100,7 @@ class Lease(Record):
 
 
 class TaskView(Record):
-    """What the holder of a lease sees. No verdict and no answers of others unless they may be seen."""
+    """What an account sees of a task: verdict and answers of others only where it may see them."""
 
     task: int
     project: str
@@ -113,8 +113,8 @@ class TaskView(Record):
 
 
 class Gold(Record):
-    """The gold label of one turn and code; `retired` when shown too often. `doubt` says why it may
-    be wrong after all, where good labelers contradict it: until an expert decides, it grades nobody."""
+    """The gold label of one turn and code; `retired` when displayed too often. `doubt` states why it may be
+    wrong, if good labelers contradict it: until an expert decides, it grades nobody."""
 
     dialogue: str
     turn: Annotated[int, Field(ge=0)]
@@ -127,7 +127,7 @@ class Gold(Record):
 
 
 class Appeal(Record):
-    """An agent's objection to a finding, and what became of it."""
+    """An agent's objection to a finding, and its outcome."""
 
     id: int
     account: str

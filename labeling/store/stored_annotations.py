@@ -1,6 +1,6 @@
-"""Rows of ``annotations``: read as records, found by their key, checked against the dialogue and saved once.
+"""Rows of ``annotations``: converting them to records, finding them by key, validating and inserting them.
 
-Which row to save, and whether the account may, is decided by the caller.
+The caller decides which row to save and checks permissions.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dialint.labeling.store.database.verify import hash_annotation
 from dialint.labeling.store.dialogues import load_dialogue
 from dialint.labeling.store.errors import StoreRefused
 
-_SAVED = insert(annotation_rows).returning(annotation_rows)
+_INSERT = insert(annotation_rows).returning(annotation_rows)
 _BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
 _BY_PERSON = select(annotation_rows.c.turn, annotation_rows.c.codes).where(
     annotation_rows.c.dialogue == bindparam("its_dialogue"),
     annotation_rows.c.labeler == bindparam("its_labeler"),
 )
-_LOCKED = (
+_LOCK = (
     select(dialogues.c.id)
     .where(dialogues.c.id.in_(bindparam("ids", expanding=True)))
     .order_by(dialogues.c.id)
@@ -38,10 +38,10 @@ _LOCKED = (
 
 
 def find_same(transaction: Transaction, values: dict[str, Any]) -> Annotation | None:
-    """The annotation that was saved under this key, if there is one and it says the same.
+    """The annotation that was saved under this key with the same values, or none.
 
     Raises:
-        StoreRefused: it says something else, or the key is empty or too long.
+        StoreRefused: it has other values, or the key is empty or too long.
     """
     row = find_by_key(transaction, values["key"])
     if row is None:
@@ -52,7 +52,7 @@ def find_same(transaction: Transaction, values: dict[str, Any]) -> Annotation | 
 
 
 def find_by_key(transaction: Transaction, key: str) -> Row[Any] | None:
-    """The row that was saved under this key, if there is one.
+    """The row that was saved under this key, or none.
 
     Raises:
         StoreRefused: the key is empty or too long.
@@ -64,21 +64,21 @@ def find_by_key(transaction: Transaction, key: str) -> Row[Any] | None:
 
 def has_values(row: Row[Any], values: dict[str, Any]) -> bool:
     """Whether a row holds these values."""
-    return all(getattr(row, name) == value for name, value in _packed(values).items())
+    return all(getattr(row, name) == value for name, value in _to_columns(values).items())
 
 
 def has_answered(transaction: Transaction, values: dict[str, Any]) -> bool:
-    """Whether the labeler has answered one of the questions before, in whatever way."""
-    place = {"its_dialogue": values["dialogue"], "its_labeler": values["labeler"]}
+    """Whether the labeler has answered one of the questions before."""
+    parameters = {"its_dialogue": values["dialogue"], "its_labeler": values["labeler"]}
     return any(
         None in (row.turn, values["turn"]) or row.turn == values["turn"]
-        for row in transaction.run(_BY_PERSON, place)
+        for row in transaction.run(_BY_PERSON, parameters)
         if not set(json.loads(row.codes)).isdisjoint(values["codes"])
     )
 
 
-def _packed(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as columns hold them."""
+def _to_columns(values: dict[str, Any]) -> dict[str, Any]:
+    """Convert values to those of the columns."""
     findings = [finding.model_dump(mode="json") for finding in values["findings"]]
     seconds = None if values["seconds"] is None else float(values["seconds"])
     return {
@@ -90,21 +90,21 @@ def _packed(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annotation:
-    """Check and save; the audit log gets the row's hash.
+    """Validate and insert an annotation; the audit log gets the row's hash.
 
     Raises:
-        StoreRefused: an unknown dialogue or turn, or a finding outside of what was asked.
+        StoreRefused: an unknown dialogue or turn, or a finding with a code or turn that was not asked.
     """
-    _check(transaction, values)
-    row = {"at_ms": transaction.now_ms, **_packed(values)}
+    _validate(transaction, values)
+    row = {"at_ms": transaction.now_ms, **_to_columns(values)}
     row["sha256"] = hash_annotation(row)
-    saved = transaction.run(_SAVED, row).one()
+    saved = transaction.run(_INSERT, row).one()
     transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
     return to_annotation(saved)
 
 
-def _check(transaction: Transaction, values: dict[str, Any]) -> None:
-    """Findings answer what was asked and lie within the dialogue's turns."""
+def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
+    """Raise unless findings answer the questions and lie within the dialogue's turns."""
     dialogue = load_dialogue(transaction, values["dialogue"])
     if dialogue is None:
         raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
@@ -125,22 +125,26 @@ def _check(transaction: Transaction, values: dict[str, Any]) -> None:
 
 
 def lock_dialogue(transaction: Transaction, dialogue: str) -> None:
-    """Writers of one dialogue wait for each other, so that a version is checked against the last one."""
-    lock_dialogues(transaction, {dialogue})
-
-
-def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
-    """As `lock_dialogue`, in an order that all writers share.
+    """Lock a dialogue against concurrent writers, so that versions are compared with the last one.
 
     Raises:
         StoreRefused: there is no such dialogue.
     """
-    if len(transaction.run(_LOCKED, {"ids": sorted(names)}).all()) < len(names):
+    lock_dialogues(transaction, {dialogue})
+
+
+def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
+    """As `lock_dialogue` for several dialogues, in an order that all writers share.
+
+    Raises:
+        StoreRefused: there is no such dialogue.
+    """
+    if len(transaction.run(_LOCK, {"ids": sorted(names)}).all()) < len(names):
         raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
 
 
 def to_annotation(row: Row[Any]) -> Annotation:
-    """The record that a row of ``annotations`` stands for; its id is the row's number."""
+    """The record of a row of ``annotations``; its id is the row's number."""
     return Annotation(
         id=str(row.id),
         dialogue_id=row.dialogue,

@@ -1,10 +1,10 @@
 """The queue of a pool: the counts of each task, and the search for the next open task of an account.
 
-`update_task` is the only function that changes a task's numbers (answers wanted, given and leased) and the
-state that follows from them. The queue goes by priority, then age. To keep a search short however much an
-account has done, its position in the queue is stored (`shares.cursor_*`): everything before it is answered,
-skipped or full. A task that opens again moves the cursors behind it back. In PostgreSQL a search can miss a
-task that opens at the same moment, so a search without result starts over from the beginning, once in
+`update_task` is the only function that changes a task's counts (answers wanted, given and leased) and the
+state that follows from them. Tasks are ordered by priority, then age. To keep a search short however much an
+account has answered, its position in the queue is stored (`shares.cursor_*`): everything before it is
+answered, skipped or full. A task that opens again moves the cursors past it back. In PostgreSQL a search can
+miss a task that opens concurrently, so a search without result restarts from the beginning, at most once in
 `WRAP_MS`. Permissions are checked by the caller.
 """
 
@@ -22,28 +22,29 @@ from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.records import Account, Pool, Project, TaskState
 
 ENDLESS = 1_000_000
-"""Answers wanted where everybody may give one: training, exam and control tasks."""
+"""Wanted answers of tasks that everybody may answer: training, exam and control tasks."""
 
-_LOCKED = select(tasks).where(tasks.c.id == bindparam("task")).with_for_update(key_share=True)
+_LOCK = select(tasks).where(tasks.c.id == bindparam("task")).with_for_update(key_share=True)
 
 
 def lock_task(transaction: Transaction, task: int) -> Row[Any]:
-    """The task's row, ours to change until the transaction ends.
+    """Lock and return the task's row until the transaction ends.
 
     Raises:
-        StoreRefused: there is none.
+        StoreRefused: there is no such task.
     """
-    row = transaction.run(_LOCKED, {"task": task}).one_or_none()
+    row = transaction.run(_LOCK, {"task": task}).one_or_none()
     if row is None:
         raise StoreRefused("E_TASK", "there is no such task")
     return row
 
 
-def update_task(transaction: Transaction, row: Row[Any], **changed: int) -> TaskState:
-    """Set numbers (`wanted`, `answered`, `leased`, `token`) of a locked task, and all that follows."""
-    now = {name: getattr(row, name) for name in ("wanted", "answered", "leased")} | changed
-    state = _state(now["wanted"], now["answered"], now["leased"])
-    transaction.run(_SETTLE, {"task": row.id, "token": row.token, **now, "state": state})
+def update_task(transaction: Transaction, row: Row[Any], **changes: int) -> TaskState:
+    """Set columns (`wanted`, `answered`, `leased`, `token`) of a locked task, and update its state, the
+    counts of the queue and the cursors."""
+    values = {name: getattr(row, name) for name in ("wanted", "answered", "leased")} | changes
+    state = _state(values["wanted"], values["answered"], values["leased"])
+    transaction.run(_UPDATE_TASK, {"task": row.id, "token": row.token, **values, "state": state})
     if state != row.state:
         add_to_count(transaction, row.project, row.pool, row.state, -1)
         add_to_count(transaction, row.project, row.pool, state, 1)
@@ -52,7 +53,7 @@ def update_task(transaction: Transaction, row: Row[Any], **changed: int) -> Task
     return state
 
 
-_SETTLE = (
+_UPDATE_TASK = (
     update(tasks)
     .where(tasks.c.id == bindparam("task"))
     .values({name: bindparam(name) for name in ("wanted", "answered", "leased", "token", "state")})
@@ -69,12 +70,12 @@ def _state(wanted: int, answered: int, leased: int) -> TaskState:
 
 def end_lease(transaction: Transaction, row: Row[Any], account: str, state: str, reason: str | None) -> None:
     """End a held lease of a locked task without an answer."""
-    end = {"its_task": row.id, "its_account": account, "its_state": state, "its_reason": reason}
-    if transaction.run(_ENDED, end).rowcount:
+    parameters = {"its_task": row.id, "its_account": account, "its_state": state, "its_reason": reason}
+    if transaction.run(_END_LEASE, parameters).rowcount:
         update_task(transaction, row, leased=row.leased - 1)
 
 
-_ENDED = (
+_END_LEASE = (
     update(leases)
     .where(leases.c.task == bindparam("its_task"), leases.c.account == bindparam("its_account"))
     .where(leases.c.state == "held")
@@ -89,9 +90,9 @@ def add_to_count(transaction: Transaction, project: str, pool: str, state: str, 
 
 
 def restart_cursors(transaction: Transaction, project: str, pool: str, rank: float, task: int) -> None:
-    """A task became open: everybody who has searched past it searches from it again. See `search`."""
-    place = {"its_project": project, "its_pool": pool, "its_rank": rank, "its_task": task}
-    transaction.at_end(_RESTART, {**place, "before": task - 1})
+    """Move the cursors that are past a task back to it, after it opened."""
+    parameters = {"its_project": project, "its_pool": pool, "its_rank": rank, "its_task": task}
+    transaction.at_end(_RESTART, {**parameters, "before": task - 1})
 
 
 _RESTART = (
@@ -110,8 +111,8 @@ _RESTART = (
 
 
 def withdraw(transaction: Transaction, dialogue: str, pool: Pool) -> int:
-    """Give the tasks of a pool on a dialogue to nobody any more, in all projects; how many. Who holds one
-    may still answer it."""
+    """Withdraw the tasks of a pool on a dialogue in all projects; return how many. Held ones may still be
+    answered."""
     query = select(tasks).where(tasks.c.dialogue == dialogue, tasks.c.pool == pool, tasks.c.wanted > 0)
     rows = transaction.run(query.order_by(tasks.c.id).with_for_update(key_share=True)).all()
     for row in rows:
@@ -120,38 +121,41 @@ def withdraw(transaction: Transaction, dialogue: str, pool: Pool) -> int:
 
 
 WRAP_MS = 60_000
-WAITS, PAUSE_S = 4, (0.005, 0.05)
-"""How often a search looks again where all tasks are in others' hands for a moment, and how soon."""
+"""Least time between two searches of an account that restart from the beginning of a queue."""
+MAX_RETRIES, RETRY_PAUSE_S = 4, (0.005, 0.05)
+"""How often a search is repeated while all matching tasks are locked by others, and the range of the
+pause."""
 TOUCHED = ("held", "answered", "skipped", "discarded")
-"""States of a lease that keep a task from being given to the account again."""
+"""States of a lease after which the account does not get the task again."""
 
 _SHARE = select(shares).where(
     shares.c.project == bindparam("project"),
     shares.c.pool == bindparam("pool"),
     shares.c.account == bindparam("account"),
 )
-_THEIR_SHARE = update(shares).where(
+_UPDATE_SHARE = update(shares).where(
     shares.c.project == bindparam("its_project"),
     shares.c.pool == bindparam("its_pool"),
     shares.c.account == bindparam("its_account"),
 )
-_CURSOR = _THEIR_SHARE.values(cursor_rank=bindparam("its_rank"), cursor_task=bindparam("before"))
-_WRAPPED = _THEIR_SHARE.values(wrapped_ms=bindparam("now_ms"))
+_SET_CURSOR = _UPDATE_SHARE.values(cursor_rank=bindparam("its_rank"), cursor_task=bindparam("before"))
+_SET_WRAPPED = _UPDATE_SHARE.values(wrapped_ms=bindparam("now_ms"))
 
 
 def find_share(transaction: Transaction, project: Project, pool: Pool, account: Account) -> Row[Any] | None:
-    """What the account has done in a pool of the project, and how far it has searched; none at first."""
-    place = {"project": project.id, "pool": pool, "account": account.id}
-    return transaction.run(_SHARE, place).one_or_none()
+    """The account's number of answers in a pool of the project, and its cursor; none before its first
+    claim."""
+    key = {"project": project.id, "pool": pool, "account": account.id}
+    return transaction.run(_SHARE, key).one_or_none()
 
 
 def find_next_open(
     transaction: Transaction, account: Account, project: Project, pool: Pool, share: Row[Any] | None
 ) -> Row[Any] | None:
-    """The first task that the account may have, locked."""
+    """Lock and return the first task that the account may claim, or none."""
     if share is None:
-        begun = {"project": project.id, "pool": pool, "account": account.id, "answered": 0}
-        transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), begun)
+        new_share = {"project": project.id, "pool": pool, "account": account.id, "answered": 0}
+        transaction.at_end(upsert_adding(shares, transaction.on_sqlite, "answered"), new_share)
     after = None if share is None or share.cursor_rank is None else (share.cursor_rank, share.cursor_task)
     row = _search(transaction, account, project.id, pool, after)
     if row is None and after and _may_wrap(transaction, share):
@@ -160,16 +164,17 @@ def find_next_open(
 
 
 def _may_wrap(transaction: Transaction, share: Row[Any] | None) -> bool:
+    """Whether a search may restart from the beginning; if so, its time is recorded."""
     if transaction.on_sqlite or share is None:
         return False
     if share.wrapped_ms is not None and transaction.lease_ms < share.wrapped_ms + WRAP_MS:
         return False
-    place = _place(share.project, share.pool, share.account)
-    transaction.at_end(_WRAPPED, {**place, "now_ms": transaction.lease_ms})
+    key = _share_key(share.project, share.pool, share.account)
+    transaction.at_end(_SET_WRAPPED, {**key, "now_ms": transaction.lease_ms})
     return True
 
 
-def _place(project: str, pool: str, account: str) -> dict[str, Any]:
+def _share_key(project: str, pool: str, account: str) -> dict[str, Any]:
     return {"its_project": project, "its_pool": pool, "its_account": account}
 
 
@@ -184,68 +189,68 @@ def _search(
     }
     if after is not None:
         parameters |= {"cursor_rank": after[0], "cursor_task": after[1]}
-    question = _QUESTIONS[after is not None, account.agent is not None]
-    row = transaction.run(_LOCKING[question], parameters).one_or_none()
+    query = _QUERIES[after is not None, account.agent is not None]
+    row = transaction.run(_LOCKING[query], parameters).one_or_none()
     if row is None and not transaction.on_sqlite:
-        row = _waited_for(transaction, question, parameters)
+        row = _retry_locked(transaction, query, parameters)
     if row is not None:
-        first = row if transaction.on_sqlite else transaction.run(question, parameters).one_or_none() or row
+        first = row if transaction.on_sqlite else transaction.run(query, parameters).one_or_none() or row
         cursor = {"its_rank": first.rank, "before": first.id - 1}
-        transaction.at_end(_CURSOR, {**_place(project, pool, account.id), **cursor})
+        transaction.at_end(_SET_CURSOR, {**_share_key(project, pool, account.id), **cursor})
     return row
 
 
-def _waited_for(
-    transaction: Transaction, question: Select[Any], parameters: dict[str, Any]
+def _retry_locked(
+    transaction: Transaction, query: Select[Any], parameters: dict[str, Any]
 ) -> Row[Any] | None:
-    """The first task, where all that are left are being claimed or answered at this moment: skipped as
-    locked they may be open still when those who hold the locks are done. Waits without a lock of its own."""
-    for _ in range(WAITS):
-        if transaction.run(question, parameters).one_or_none() is None:
+    """Repeat a search whose matching tasks are all locked by concurrent claims or answers: they may still be
+    open when those transactions end. Waits without holding a lock."""
+    for _ in range(MAX_RETRIES):
+        if transaction.run(query, parameters).one_or_none() is None:
             return None
-        time.sleep(uniform(*PAUSE_S))
-        row = transaction.run(_LOCKING[question], parameters).one_or_none()
+        time.sleep(uniform(*RETRY_PAUSE_S))
+        row = transaction.run(_LOCKING[query], parameters).one_or_none()
         if row is not None:
             return row
     return None
 
 
 def is_not_own() -> ColumnElement[bool]:
-    """That `agent` did not speak in a task's dialogue; a value as well, and for the same reason."""
+    """Condition that `agent` did not speak in a task's dialogue; a scalar subquery for the reason given in
+    `_open_tasks`."""
     own = select(participants.c.person).where(
         participants.c.dialogue == tasks.c.dialogue, participants.c.person == bindparam("agent")
     )
     return own.scalar_subquery().is_(None)
 
 
-def _question(*, cursor: bool, agent: bool) -> Select[Any]:
-    """Open tasks in order that the account has not had; none of an agent's own dialogues."""
+def _open_tasks(*, cursor: bool, agent: bool) -> Select[Any]:
+    """Select the first open task that the account did not have before; none of an agent's own dialogues."""
     touched = select(leases.c.task).where(
         leases.c.task == tasks.c.id, leases.c.account == bindparam("account"), leases.c.state.in_(TOUCHED)
     )
-    # a value, not an EXISTS: PostgreSQL would join that with all leases of the account, 5 ms at 150,000
-    question = select(tasks).where(
+    # a scalar subquery: PostgreSQL would join an EXISTS with all leases of the account, 5 ms at 150,000
+    query = select(tasks).where(
         tasks.c.project == bindparam("project"),
         tasks.c.pool == bindparam("pool"),
         tasks.c.state == "open",
         func.coalesce(touched.scalar_subquery(), 0) == 0,
     )
     if cursor:
-        place = tuple_(bindparam("cursor_rank"), bindparam("cursor_task"))
-        question = question.where(tuple_(tasks.c.rank, tasks.c.id) > place)
+        position = tuple_(bindparam("cursor_rank"), bindparam("cursor_task"))
+        query = query.where(tuple_(tasks.c.rank, tasks.c.id) > position)
     if agent:
-        question = question.where(is_not_own())
-    return question.order_by(tasks.c.rank, tasks.c.id).limit(1)
+        query = query.where(is_not_own())
+    return query.order_by(tasks.c.rank, tasks.c.id).limit(1)
 
 
-_QUESTIONS = {
-    (cursor, agent): _question(cursor=cursor, agent=agent)
+_QUERIES = {
+    (cursor, agent): _open_tasks(cursor=cursor, agent=agent)
     for cursor in (False, True)
     for agent in (False, True)
 }
 
 
 _LOCKING = {
-    question: question.with_for_update(key_share=True, skip_locked=True, of=tasks)
-    for question in _QUESTIONS.values()
+    query: query.with_for_update(key_share=True, skip_locked=True, of=tasks) for query in _QUERIES.values()
 }

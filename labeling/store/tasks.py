@@ -1,6 +1,6 @@
 """Tasks: adding them to a project's queue, their states, and the view that a labeler gets of them.
 
-The numbers of a task, and its state that follows from them, are kept in `queue.settling`.
+The counts of a task, and the state that follows from them, are changed by `task_queue.update_task`.
 """
 
 from __future__ import annotations
@@ -61,35 +61,37 @@ class SamplingUnit(NamedTuple):
 
 @write_operation(repeatable=True)
 def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTask]) -> int:
-    """Put up to 1,000 tasks into a project's queue; how many were new. One that is there (the same
-    dialogue and turn) stays as it is. Tasks of the pools `training`, `exam` and `control` are for everybody,
-    whatever the overlap; the priority of control tasks is none of the caller's.
+    """Add up to 1,000 tasks to a project's queue; return how many were new. An existing one (the same
+    dialogue and turn) is not changed. Everybody may answer tasks of the pools `training`, `exam` and
+    `control`, whatever the overlap; the priority of control tasks is ignored.
 
     Raises:
         NotAllowed: the actor does not plan.
-        StoreRefused: an unknown project or dialogue, a turn twice, or a dialogue that is no good as control.
+        StoreRefused: an unknown project or dialogue, a duplicate turn, or a control task without gold.
     """
     require_permission(transaction, actor, "plan")
-    into = get_project(transaction, project)
+    target = get_project(transaction, project)
     items = {(task.dialogue, task.turn): task for task in new}
     if len(items) != len(new) or len(new) > MAX_PER_CALL:
         raise StoreRefused("E_TASK", f"expected at most {MAX_PER_CALL} tasks, each dialogue and turn once")
     ids = {task.dialogue for task in new}
     if len(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).all()) != len(ids):
         raise StoreRefused("E_TASK", "a task's dialogue is not in the store")
-    _check_controls(transaction, into, {task.dialogue for task in new if task.pool == "control"})
+    _validate_controls(transaction, target, {task.dialogue for task in new if task.pool == "control"})
     query = select(tasks.c.dialogue, tasks.c.turn).where(
         tasks.c.project == project, tasks.c.dialogue.in_(ids)
     )
     for row in transaction.run(query):
         items.pop((row.dialogue, row.turn), None)
     if items:
-        rows = [_row(into, task, transaction.now_ms) for task in items.values()]
-        put = transaction.run(insert(tasks).returning(tasks.c.pool, tasks.c.rank, tasks.c.id), rows).all()
+        rows = [_row(target, task, transaction.now_ms) for task in items.values()]
+        inserted = transaction.run(
+            insert(tasks).returning(tasks.c.pool, tasks.c.rank, tasks.c.id), rows
+        ).all()
         record_pairs(transaction, {task.dialogue: task.dialogue for task in new if task.pool == "control"})
         for pool, n in Counter(task.pool for task in items.values()).items():
             add_to_count(transaction, project, pool, "open", n)
-            first = min((row.rank, row.id) for row in put if row.pool == pool)
+            first = min((row.rank, row.id) for row in inserted if row.pool == pool)
             restart_cursors(transaction, project, pool, *first)
         digest = compute_sha256(canonical_json([task.model_dump() for task in items.values()]))
         transaction.log(actor, "tasks.add", project, n=len(items), sha256=digest)
@@ -97,7 +99,7 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
 
 
 def _row(project: Project, task: NewTask, now_ms: int) -> dict[str, Any]:
-    """A control task's rank is how often it was shown; see `queue.mixing`."""
+    """The columns of a new task. The rank of a control task counts its displays (see `control_tasks`)."""
     columns = task.model_dump(exclude={"priority"})
     rank = 0.0 if task.pool == "control" else -task.priority
     wanted = project.overlap if task.pool == "main" else ENDLESS
@@ -111,10 +113,10 @@ def _row(project: Project, task: NewTask, now_ms: int) -> dict[str, Any]:
     }
 
 
-def _check_controls(transaction: Transaction, project: Project, ids: set[str]) -> None:
-    """Each has gold, and a verdict to be seen where the other tasks have one."""
-    for table, needed in ((gold, True), (verdicts, project.prelabelled)):
-        if ids and needed:
+def _validate_controls(transaction: Transaction, project: Project, ids: set[str]) -> None:
+    """Raise unless each dialogue has gold, and a verdict where the project is pre-labelled."""
+    for table, is_needed in ((gold, True), (verdicts, project.prelabelled)):
+        if ids and is_needed:
             rows = transaction.run(select(table.c.dialogue).where(table.c.dialogue.in_(ids)).distinct())
             if missing := len(ids) - len(rows.all()):
                 raise StoreRefused("E_CONTROL", f"{missing} control tasks without {table.name}")
@@ -122,7 +124,8 @@ def _check_controls(transaction: Transaction, project: Project, ids: set[str]) -
 
 @write_operation(repeatable=True)
 def set_wanted(transaction: Transaction, actor: str, task: int, n: int) -> TaskState:
-    """Ask for `n` answers to a task in all: fewer stops it, more opens it again; 0 withdraws it.
+    """Set the total number of answers that a task needs: fewer can complete it, more reopen it, 0 withdraws
+    it.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -155,15 +158,17 @@ def count_tasks(transaction: Transaction, actor: str, project: str) -> dict[Pool
 
 @read_operation
 def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = False) -> TaskView:
-    """What the actor may see of a task. Blind for whoever holds it: no answers of others, nothing of how
-    it was drawn, no agent's name, no metadata, and a verdict only if the project is pre-labelled. Labelers
-    see turns, of the rest what the codes need, and personal data as placeholders, unless the project says
-    otherwise. Reviewers who do not hold it see verdict and answers, and it is kept that they did.
+    """What the actor may see of a task.
 
-    `again`: what they saw of it when they answered it.
+    Blind for its holder: no answers of others, nothing of how it was sampled, no agent's name, no metadata,
+    and a verdict only if the project is pre-labelled. Labelers see the turns, other fields only as far as the
+    codes need them, and personal data as placeholders unless the project is not masked. Reviewers who do not
+    hold the task see verdict and answers, which is recorded.
+
+    With `again`, the view that the actor had when answering the task.
 
     Raises:
-        NotAllowed: the actor neither holds the task nor reviews; or has not answered it, to see it `again`.
+        NotAllowed: the actor neither holds the task nor reviews; or, with `again`, has not answered it.
     """
     account = require_permission(transaction, actor, "label")
     row = transaction.run(select(tasks).where(tasks.c.id == task)).one_or_none()
@@ -176,7 +181,7 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     view = view_for_account(transaction, account, row.project, row.dialogue)
     dialogue = load_dialogue(transaction, row.dialogue) if view is None else view.dialogue
     assert dialogue is not None, "a foreign key"
-    answers = () if holds else answers_to(transaction, task)
+    answers = () if holds else load_answers(transaction, task)
     if not holds:
         kinds: list[ReadKind] = ["dialogue" if verdict is None else "verdict"]
         if any(one.labeler != actor for one in answers):
@@ -184,12 +189,12 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
         record_read(transaction, account, row.dialogue, *kinds)
     if holds:
         dialogue = (
-            _blind(dialogue)
+            _hide_origin(dialogue)
             if has_permission(account, "review")
-            else _bare(dialogue, task_alias(task), project)
+            else _keep_needed(dialogue, task_alias(task), project)
         )
     if verdict is not None:
-        findings = verdict.findings if view is None else view.shown(verdict.findings)
+        findings = verdict.findings if view is None else view.mask_findings(verdict.findings)
         verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": findings})
     return TaskView(
         task=task,
@@ -204,7 +209,7 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
 
 
 def record_pairs(transaction: Transaction, pair_by_dialogue: Mapping[str, str]) -> None:
-    """Note which dialogues (keys) belong together (equal values); what is noted already stays."""
+    """Record which dialogues (keys) belong together (equal values); existing pairs are not changed."""
     recorded = set(
         transaction.run(
             select(pairs.c.dialogue).where(pairs.c.dialogue.in_(list(pair_by_dialogue)))
@@ -217,14 +222,14 @@ def record_pairs(transaction: Transaction, pair_by_dialogue: Mapping[str, str]) 
         transaction.run(insert(pairs), rows)
 
 
-def _blind(dialogue: Dialogue) -> Dialogue:
+def _hide_origin(dialogue: Dialogue) -> Dialogue:
     turns = tuple(turn.model_copy(update={"author": None}) for turn in dialogue.turns)
     return dialogue.model_copy(update={"agent": None, "team": None, "metadata": {}, "turns": turns})
 
 
-def _bare(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
-    """Who said what, in order, and what the codes that are asked cannot be judged without: all that a labeler
-    needs. Whatever else is known of a dialogue, or is not, may tell a control task from the others."""
+def _keep_needed(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
+    """The dialogue with its turns and only those other fields that the project's codes need: any other field,
+    or its absence, may reveal a control task."""
     codes = load_taxonomy().codes
     needs = {need for code in project.codes if code in codes for need in codes[code].needs}
     turns = tuple(
@@ -236,7 +241,7 @@ def _bare(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
     return Dialogue(id=name, turns=turns, sources=sources, policy=policy, masked=dialogue.masked)
 
 
-def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
+def load_answers(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
     """All annotations of a task, oldest first; permissions are checked by the caller."""
     rows = transaction.run(
         select(annotation_rows).where(annotation_rows.c.task == task).order_by(annotation_rows.c.id)
@@ -245,7 +250,7 @@ def answers_to(transaction: Transaction, task: int) -> tuple[Annotation, ...]:
 
 
 class TaskProgress(NamedTuple):
-    """A task: how many answers it wants, how many it has, and how many are being given."""
+    """The counts of a task: answers wanted, answers given, and leases held."""
 
     id: int
     dialogue: str
@@ -258,8 +263,8 @@ class TaskProgress(NamedTuple):
 def list_answered_tasks(
     transaction: Transaction, project: str, dialogues: Collection[str] | None = None
 ) -> list[TaskProgress]:
-    """The tasks of a project, on all or some dialogues, that have answers and were not withdrawn; permissions
-    are checked by the caller."""
+    """The main-pool tasks of a project, on all or some dialogues, that have answers and are not withdrawn;
+    permissions are checked by the caller."""
     columns = [getattr(tasks.c, name) for name in TaskProgress._fields]
     rows = select(*columns).where(tasks.c.project == project, tasks.c.pool == "main", tasks.c.answered > 0)
     if dialogues is not None:
@@ -272,7 +277,7 @@ def list_answered_tasks(
 
 @write_operation(repeatable=True)
 def set_wanted_if_unchanged(transaction: Transaction, actor: str, task: TaskProgress, n: int) -> None:
-    """Ask for `n` answers to a task in all, unless it was answered or changed since it was read.
+    """As `set_wanted`, unless the task was answered or changed since it was read.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -294,7 +299,7 @@ def iterate_reasons(store: Store, project: str) -> Iterator[tuple[str, str]]:
 def load_sampling_frame(
     transaction: Transaction, actor: str, project: str, design: Design
 ) -> list[SamplingUnit]:
-    """Every dialogue that a design covers and that has no task in the project yet, in order of id.
+    """Load every dialogue that a design covers and that has no task in the project yet, in order of id.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -317,6 +322,6 @@ def load_sampling_frame(
 
 
 def get_dialogue_id(store: Store, task: int) -> str:
-    """The id of a task's dialogue; permissions, and whom it is shown, are the caller's business."""
+    """The id of a task's dialogue; the caller checks permissions and does not display it to labelers."""
     query = select(tasks.c.dialogue).where(tasks.c.id == task)
     return str(store.read(lambda transaction: transaction.run(query).scalar_one()))

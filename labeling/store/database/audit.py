@@ -1,11 +1,11 @@
-"""The audit log: a chain of hashes under a signed head, so that no entry can be changed, dropped or put in
-between unseen by who has the key.
+"""The audit log: a hash chain with a signed head, so that whoever has the key detects entries that were
+changed, deleted or inserted.
 
-An entry's hash is SHA-256 over the hash before it and the entry as canonical JSON. Ids rise by one
-without gaps. ``audit_head`` repeats the last id and hash and signs them with the store's key (`keys`), so
-that neither a chain computed anew nor a cut end passes without it. Each commit checks the signature before
-it signs its own: nobody's change is signed later by mistake. Entries name ids, hashes and numbers, never a
-dialogue's text. Those from before version 0007 know neither `origin` nor `changes`.
+An entry's hash is SHA-256 over the previous hash and the entry as canonical JSON. Ids rise by one without
+gaps. ``audit_head`` repeats the last id and hash and signs them with the store's key (`keys`), so that
+neither a recomputed nor a truncated chain passes without the key. Each commit verifies the signature before
+it signs its own, so that no foreign change gets signed later. Entries hold ids, hashes and numbers, never a
+dialogue's text. Entries from before version 0007 have neither `origin` nor `changes`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Interface = Literal["command line", "console", "library"]
 
 
 class Entry(NamedTuple):
-    """Who (`account`) did what (`action`) to which `subject`, when, and what there is to know of it; the
-    `origin` it was done from, and the rows it changed (see `changes`)."""
+    """An entry: the `account` that performed the `action` on a `subject`, when, with further `content`; the
+    `origin` (user, host and interface), and the rows that were changed (see `changes`)."""
 
     at_ms: int
     account: str
@@ -50,7 +50,8 @@ class Entry(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The number and hash of the last entry. Noted elsewhere, it shows later whether the end was cut."""
+    """The number and hash of the last entry. Saved elsewhere, it reveals later whether the log was
+    truncated."""
 
     number: int
     hash: str
@@ -59,16 +60,16 @@ class Head(NamedTuple):
         return f"{self.number}:{self.hash}"
 
     @classmethod
-    def parsed(cls, text: str) -> Head:
-        """The head that was printed so.
+    def parse(cls, text: str) -> Head:
+        """Parse a head as `str` formats it.
 
         Raises:
-            ConfigError: it was not.
+            ConfigError: the text is not a head.
         """
         if not re.fullmatch(r"\d{1,18}:[0-9a-f]{64}", text):
             raise ConfigError("E_OPTION", "expected a head as ID:HASH, as dialint db verify prints it")
-        number, _, hashed = text.partition(":")
-        return cls(int(number), hashed)
+        number, _, digest = text.partition(":")
+        return cls(int(number), digest)
 
 
 def canonical_json(value: Any) -> str:
@@ -76,26 +77,26 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def describe_origin(way: Interface) -> str:
-    """Who is at this process as the operating system has it, on which host, and by which way."""
+def describe_origin(interface: Interface) -> str:
+    """The operating system's user, the host and the interface of this process, as JSON."""
     try:
         import pwd
 
         user = pwd.getpwuid(os.getuid()).pw_name
     except (ImportError, KeyError):  # no such module on Windows; no such user in a container
         user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
-    return canonical_json({"user": user, "host": socket.gethostname(), "way": way})
+    return canonical_json({"user": user, "host": socket.gethostname(), "way": interface})
 
 
 def hash_entry(previous: str, number: int, entry: Entry) -> str:
     """The hash of entry `number` after the hash `previous`."""
-    old = entry.origin is None and entry.changes is None
-    values = [number, *(entry[:5] if old else entry)]
+    is_old = entry.origin is None and entry.changes is None  # from before version 0007
+    values = [number, *(entry[:5] if is_old else entry)]
     return hashlib.sha256(f"{previous}\n{canonical_json(values)}".encode()).hexdigest()
 
 
 def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
-    """Add entries at the end, in order, and sign the new head. The head must be locked by this transaction
+    """Append entries in order, and sign the new head. The transaction must hold the lock of the head
     (`lock_head`).
 
     Raises:
@@ -117,24 +118,25 @@ def append(connection: Connection, entries: Sequence[Entry], key: Key) -> None:
 
 
 def sign(connection: Connection, head: Head, key: Key) -> None:
-    """Make this the signed head of the log. What it stands for is the caller's care."""
-    signed = {"key": key.id, "signature": key.signature(str(head))}
-    connection.execute(_NEW_HEAD, {"id": head.number, "hash": head.hash, **signed})
+    """Sign this head and store it. The caller makes sure that it is the head of a valid log."""
+    signature = {"key": key.id, "signature": key.sign(str(head))}
+    connection.execute(_NEW_HEAD, {"id": head.number, "hash": head.hash, **signature})
 
 
 def lock_head(connection: Connection) -> None:
-    """Wait for our turn to add entries; SQLite's writers have had theirs since they began.
+    """Wait for the lock that appending entries needs; on SQLite every write transaction holds it from its
+    begin.
 
-    PostgreSQL's advisory locks are given in order of asking. A lock of the head's row is not: whoever
-    waited follows the row to its next version and queues anew (64 writers, longest wait 6.4 s; 2026-11-22).
+    PostgreSQL grants advisory locks in the order of the requests. It does not for a lock of the head's row: a
+    waiter follows the row to its next version and queues again (64 writers, longest wait 6.4 s; 2026-11-22).
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_LOCK)
 
 
 def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[Head, Entry]]:
-    """Every entry in order, with its number and hash, each checked against the one before it; the head at
-    last, with its signature unless there is no `key`: of a store from before version 0007.
+    """Yield every entry in order with its head, verifying each against the previous one, and the stored head
+    at the end. Without a `key`, for a store from before version 0007, the signature is not verified.
 
     Raises:
         StoreDamaged: names the first entry that is not as it was written, or missing.
@@ -172,6 +174,6 @@ def _check_head(connection: Connection, last: Head, key: Key | None) -> None:
 def _check_signature(row: Any, key: Key) -> None:
     if row.key is not None and row.key != key.id:
         raise ConfigError("E_STORE_KEY", f"the store is sealed with the key {row.key}, this is key {key.id}")
-    expected = key.signature(str(Head(row.id, row.hash)))
+    expected = key.sign(str(Head(row.id, row.hash)))
     if row.key is None or not hmac.compare_digest(expected, str(row.signature)):
         raise StoreDamaged("E_AUDIT", "audit log: its head was not signed with the key of this store")

@@ -1,8 +1,8 @@
 """Backups: a folder with the whole store as of one moment, its manifest written last.
 
-SQLite is copied by its online backup, which does not stop writers; PostgreSQL by COPY of every table in one
-snapshot, so that no pg_dump of the right version is needed. The store's key is not in it. A backup is
-restored into an empty store only, after every byte of it was checked.
+SQLite is copied by its online backup, which does not block writers; PostgreSQL by COPY of every table in one
+snapshot, which needs no pg_dump of a matching version. The store's key is not included. A backup is restored
+into an empty store only, after every byte of it was verified.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ SQLITE_COPY = "store.sqlite"
 TABLE_COPY = ".copy"
 CHUNK = 1 << 20
 _COPIES = r"store\.sqlite(-journal|-wal|-shm)?|[a-z_]+\.copy"
-_OURS = re.compile(rf"\A\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
+_BACKUP_FILE = re.compile(rf"\A\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
 _VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT * FROM audit_head"
-"""The head has more columns since version 0007, the id of the key among them."""
+"""Since version 0007 the head has more columns, such as the id of the key."""
 
 
 def backup(store: Store, folder: Path) -> Path:
-    """Copy the store into `folder`, which must not hold a backup; `folder`.
+    """Copy the store into `folder`, which must not hold a backup, and return `folder`.
 
-    What was acknowledged before the call is in it; writers go on meanwhile.
+    The backup has everything that was committed before the call; writers are not blocked.
 
     Raises:
         OutputRefused: the folder holds something.
@@ -64,14 +64,14 @@ def backup(store: Store, folder: Path) -> Path:
     started_s = time.monotonic()
     with disk_errors(folder):
         make_output_folder(folder)
-        _make_room(folder)
-    on_file = on_sqlite(store.engine.url)
-    content = _copy_file(store, folder) if on_file else _copy_tables(store, folder)
+        _clear_folder(folder)
+    is_file = on_sqlite(store.engine.url)
+    content = _copy_file(store, folder) if is_file else _copy_tables(store, folder)
     with disk_errors(folder):
         fsync_folder(folder)
     manifest = {
         "kind": KIND,
-        "database": "sqlite" if on_file else "postgresql",
+        "database": "sqlite" if is_file else "postgresql",
         **content,
         "versions": package_versions("dialint", "SQLAlchemy", "alembic"),
         "seconds": round(time.monotonic() - started_s, 3),
@@ -86,23 +86,24 @@ def read_head(folder: Path) -> Head:
     return Head(manifest["audit_entries"], manifest["audit_head"])
 
 
-def _make_room(folder: Path) -> None:
-    """Remove what a killed backup left; refuse a folder that holds anything else."""
+def _clear_folder(folder: Path) -> None:
+    """Delete what an interrupted backup left; raise if the folder holds anything else."""
     existing = list(folder.iterdir())
-    strangers = [path for path in existing if not _OURS.fullmatch(path.name)]
-    if strangers or folder / MANIFEST in existing:
+    others = [path for path in existing if not _BACKUP_FILE.fullmatch(path.name)]
+    if others or folder / MANIFEST in existing:
         raise OutputRefused("E_BACKUP", f"{folder}: not empty; a backup needs a folder of its own")
     for path in existing:
         path.unlink()
 
 
-def restore(folder: Path, place: str | None = None) -> None:
-    """Put a backup into the empty store at `place`, of the same kind of database; verify it after that.
+def restore(folder: Path, location: str | None = None) -> None:
+    """Restore a backup into the empty store at `location`, of the same kind of database; verify it
+    afterwards.
 
-    An older version stays older: `upgrade` comes next.
+    An older version is restored as it is: `upgrade` comes next.
 
     Raises:
-        OutputRefused: the backup is not whole.
+        OutputRefused: the backup is incomplete or damaged.
         ConfigError: the store is not empty, or of the other database; or the key is missing or another one.
         WorldError: the disk is full or failed, or the database cannot be reached.
     """
@@ -110,7 +111,7 @@ def restore(folder: Path, place: str | None = None) -> None:
     if manifest.get("kind") != KIND:
         raise OutputRefused("E_BACKUP", f"{folder}: not a backup of a store")
     verify_files(folder, manifest["files"])
-    url = store_url(place)
+    url = store_url(location)
     if on_sqlite(url) != (manifest["database"] == "sqlite"):
         raise ConfigError(
             "E_RESTORE", f"{folder}: a backup of {manifest['database']}, not for {display_url(url)}"
@@ -131,25 +132,29 @@ def restore(folder: Path, place: str | None = None) -> None:
 def _copy_file(store: Store, folder: Path) -> dict[str, Any]:
     path = folder / SQLITE_COPY
     with disk_errors(path):
-        os.close(create_private(path))  # what SQLite lays beside it gets its mode
+        os.close(create_private(path))  # SQLite's journal files inherit the mode
     with disk_errors(path), closing(sqlite3.connect(str(store.engine.url.database))) as source:
         source.execute("PRAGMA busy_timeout = 10000")
         with closing(sqlite3.connect(path)) as target:
             try:
-                source.backup(target)  # all pages in one step: one snapshot; writers do not start it over
+                source.backup(target)  # all pages in one step: one snapshot that writers do not restart
                 target.execute("PRAGMA journal_mode = DELETE")  # one file, no log beside it
                 target.row_factory = sqlite3.Row
-                version, head = (dict(target.execute(question).fetchone()) for question in (_VERSION, _HEAD))
+                version, head = (dict(target.execute(query).fetchone()) for query in (_VERSION, _HEAD))
             except sqlite3.Error as error:
                 raise WorldError("E_BACKUP", f"{path}: {error}") from error
         with open(path, "rb") as file:
             os.fsync(file.fileno())
-    return {**_facts(version, head), "files": [file_entry(path)]}
+    return {**_manifest_fields(version, head), "files": [file_entry(path)]}
 
 
-def _facts(version: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
-    facts = {"audit_entries": head["id"], "audit_head": head["hash"], "key": head.get("key")}
-    return {"store_version": version["version_num"], **facts}
+def _manifest_fields(version: dict[str, Any], head: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "store_version": version["version_num"],
+        "audit_entries": head["id"],
+        "audit_head": head["hash"],
+        "key": head.get("key"),
+    }
 
 
 def _copy_tables(store: Store, folder: Path) -> dict[str, Any]:
@@ -157,14 +162,14 @@ def _copy_tables(store: Store, folder: Path) -> dict[str, Any]:
         connection = plain.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
             version, head = (
-                dict(connection.execute(text(question)).one()._mapping) for question in (_VERSION, _HEAD)
+                dict(connection.execute(text(query)).one()._mapping) for query in (_VERSION, _HEAD)
             )
             files = [_copy_table(connection, table, folder) for table in _tables(connection)]
-    return {**_facts(version, head), "files": files}
+    return {**_manifest_fields(version, head), "files": files}
 
 
 def _tables(connection: Connection) -> list[Table]:
-    """The tables as they are, which is not as `schema` has them in an older store; parents first."""
+    """Reflect the tables, which differ from `schema` in an older store; parents first."""
     metadata = MetaData()
     metadata.reflect(connection)
     return [table for table in metadata.sorted_tables if table.name != "alembic_version"]
@@ -173,19 +178,19 @@ def _tables(connection: Connection) -> list[Table]:
 def _copy_table(connection: Connection, table: Table, folder: Path) -> dict[str, Any]:
     rows = connection.execute(select(func.count()).select_from(table)).scalar_one()
     path = folder / f"{table.name}{TABLE_COPY}"
-    with atomic_file(path) as file, _copying(connection, f"COPY {_named(table)} TO STDOUT") as copy:
+    with atomic_file(path) as file, _open_copy(connection, f"COPY {_with_columns(table)} TO STDOUT") as copy:
         for block in copy:
             file.write(block)
     return file_entry(path, rows)
 
 
-def _named(table: Table) -> str:
+def _with_columns(table: Table) -> str:
     columns = ", ".join(f'"{column.name}"' for column in table.columns)
     return f"{table.name} ({columns})"
 
 
 @contextmanager
-def _copying(connection: Connection, command: str) -> Iterator[Copy]:
+def _open_copy(connection: Connection, command: str) -> Iterator[Copy]:
     cursor = cast("Cursor", connection.connection.cursor())
     with cursor, cursor.copy(command) as copy:
         yield copy
@@ -212,7 +217,7 @@ def _restore_tables(store: Store, folder: Path, manifest: dict[str, Any]) -> Non
 
 
 def _fill_table(connection: Connection, table: Table, path: Path) -> None:
-    with open(path, "rb") as file, _copying(connection, f"COPY {_named(table)} FROM STDIN") as copy:
+    with open(path, "rb") as file, _open_copy(connection, f"COPY {_with_columns(table)} FROM STDIN") as copy:
         while block := file.read(CHUNK):
             copy.write(block)
     if table.autoincrement_column is not None:

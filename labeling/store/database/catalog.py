@@ -1,7 +1,7 @@
-"""What a database says of its own schema: the tables that hold rows, and every object there is.
+"""The schema of a database as the database reports it: the tables with their columns, and all objects.
 
-Read from the database, not from `schema`: a store may be of an older version, and who changed it behind our
-back may have changed its schema, too.
+It is read from the database, not from `schema`: a store may have an older version, and whoever tampered with
+it may have changed its schema, too.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ SELECT 'policy ' || tablename || '.' || policyname, coalesce(qual, '') || coales
 
 
 SERVER = "server"
+"""Key of the server's major version in `list_objects`."""
 
 
 class Columns(NamedTuple):
@@ -71,12 +72,12 @@ def list_tables(connection: Connection) -> dict[str, Columns]:
     """Every table with its columns, by name."""
     sqlite = connection.dialect.name == "sqlite"
     columns_by_table: dict[str, list[tuple[int, str]]] = {}
-    for table, column, place in connection.execute(_SQLITE_COLUMNS if sqlite else _POSTGRESQL_COLUMNS):
-        columns_by_table.setdefault(table, []).append((place, column))
+    for table, column, position in connection.execute(_SQLITE_COLUMNS if sqlite else _POSTGRESQL_COLUMNS):
+        columns_by_table.setdefault(table, []).append((position, column))
     return {
         table: Columns(
-            tuple(column for place, column in sorted(columns) if place),
-            tuple(column for place, column in columns if not place),
+            tuple(column for position, column in sorted(columns) if position),
+            tuple(column for position, column in columns if not position),
         )
         for table, columns in columns_by_table.items()
     }
@@ -84,12 +85,12 @@ def list_tables(connection: Connection) -> dict[str, Columns]:
 
 def list_objects(connection: Connection) -> dict[str, str]:
     """Every table, column, constraint, index, trigger and function, with a short hash of its definition; and
-    under `SERVER` the major version of PostgreSQL, as versions differ in how they write a definition."""
+    under `SERVER` the major version of PostgreSQL, because versions format definitions differently."""
     if connection.dialect.name == "sqlite":
-        return {name: _short(sql) for name, sql in connection.execute(_SQLITE_OBJECTS)}
+        return {name: _short_hash(sql) for name, sql in connection.execute(_SQLITE_OBJECTS)}
     major = str(connection.execute(text("SHOW server_version_num")).scalar_one())[:-4]
-    return {SERVER: major} | {name: _short(sql) for name, sql in connection.execute(_POSTGRESQL_OBJECTS)}
+    return {SERVER: major} | {name: _short_hash(sql) for name, sql in connection.execute(_POSTGRESQL_OBJECTS)}
 
 
-def _short(sql: str) -> str:
+def _short_hash(sql: str) -> str:
     return hashlib.sha256(str(sql).encode()).hexdigest()[:16]

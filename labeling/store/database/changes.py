@@ -1,10 +1,10 @@
 """Which rows each transaction changed, as the audit log records it, and the comparison of tables with it.
 
 Every statement that changes a table returns the rows it changed (RETURNING), and the transaction records the
-columns that the statement set. No operation has to declare its changes, and none can forget to. A column that
-was not set is not recorded, so that what somebody changed in the database before is not taken for ours.
+columns that the statement set. Operations do not declare their changes and cannot forget to. A column that
+was not set is not recorded, so that an earlier manipulation of it is not signed.
 
-`Replay` plays the recorded changes into a temporary SQLite file, so that memory does not grow with the store,
+`Replay` applies the recorded changes to a temporary SQLite file, so that memory does not grow with the store,
 and compares every row of every table with it.
 """
 
@@ -26,13 +26,13 @@ from dialint.labeling.store.database.catalog import Columns, list_tables
 from dialint.labeling.store.database.keys import Key
 
 DERIVED = ("counts",)
-"""Tables that are not entered, as `verify` computes them from others."""
+"""Tables that are not recorded, because `verify` recomputes them from others."""
 UNSEALED = (*DERIVED, "audit", "audit_head")
 
 
 class Change(NamedTuple):
-    """What became of a row: ``+`` it is these values, ``~`` some of its columns are, ``-`` it is gone. Values
-    are as the database holds them, in the log as `Key.sealed` gives them."""
+    """A changed row: ``+`` inserted with these values, ``~`` these columns updated, ``-`` deleted. Values are
+    those of the database; in the log they are sealed by `Key.seal`."""
 
     kind: str
     table: str
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 
 class ChangedRows(IteratorResult[Any]):
-    """The rows that a statement changed, as far as it was asked to give them back."""
+    """Result of a statement with the rows that it changed and the columns that it returns."""
 
     def __init__(self, result: Result[Any], rows: Sequence[Any]) -> None:
         super().__init__(SimpleResultMetaData(list(result.keys())), iter([tuple(row) for row in rows]))
@@ -50,8 +50,8 @@ class ChangedRows(IteratorResult[Any]):
 
 
 def sealed_columns(table: str, columns: Sequence[str]) -> list[str]:
-    """Those of a table's columns that the log answers for. Content that has a SHA-256 beside it, which
-    `verify` compares, is left out."""
+    """The columns of a table that the log records. Content with a SHA-256 in another column, which `verify`
+    compares, is left out."""
     return [name for name in columns if not (name == "content" and "sha256" in columns)]
 
 
@@ -65,7 +65,7 @@ class Changes:
         return bool(self._changes)
 
     def add(self, statement: UpdateBase, parameters: Any, rows: Sequence[Any]) -> None:
-        """What a statement changed, given what `add_returning` made of it gave back."""
+        """Add the changes of a statement, by the rows that it returned after `add_returning`."""
         table, names = _set_columns(statement, parameters)
         keys = [column.name for column in table.primary_key]
         for row in rows:
@@ -76,27 +76,27 @@ class Changes:
             self.put(Change(kind, table.name, key, set_values))
 
     def put(self, change: Change) -> None:
-        """One more change, joined to what was done to the same row before."""
-        place = (change.table, tuple(change.row.values()))
-        before = self._changes.get(place)
+        """Add one change, merged with an earlier one of the same row."""
+        row_id = (change.table, tuple(change.row.values()))
+        before = self._changes.get(row_id)
         if before is not None and change.kind == "~":
             kind = "+" if before.kind == "-" else before.kind
             change = change._replace(kind=kind, values={**before.values, **change.values})
-        self._changes[place] = change
+        self._changes[row_id] = change
 
-    def packed(self, key: Key) -> str | None:
-        """All changes as JSON, none for no changes: ``[kind, table, columns, n, rows]``; the first `n`
-        columns are the primary key, in clear; the values of the others are sealed."""
+    def pack(self, key: Key) -> str | None:
+        """All changes as JSON, or none: ``[kind, table, columns, n, rows]``; the first `n` columns are the
+        primary key, in plain; the values of the others are sealed."""
         groups: dict[tuple[str, str, tuple[str, ...]], list[list[Any]]] = {}
-        texts: dict[tuple[str, str, str], Any] = {}  # an import says the same of a thousand rows
+        sealed_texts: dict[tuple[str, str, str], Any] = {}  # the rows of an import repeat their values
 
         def seal(table: str, name: str, value: Any) -> Any:
             if not isinstance(value, str):
-                return key.sealed(f"{table}.{name}", value)
-            place = table, name, value
-            if place not in texts:
-                texts[place] = key.sealed(f"{table}.{name}", value)
-            return texts[place]
+                return key.seal(f"{table}.{name}", value)
+            cell = table, name, value
+            if cell not in sealed_texts:
+                sealed_texts[cell] = key.seal(f"{table}.{name}", value)
+            return sealed_texts[cell]
 
         for kind, table, row, values in self._changes.values():
             names = (*row, *values)
@@ -111,7 +111,7 @@ class Changes:
 
 
 def unpack(changes: str) -> Iterator[Change]:
-    """The changes in an entry of the audit log, with sealed values."""
+    """Yield the changes of an entry of the audit log, with sealed values."""
     for kind, table, names, n, rows in json.loads(changes):
         for row in rows:
             values = dict(zip(names, row, strict=True))
@@ -120,7 +120,7 @@ def unpack(changes: str) -> Iterator[Change]:
 
 
 def changes_sealed_table(statement: Any) -> bool:
-    """Whether a statement changes a table that the log answers for."""
+    """Whether a statement changes a table that the log records."""
     return isinstance(statement, UpdateBase) and _table(statement).name not in UNSEALED
 
 
@@ -131,7 +131,7 @@ def _table(statement: UpdateBase) -> Table:
 
 @lru_cache(512)
 def add_returning(statement: UpdateBase) -> UpdateBase:
-    """The statement, made to give back every column that the log may want, as well as what it gives now."""
+    """Extend the RETURNING clause of a statement by every column that the log may record."""
     table, returned = _table(statement), {column.name for column in statement.exported_columns}
     names = {*(column.name for column in table.primary_key)}
     if not isinstance(statement, Delete):
@@ -140,29 +140,30 @@ def add_returning(statement: UpdateBase) -> UpdateBase:
 
 
 def _is_partial(statement: UpdateBase) -> bool:
-    """Whether columns that the statement does not set may hold something already: not of a plain insert."""
+    """Whether rows may have earlier values in columns that the statement does not set: all but a plain
+    insert."""
     return not isinstance(statement, Insert) or statement._post_values_clause is not None
 
 
 def _set_columns(statement: UpdateBase, parameters: Any) -> tuple[Table, list[str] | None]:
-    """The table, and the columns that the statement sets; none where it deletes."""
+    """The table, and the columns that the statement sets; none for a DELETE."""
     table = _table(statement)
     if isinstance(statement, Delete):
         return table, None
     assert isinstance(statement, Insert | Update)
-    every = sealed_columns(table.name, [column.name for column in table.columns])
+    recorded = sealed_columns(table.name, [column.name for column in table.columns])
     if not _is_partial(statement):
-        return table, every
+        return table, recorded
     embedded = {getattr(column, "name", column) for column in statement._values or ()}
     inserted = parameters if isinstance(statement, Insert) else None
     first = inserted[0] if isinstance(inserted, list) else inserted
     names = embedded | set(first or ())
-    return table, [name for name in every if name in names]
+    return table, [name for name in recorded if name in names]
 
 
 class Difference(NamedTuple):
-    """A row that is not as the log has it: `change` is what would make the log right, `what` is wrong with it
-    since which `entry`, 0 where no entry speaks of it."""
+    """A row that differs from the log: the `change` that the log lacks, `what` differs, and the `entry` since
+    which it does, 0 if no entry has the row."""
 
     change: Change
     what: str
@@ -179,14 +180,14 @@ class Difference(NamedTuple):
 
 
 class Replay:
-    """What the tables must hold, by the entries that were played so far."""
+    """The rows that the tables must have, by the entries that were played so far."""
 
     def __init__(self) -> None:
-        self._state = sqlite3.connect("", isolation_level=None)  # no name: a file that goes when it is closed
+        self._state = sqlite3.connect("", isolation_level=None)  # no name: a temporary file
         self._state.execute("PRAGMA journal_mode = OFF")
         self._state.execute(
-            "CREATE TABLE state (place TEXT, key TEXT, content TEXT, entry INTEGER, seen INTEGER, "
-            "PRIMARY KEY (place, key)) WITHOUT ROWID"
+            "CREATE TABLE state (tab TEXT, key TEXT, content TEXT, entry INTEGER, seen INTEGER, "
+            "PRIMARY KEY (tab, key)) WITHOUT ROWID"
         )
         self._state.execute("BEGIN")
         self._round = 0
@@ -200,60 +201,59 @@ class Replay:
         self._state.close()
 
     def play(self, entry: int, changes: str) -> None:
-        """One more entry."""
+        """Apply the changes of one entry."""
         for change in unpack(changes):
-            place = change.table, _text(change.row)
+            row_id = change.table, _row_key(change.row)
             if change.kind == "-":
-                self._state.execute("DELETE FROM state WHERE place = ? AND key = ?", place)
+                self._state.execute("DELETE FROM state WHERE tab = ? AND key = ?", row_id)
                 continue
             values = change.values
-            if change.kind == "~" and (before := self._known(*place)):
+            if change.kind == "~" and (before := self._find(*row_id)):
                 values = {**json.loads(before[0]), **values}
-            row = (*place, canonical_json(values), entry)
+            row = (*row_id, canonical_json(values), entry)
             self._state.execute("INSERT OR REPLACE INTO state VALUES (?, ?, ?, ?, 0)", row)
 
-    def _known(self, table: str, key: str) -> tuple[str, int] | None:
-        query = "SELECT content, entry FROM state WHERE place = ? AND key = ?"
+    def _find(self, table: str, key: str) -> tuple[str, int] | None:
+        query = "SELECT content, entry FROM state WHERE tab = ? AND key = ?"
         row: tuple[str, int] | None = self._state.execute(query, (table, key)).fetchone()
         return row
 
     def differences(self, connection: Connection, key: Key) -> Iterator[Difference]:
-        """Every row that is not as it must be, table by table: changed or put in, then missing."""
+        """Yield every row that differs, table by table: changed or inserted ones, then missing ones."""
         self._round += 1
-        there = list_tables(connection)
-        for table, columns in there.items():
+        for table, columns in list_tables(connection).items():
             if table not in UNSEALED:
-                yield from self._of_table(connection, table, columns, key)
-        query = "SELECT place, key, entry FROM state WHERE seen <> ? ORDER BY place, key"
+                yield from self._compare_table(connection, table, columns, key)
+        query = "SELECT tab, key, entry FROM state WHERE seen <> ? ORDER BY tab, key"
         for table, row, entry in self._state.execute(query, (self._round,)):
             yield Difference(Change("-", table, json.loads(row), {}), "is missing", entry)
 
-    def _of_table(
+    def _compare_table(
         self, connection: Connection, table: str, columns: Columns, key: Key
     ) -> Iterator[Difference]:
         names = sealed_columns(table, columns.others)
-        every = ", ".join(f'"{name}"' for name in (*columns.key, *names))
-        question = text(f'SELECT {every} FROM "{table}"').execution_options(yield_per=BATCH)
-        with connection.execute(question) as rows:
+        selected = ", ".join(f'"{name}"' for name in (*columns.key, *names))
+        query = text(f'SELECT {selected} FROM "{table}"').execution_options(yield_per=BATCH)
+        with connection.execute(query) as rows:
             for values in rows:
                 row = dict(zip(columns.key, values, strict=False))
                 content = dict(zip(names, values[len(row) :], strict=True))
-                if difference := self._difference(Change("+", table, row, content), key):
+                if difference := self._compare_row(Change("+", table, row, content), key):
                     yield difference
 
-    def _difference(self, change: Change, key: Key) -> Difference | None:
-        """What is wrong with a row, given as it is."""
-        place = change.table, _text(change.row)
-        recorded = self._known(*place)
+    def _compare_row(self, change: Change, key: Key) -> Difference | None:
+        """Compare a row of the database with the log; none if it agrees."""
+        row_id = change.table, _row_key(change.row)
+        recorded = self._find(*row_id)
         if recorded is None:
             return Difference(change, "was put in", 0)
-        self._state.execute("UPDATE state SET seen = ? WHERE place = ? AND key = ?", (self._round, *place))
+        self._state.execute("UPDATE state SET seen = ? WHERE tab = ? AND key = ?", (self._round, *row_id))
         expected, entry = json.loads(recorded[0]), recorded[1]
         for name, value in change.values.items():
-            if expected.get(name) != key.sealed(f"{change.table}.{name}", value):
+            if expected.get(name) != key.seal(f"{change.table}.{name}", value):
                 return Difference(change, f"{name} was changed", entry)
         return None
 
 
-def _text(row: dict[str, Any]) -> str:
+def _row_key(row: dict[str, Any]) -> str:
     return json.dumps(row, sort_keys=True, default=str)

@@ -1,8 +1,8 @@
-"""Connections to SQLite or PostgreSQL, set up so that what was acknowledged survives a power cut.
+"""Connections to SQLite or PostgreSQL, configured so that committed data survive a power failure.
 
-SQLite: WAL, synchronous FULL, foreign keys, and transactions begun by us, not by the driver: a writer
-takes the lock at once (BEGIN IMMEDIATE), so it never fails halfway. We wait for the lock ourselves, as
-SQLite's own busy handler is unfair.
+SQLite: WAL, synchronous FULL, foreign keys, and explicit transactions: a writer takes the lock at its begin
+(BEGIN IMMEDIATE), so it cannot fail halfway. Waiting for the lock is implemented here, because SQLite's own
+busy handler is unfair.
 """
 
 from __future__ import annotations
@@ -24,35 +24,36 @@ if TYPE_CHECKING:
 
 STORE_FILE = "store.sqlite"
 SETUP_MS = 10_000
-"""Patience with a lock while a SQLite connection is set up, for instance during recovery."""
+"""Timeout for a lock while a SQLite connection is set up, for instance during recovery."""
 CONNECT_S = 5
 PATIENCE_S = 30.0
-"""How long a lock or an absent database is waited for."""
+"""Timeout for a lock or an unavailable database."""
 LOCK_PAUSE_S, LEAST_PAUSE_S = 0.01, 0.001
-"""Between two tries for a lock: at first, and after a second of waiting."""
+"""Pause between two attempts to get a lock: at first, and after a second of waiting."""
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
 
 
 def home_folder() -> Path:
-    """The folder of everything dialint keeps: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
+    """The folder of dialint's data: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
     return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
 
 
-def store_url(place: str | None = None) -> URL:
-    """Where the store is: a PostgreSQL URL, a path of a SQLite file, or none for the file in `home_folder`.
+def store_url(location: str | None = None) -> URL:
+    """The URL of a store, from a PostgreSQL URL, a path of a SQLite file, or none for the file in
+    `home_folder`.
 
     Raises:
         ConfigError: not a URL of these two databases.
     """
-    place = place or str(home_folder() / STORE_FILE)
-    if "://" not in place:
-        return URL.create("sqlite+pysqlite", database=str(Path(place).expanduser().absolute()))
+    location = location or str(home_folder() / STORE_FILE)
+    if "://" not in location:
+        return URL.create("sqlite+pysqlite", database=str(Path(location).expanduser().absolute()))
     try:
-        url = make_url(place)
+        url = make_url(location)
     except ArgumentError:
         raise ConfigError("E_STORE_URL", "the store's URL cannot be read") from None
     backend = url.get_backend_name()
-    if backend == "postgres":  # the old spelling that hosting services still hand out
+    if backend == "postgres":  # the old scheme that hosting services still use
         backend = "postgresql"
     if backend not in ("sqlite", "postgresql") or not url.database:
         raise ConfigError("E_STORE_URL", "expected a path, or postgresql://user@host/database")
@@ -60,17 +61,17 @@ def store_url(place: str | None = None) -> URL:
 
 
 def display_url(url: URL) -> str:
-    """The place as a person may see it: no password."""
+    """The URL or path for messages, without the password."""
     return str(url.database) if on_sqlite(url) else url.render_as_string(hide_password=True)
 
 
 def on_sqlite(url: URL) -> bool:
-    """Whether it is a SQLite file."""
+    """Whether the URL is of a SQLite file."""
     return url.get_backend_name() == "sqlite"
 
 
 def open_engine(url: URL) -> Engine:
-    """An engine for `url`; connects to nothing yet. The folder of a SQLite file is the caller's care."""
+    """Create an engine for `url` without connecting. The folder of a SQLite file must exist."""
     if on_sqlite(url):
         engine = create_engine(url)
         event.listen(engine, "connect", _set_up_sqlite)
@@ -88,7 +89,7 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         "journal_mode = WAL",
         "synchronous = FULL",
         "foreign_keys = ON",
-        "recursive_triggers = ON",  # or INSERT OR REPLACE would slip past the append-only triggers
+        "recursive_triggers = ON",  # or INSERT OR REPLACE would bypass the append-only triggers
         "cache_size = -65536",
         "busy_timeout = 0",
     ):
@@ -104,7 +105,9 @@ def _begin_sqlite(connection: Connection) -> None:
     started_s = time.monotonic()
     while (waited_s := time.monotonic() - started_s) < PATIENCE_S:
         try:
-            plain.execute("BEGIN IMMEDIATE")  # past SQLAlchemy: sixteen who wait must not use up the machine
+            plain.execute(
+                "BEGIN IMMEDIATE"
+            )  # not through SQLAlchemy, whose overhead would load the machine with sixteen waiting writers
             return
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in (SQLITE_BUSY, SQLITE_LOCKED):
@@ -114,23 +117,23 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def pause_s(waited_s: float) -> float:
-    """How long to sleep before the next try for a lock: random, and shorter for who has waited longer,
-    so that nobody starves."""
+    """Seconds to sleep before the next attempt to get a lock: random, and shorter after a longer wait, so
+    that no writer starves."""
     return random.uniform(0.5, 1.0) * max(LEAST_PAUSE_S, LOCK_PAUSE_S * (1.0 - waited_s))
 
 
 def is_locked(error: DBAPIError) -> bool:
-    """Whether SQLite says that another connection has the lock."""
+    """Whether SQLite reports that another connection holds the lock."""
     return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED)
 
 
 def is_aborted(error: DBAPIError) -> bool:
-    """Whether PostgreSQL gave the transaction up in favour of another: deadlock or serialisation."""
+    """Whether PostgreSQL aborted the transaction because of a deadlock or serialization failure."""
     return getattr(error.orig, "sqlstate", None) in ("40001", "40P01")
 
 
 def is_disconnect(error: DBAPIError) -> bool:
-    """Whether PostgreSQL is away: it shut down, is starting up, or the wire broke."""
+    """Whether PostgreSQL is unavailable: it shut down, is starting up, or the connection broke."""
     if not hasattr(error.orig, "sqlstate"):
         return False
     state = getattr(error.orig, "sqlstate", None)

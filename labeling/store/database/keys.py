@@ -1,8 +1,8 @@
-"""The key that a store is sealed with: who changes the database without it cannot make the change look right.
+"""The key that a store is sealed with: changes made to the database without it are detected.
 
-It is kept outside of the database and in no backup: in the variable ``DIALINT_STORE_KEY``, in the file that
-``DIALINT_STORE_KEY_FILE`` names, or else in a file of mode 0600, beside a SQLite store and in
-``$DIALINT_HOME`` for PostgreSQL. It is never logged; its id, which tells nothing of it, is.
+It is stored outside of the database and not in backups: in the variable ``DIALINT_STORE_KEY``, in the file
+that ``DIALINT_STORE_KEY_FILE`` names, or else in a file of mode 0600, beside a SQLite store and in
+``$DIALINT_HOME`` for PostgreSQL. It is never logged; its id, which does not reveal it, is.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _TEXT = re.compile(rf"[0-9a-fA-F]{{{2 * N_BYTES}}}")
 
 @dataclass(frozen=True)
 class Key:
-    """A secret of 32 bytes, for HMAC-SHA256. The first bytes of a message say what it is for, so that no
-    output of one use is good for another."""
+    """A secret of 32 bytes, for HMAC-SHA256. Messages start with their purpose, so that the output for one
+    purpose is not valid for another."""
 
     secret: bytes = field(repr=False)
 
     @property
     def id(self) -> str:
-        """What tells one key from another: 16 hex digits."""
+        """Identifier of the key: 16 hex digits."""
         return self._mac("id", "")[:8].hex()
 
-    def signature(self, text: str) -> str:
-        """What stands under the head of the audit log, in hex."""
+    def sign(self, text: str) -> str:
+        """The signature of a head of the audit log, in hex."""
         return self._mac("head", text).hex()
 
-    def sealed(self, column: str, value: Any) -> Any:
-        """A column's value as the audit log holds it: numbers as they are, text as a keyed digest of 96 bits,
-        so that the log tells nothing of texts and password hashes, nor can they be guessed from it."""
+    def seal(self, column: str, value: Any) -> Any:
+        """A column's value as the audit log stores it: numbers unchanged, text as a keyed digest of 96 bits,
+        so that texts and password hashes can neither be read nor guessed from the log."""
         if value is None or isinstance(value, (bool, int, float)):
             return value
         return base64.b64encode(self._mac(column, str(value))[:12]).decode()
@@ -58,14 +58,14 @@ class Key:
 
 
 def new_key() -> Key:
-    """A key from the operating system's randomness."""
+    """Generate a key from the operating system's randomness."""
     return Key(secrets.token_bytes(N_BYTES))
 
 
 def key_path(url: URL) -> Path:
-    """Where the key of the store at `url` is kept, unless it is in the environment."""
-    if named := os.environ.get(FILE_VARIABLE):
-        return Path(named).expanduser()
+    """The file with the key of the store at `url`, unless the key is in the environment."""
+    if path := os.environ.get(FILE_VARIABLE):
+        return Path(path).expanduser()
     return Path(f"{url.database}{SUFFIX}") if on_sqlite(url) else home_folder() / f"store{SUFFIX}"
 
 
@@ -73,16 +73,15 @@ def find_key(url: URL) -> Key:
     """The key of the store at `url`.
 
     Raises:
-        ConfigError: there is none, it is no key, or others than its owner may read the file.
+        ConfigError: there is none, it is not a key, or others than its owner may read the file.
     """
     if secret := os.environ.get(VARIABLE):
-        return _key(secret, VARIABLE)
-    path = key_path(url)
-    return read_key(path)
+        return _parse_key(secret, VARIABLE)
+    return read_key(key_path(url))
 
 
 def read_key(path: Path) -> Key:
-    """The key in a file.
+    """Read the key in a file.
 
     Raises:
         ConfigError: as for `find_key`.
@@ -99,20 +98,20 @@ def read_key(path: Path) -> Key:
         raise ConfigError("E_STORE_KEY", f"{path}: {error.strerror}") from error
     if os.name == "posix" and mode & 0o077:
         raise ConfigError("E_STORE_KEY", f"{path}: others may read the key of the store; run chmod 600 on it")
-    return _key(text, str(path))
+    return _parse_key(text, str(path))
 
 
-def _key(text: str, place: str) -> Key:
+def _parse_key(text: str, source: str) -> Key:
     if not _TEXT.fullmatch(text.strip()):
-        raise ConfigError("E_STORE_KEY", f"{place}: expected a key of {2 * N_BYTES} hexadecimal digits")
+        raise ConfigError("E_STORE_KEY", f"{source}: expected a key of {2 * N_BYTES} hexadecimal digits")
     return Key(bytes.fromhex(text.strip()))
 
 
 def make_key(url: URL) -> Key:
-    """The key of the store at `url`; a new one in a file of mode 0600 where there is none.
+    """The key of the store at `url`; if there is none, a new one is written to a file of mode 0600.
 
     Raises:
-        ConfigError: what is there is no key.
+        ConfigError: what is there is not a key.
         WorldError: the file cannot be written.
     """
     path = key_path(url)
@@ -122,7 +121,7 @@ def make_key(url: URL) -> Key:
 
 
 def write_key(path: Path, key: Key) -> None:
-    """Write a key into a new file of mode 0600; one that somebody else wrote first is left as it is."""
+    """Write a key to a new file of mode 0600; an existing file is not changed."""
     with disk_errors(path):
         make_output_folder(path.parent)
         with suppress(FileExistsError), open(create_private(path), "w") as file:

@@ -1,4 +1,4 @@
-"""Alembic revisions: the newest version, and running them on a connection. Commits nothing."""
+"""Alembic revisions: the newest one, and running them on a connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def newest_revision(revisions: tuple[Path, ...] = ()) -> str:
-    """The newest revision: ours, or the one in further folders."""
+    """The newest revision: the packaged one, or the one in further folders."""
     if not revisions:
         return VERSION
     from alembic.script import ScriptDirectory
@@ -28,13 +28,14 @@ def _config(revisions: tuple[Path, ...]) -> Config:
     config = Config()
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
-    places = "\n".join(str(place) for place in (folder / "versions", *revisions))
-    config.set_main_option("version_locations", places.replace("%", "%%"))
+    locations = "\n".join(str(path) for path in (folder / "versions", *revisions))
+    config.set_main_option("version_locations", locations.replace("%", "%%"))
     return config
 
 
 def migrate(connection: Connection, target: str = "head", revisions: tuple[Path, ...] = ()) -> None:
-    """Run the revisions up to `target` on a connection inside a transaction; commits nothing."""
+    """Run the revisions up to `target` on a connection, inside the caller's transaction, without
+    committing."""
     from alembic import command
 
     config = _config(revisions)

@@ -1,9 +1,9 @@
 """The tables, as the newest migration leaves them.
 
-JSON is kept as canonical text, so that a hash of it is the same on both databases. Columns in ``_ms``
-are milliseconds: since 1970 by the wall clock, except for leases (see `clock`). ``annotations`` and
-``audit`` are append-only; triggers refuse everything else. A task's `rank` is minus its priority: the
-queue goes by (rank, id), both rising, and one index serves it.
+JSON is stored as canonical text, so that its hash is the same on both databases. Columns in ``_ms`` are
+milliseconds: since 1970 by the wall clock, except for leases (see `clock`). ``annotations`` and ``audit`` are
+append-only; triggers refuse updates and deletes. A task's `rank` is minus its priority: the queue is ordered
+by (rank, id), both ascending, and one index serves it.
 """
 
 from sqlalchemy import (
@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 VERSION = "0007"
-"""The newest revision: what this code can work with."""
+"""The newest revision, which this code requires."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
@@ -36,7 +36,7 @@ accounts = Table(
     Column("password_hash", Text),
     Column("agent", Text),
     Column("created_ms", BigInteger, nullable=False),
-    Column("since", BigInteger, nullable=False, server_default="0"),  # the last annotation before the status
+    Column("since", BigInteger, nullable=False, server_default="0"),  # last annotation before the status
 )  # fmt: skip
 
 dialogues = Table(
@@ -67,7 +67,7 @@ verdicts = Table(
     Column("content", Text, nullable=False),
 )  # fmt: skip
 
-masked_views = Table(  # what follows from dialogues, verdicts and the rules of masking
+masked_views = Table(  # derived from dialogues, verdicts and the masking rules
     "masked_views", metadata,
     Column("dialogue", Text, ForeignKey("dialogues.id", ondelete="CASCADE"), primary_key=True),
     Column("rules", Text, nullable=False),
@@ -118,9 +118,9 @@ leases = Table(
 Index("leases_held", leases.c.expires_ms, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
 Index("leases_of", leases.c.account, sqlite_where=text("state = 'held'"), postgresql_where=text("state = 'held'"))  # fmt: skip # noqa: E501
 RETURNED = ("released", "expired")
-"""States of a lease whose task its holder may get again."""
-GIVEN_BACK = text("state IN ('released', 'expired')")
-Index("leases_returned", leases.c.account, leases.c.token, sqlite_where=GIVEN_BACK, postgresql_where=GIVEN_BACK)  # fmt: skip # noqa: E501
+"""States of a lease after which its holder may get the task again."""
+IS_RETURNED = text("state IN ('released', 'expired')")
+Index("leases_returned", leases.c.account, leases.c.token, sqlite_where=IS_RETURNED, postgresql_where=IS_RETURNED)  # fmt: skip # noqa: E501
 
 shares = Table(
     "shares", metadata,
@@ -202,14 +202,14 @@ gold = Table(
     Column("doubt", Text),
 )  # fmt: skip
 
-pairs = Table(  # dialogues that give each other away: an injected error and its clean twin
+pairs = Table(  # dialogues that reveal each other: an injected error and its clean twin
     "pairs", metadata,
     Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),
     Column("pair", Text, nullable=False),
 )  # fmt: skip
 Index("pairs_pair", pairs.c.pair)
 
-reads = Table(  # what an account was shown of a dialogue, of each kind the first time
+reads = Table(  # what an account read of a dialogue: the first time, by kind
     "reads", metadata,
     Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
     Column("dialogue", Text, ForeignKey("dialogues.id"), primary_key=True),

@@ -1,9 +1,9 @@
-"""`Store`: opens the database, checks its version and hands out transactions; the one place that retries.
+"""`Store`: opens the database, checks its version and runs transactions, with all retries.
 
-An operation is a plain function whose first argument is a `Transaction`, decorated with `write_operation`
-or `read_operation`, which makes it callable with a `Store`. Lock waits, deadlocks and lost connections are
-retried here and nowhere else. A write whose commit was cut off may or may not be stored: it is repeated
-only if it is marked `repeatable`, and raised as `E_STORE_UNSURE` otherwise.
+An operation is a plain function whose first argument is a `Transaction`, decorated with `write_operation` or
+`read_operation`, which makes it callable with a `Store`. Lock waits, deadlocks and lost connections are
+retried here and nowhere else. A write that lost its connection during the commit may or may not be stored: it
+is repeated only if it is `repeatable`, and raises `E_STORE_UNSURE` otherwise.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ Work = Callable[["Transaction"], R]
 
 READ_PAGE = 2000
 RECONNECT_PAUSE_S = 0.25
-"""Between two tries for a database that is away."""
+"""Pause between two attempts to reach an unavailable database."""
 
 
 @dataclass
 class Transaction:
-    """A connection inside one transaction, and what is to be done at its end: entries of the audit log,
-    and statements on rows that everybody changes, under the lock of the log's head, so that writers never
-    wait for each other in different orders. The last entry gets the rows that were changed."""
+    """A connection inside one transaction, with the work for its end: entries of the audit log, and
+    statements on rows that all writers change, which run under the lock of the log's head so that writers
+    cannot deadlock. The changed rows are recorded in the last entry."""
 
     connection: Connection
     store: Store
     writes: bool = False
     after: list[Work[None]] = field(default_factory=list)
-    """What a transaction that only reads leaves to be written before its result is given away."""
+    """Writes that follow a read-only transaction before its result is returned."""
     _entries: list[Entry] = field(default_factory=list)
     _last: list[tuple[Executable, Any]] = field(default_factory=list)
     _changes: Changes = field(default_factory=Changes)
@@ -88,7 +88,7 @@ class Transaction:
     @overload
     def run(self, statement: Executable, parameters: Any = None) -> Result[Any]: ...
     def run(self, statement: Executable, parameters: Any = None) -> Result[Any]:
-        """Execute one statement now; what it changes is noted for the audit log."""
+        """Execute one statement now; the rows it changes are recorded for the audit log."""
         if not changes_sealed_table(statement):
             result = self.connection.execute(statement, parameters)
             assert isinstance(result, CursorResult)
@@ -100,18 +100,18 @@ class Transaction:
         return ChangedRows(result, rows)
 
     def at_end(self, statement: Executable, parameters: Any = None) -> None:
-        """Execute a statement last, before the commit."""
+        """Execute a statement at the end of the transaction, before the commit."""
         self._last.append((statement, parameters))
 
     def afterwards(self, work: Work[None]) -> None:
-        """Write something: now, or right after this transaction if it only reads."""
+        """Run a write: now, or right after this transaction if it is read-only."""
         if self.writes:
             work(self)
         else:
             self.after.append(work)
 
     def log(self, account: str, action: str, subject: str, **content: Any) -> None:
-        """Write what was done into the audit log, in this transaction."""
+        """Add an entry to the audit log, in this transaction."""
         origin = self.store.origin
         self._entries.append(Entry(self.now_ms, account, action, subject, canonical_json(content), origin))
 
@@ -132,7 +132,7 @@ class Transaction:
         return self.connection.dialect.name == "sqlite"
 
     def finish(self) -> None:
-        """Do what was left for the end."""
+        """Run the work for the end of the transaction and append to the audit log."""
         if self._entries or self._last or self._changes:
             lock_head(self.connection)
         for statement, parameters in self._last:
@@ -141,21 +141,21 @@ class Transaction:
             self.log("system", "write", "store")
         if self._entries:
             key = self.store.key
-            self._entries[-1] = self._entries[-1]._replace(changes=self._changes.packed(key))
+            self._entries[-1] = self._entries[-1]._replace(changes=self._changes.pack(key))
             append(self.connection, self._entries, key)
 
 
 class Store:
-    """An open store; safe to share between threads, to be opened anew in each process."""
+    """An open store; it can be shared by threads, but each process has to open its own."""
 
-    def __init__(self, engine: Engine, clock: Clock | None = None, way: Interface = "library") -> None:
+    def __init__(self, engine: Engine, clock: Clock | None = None, interface: Interface = "library") -> None:
         self.engine = engine
         self.clock = clock or system_clock()
-        self.origin = describe_origin(way)
+        self.origin = describe_origin(interface)
 
     @cached_property
     def key(self) -> Key:
-        """What the store is sealed with.
+        """The key that the store is sealed with.
 
         Raises:
             ConfigError: it is missing.
@@ -163,17 +163,19 @@ class Store:
         return find_key(self.engine.url)
 
     @classmethod
-    def open(cls, place: str | None = None, clock: Clock | None = None, way: Interface = "library") -> Store:
-        """Open the store at `place` (see `store_url`); `way` is what the audit log says of how it was acted.
+    def open(
+        cls, location: str | None = None, clock: Clock | None = None, interface: Interface = "library"
+    ) -> Store:
+        """Open the store at `location` (see `store_url`); `interface` is recorded in the audit log.
 
         Raises:
-            ConfigError: there is none, it is of another version than this code, or its key is missing.
+            ConfigError: there is none, it has another version than this code, or its key is missing.
             WorldError: it cannot be reached.
         """
-        url = store_url(place)
+        url = store_url(location)
         if on_sqlite(url) and not Path(str(url.database)).is_file():
             raise ConfigError("E_STORE", f"{display_url(url)}: no store; `dialint db upgrade` makes one")
-        store = cls(open_engine(url), clock, way)
+        store = cls(open_engine(url), clock, interface)
         stored_version = store.read(read_version)
         if stored_version != VERSION:
             store.close()
@@ -183,28 +185,28 @@ class Store:
                 "run `dialint db upgrade`",
             )
         try:
-            store.key  # noqa: B018  a missing key is no surprise of the first write
+            store.key  # noqa: B018  raises now and not at the first write if the key is missing
         except ConfigError:
             store.close()
             raise
         return store
 
     def read(self, work: Work[R]) -> R:
-        """Run `work` in a transaction that changes nothing; repeated if the database goes away. What it wants
-        written `afterwards` is stored before this returns."""
-        return self._attempted(work, writes=False, repeatable=True)
+        """Run `work` in a read-only transaction, with retries; writes that it adds by `afterwards` are
+        committed before this returns."""
+        return self._retry(work, writes=False, repeatable=True)
 
     def write(self, work: Work[R], *, repeatable: bool = False) -> R:
         """Run `work` in a transaction of its own and commit it.
 
         Raises:
-            WorldError: locked or away for more than `PATIENCE_S`, failed, or (`E_STORE_UNSURE`) cut off
-                while it was committed.
+            WorldError: locked or unavailable for more than `PATIENCE_S`, failed, or (`E_STORE_UNSURE`)
+                disconnected during the commit.
         """
-        return self._attempted(work, writes=True, repeatable=repeatable)
+        return self._retry(work, writes=True, repeatable=repeatable)
 
     def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         self.engine.dispose()
 
     def __enter__(self) -> Self:
@@ -215,17 +217,17 @@ class Store:
     ) -> None:
         self.close()
 
-    def _attempted(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
+    def _retry(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
         started_s = time.monotonic()
         while True:
             try:
                 return self._once(work, writes=writes, repeatable=repeatable)
             except DBAPIError as error:
                 waited_s = time.monotonic() - started_s
-                away = is_disconnect(error)
-                if not (away or is_locked(error) or is_aborted(error)) or waited_s > PATIENCE_S:
+                unavailable = is_disconnect(error)
+                if not (unavailable or is_locked(error) or is_aborted(error)) or waited_s > PATIENCE_S:
                     raise to_world_error(error, self.engine) from error
-            time.sleep(RECONNECT_PAUSE_S if away else pause_s(waited_s))
+            time.sleep(RECONNECT_PAUSE_S if unavailable else pause_s(waited_s))
 
     def _once(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
         with self.engine.connect() as connection:
@@ -241,13 +243,13 @@ class Store:
                     if writes and not repeatable and is_disconnect(error):
                         raise WorldError("E_STORE_UNSURE", "cut off; it may or may not be stored") from error
                     raise
-        for rest in transaction.after:
-            self.write(rest, repeatable=True)
+        for after in transaction.after:
+            self.write(after, repeatable=True)
         return result
 
 
 def to_world_error(error: DBAPIError, engine: Engine) -> WorldError:
-    """A database's failure in one line; the statement's values are left out, they may hold text."""
+    """Convert a database error to a one-line error without the statement's values, which may hold text."""
     state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
     return WorldError(
         "E_STORE", f"{display_url(engine.url)}: {type(error.orig).__name__} {state or ''}".rstrip()
@@ -255,7 +257,7 @@ def to_world_error(error: DBAPIError, engine: Engine) -> WorldError:
 
 
 def read_version(transaction: Transaction) -> str | None:
-    """The revision the tables are at; none where there are none."""
+    """The revision of the tables; none if there are no tables."""
     if not transaction.connection.dialect.has_table(transaction.connection, "alembic_version"):
         return None
     revision = transaction.run(text("SELECT version_num FROM alembic_version")).scalar()
@@ -263,7 +265,7 @@ def read_version(transaction: Transaction) -> str | None:
 
 
 def read_operation(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
-    """Make an operation that changes nothing callable with a store."""
+    """Decorator that makes a read-only operation callable with a store."""
 
     @wraps(operation)
     def run(store: Store, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -275,8 +277,8 @@ def read_operation(operation: Callable[Concatenate[Transaction, P], R]) -> Calla
 def write_operation(
     *, repeatable: bool = False
 ) -> Callable[[Callable[Concatenate[Transaction, P], R]], Callable[Concatenate[Store, P], R]]:
-    """Make an operation callable with a store, in a write transaction of its own. `repeatable` says that
-    doing it twice leaves what doing it once leaves."""
+    """Decorator that makes an operation callable with a store, in a write transaction of its own.
+    `repeatable` marks an idempotent operation."""
 
     def wrap(operation: Callable[Concatenate[Transaction, P], R]) -> Callable[Concatenate[Store, P], R]:
         @wraps(operation)
@@ -291,17 +293,17 @@ def write_operation(
 
 
 def in_transaction(operation: Callable[Concatenate[Store, P], R]) -> Callable[Concatenate[Transaction, P], R]:
-    """A marked operation as a part of another one: in the caller's transaction, all or nothing."""
+    """The undecorated operation, to call it in the caller's transaction."""
     return cast(Callable[Concatenate[Transaction, P], R], cast(Any, operation).__wrapped__)
 
 
 def upsert(transaction: Transaction, table: Table, row: dict[str, Any]) -> None:
     """Insert a row, or overwrite the one with the same primary key."""
-    transaction.run(_overwriting(table, transaction.on_sqlite, tuple(row)), row)
+    transaction.run(_upsert_statement(table, transaction.on_sqlite, tuple(row)), row)
 
 
 @cache
-def _overwriting(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Executable:
+def _upsert_statement(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Executable:
     into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
     rest = {name: into.excluded[name] for name in names if not table.c[name].primary_key}
     return into.on_conflict_do_update(index_elements=list(table.primary_key), set_=rest)
@@ -309,7 +311,7 @@ def _overwriting(table: Table, on_sqlite: bool, names: tuple[str, ...]) -> Execu
 
 @cache
 def upsert_adding(table: Table, on_sqlite: bool, column: str) -> Executable:
-    """The statement that inserts a row, or adds its `column` to that of the one with the same key."""
+    """The statement that inserts a row, or adds its `column` to that of the row with the same primary key."""
     into = sqlite.insert(table) if on_sqlite else postgresql.insert(table)
     total = table.c[column] + into.excluded[column]
     return into.on_conflict_do_update(index_elements=list(table.primary_key), set_={column: total})
@@ -318,7 +320,8 @@ def upsert_adding(table: Table, on_sqlite: bool, column: str) -> Executable:
 def read_pages(
     store: Store, key: Sequence[Column[Any]], columns: Sequence[Column[Any]], where: ColumnElement[bool]
 ) -> Iterator[Row[Any]]:
-    """All rows in order of their `key`, `READ_PAGE` of them in a transaction, so that nobody waits."""
+    """Yield all rows in order of their `key`, `READ_PAGE` of them per transaction, so that writers are not
+    blocked for long."""
     last: tuple[Any, ...] | None = None
     while True:
         query = select(*key, *columns).where(where).order_by(*key).limit(READ_PAGE)

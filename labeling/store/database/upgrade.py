@@ -1,8 +1,9 @@
-"""Bring a store to the newest version: a backup first, then all revisions in one transaction.
+"""Upgrades a store to the newest version: a backup first, then all revisions in one transaction.
 
-Killed at any statement, the store is the old version, whole; run again, it is done. No way back but the
-backup. A store is verified before it is upgraded, and what the revisions made of its rows and its schema is
-entered into the audit log after it, so that an upgrade covers up nothing.
+If it is interrupted at any statement, the store keeps the old version, and the upgrade can be repeated. The
+only downgrade is the backup. A store is verified before it is upgraded, and the changes that the revisions
+made to its rows and schema are recorded in the audit log afterwards, so that an upgrade hides no
+manipulation.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ LOCK = 0x6469616C696E74
 
 
 def upgrade(
-    place: str | None = None, *, backup_to: Path | None = None, revisions: tuple[Path, ...] = ()
+    location: str | None = None, *, backup_to: Path | None = None, revisions: tuple[Path, ...] = ()
 ) -> tuple[str | None, Path | None]:
-    """Make or upgrade the store at `place`; the version that was there, and the backup, if one was taken.
+    """Create or upgrade the store at `location`; return the previous version and the backup, or none.
 
-    A backup is taken of a store that holds an older version: into `backup_to`, else beside a SQLite file.
-    `revisions` are further folders of alembic revisions.
+    A store of an older version is backed up: into `backup_to`, else beside a SQLite file. `revisions` are
+    further folders of alembic revisions.
 
     Raises:
         ConfigError: a PostgreSQL store with something to back up, and no `backup_to`; or a store newer
             than this code; or its key is missing.
-        StoreDamaged: what is there is not what was written; nothing was changed.
+        StoreDamaged: the store was manipulated or is damaged; nothing was changed.
         WorldError: it cannot be reached, or the disk is full.
     """
-    url = store_url(place)
+    url = store_url(location)
     if on_sqlite(url):
-        _make_file(Path(str(url.database)))
+        _create_file(Path(str(url.database)))
     target = newest_revision(revisions)
     with Store(open_engine(url)) as store:
         before = store.read(read_version)
@@ -66,32 +67,32 @@ def upgrade(
                 "E_STORE_VERSION", f"{display_url(url)}: version {before} is newer than {target}"
             )
         if on_sqlite(url):
-            _close_to_others(Path(str(url.database)))
-        saved = None
+            _restrict_modes(Path(str(url.database)))
+        backup_folder = None
         if before is not None:
-            saved = backup(store, backup_to or _beside(store, before))
+            backup_folder = backup(store, backup_to or _backup_path(store, before))
         if not is_sealed(before):
             make_key(url)
-        store.write(lambda transaction: _upgraded(transaction, revisions), repeatable=True)
-        return before, saved
+        store.write(lambda transaction: _upgrade(transaction, revisions), repeatable=True)
+        return before, backup_folder
 
 
-def _make_file(path: Path) -> None:
-    """A file for its owner only, if there is none; what SQLite lays beside it gets its mode."""
+def _create_file(path: Path) -> None:
+    """Create the file with mode 0600, if there is none; SQLite's journal files inherit the mode."""
     with disk_errors(path):
         make_output_folder(path.parent)
         with suppress(FileExistsError):
             os.close(create_private(path))
 
 
-def _close_to_others(path: Path) -> None:
-    """Take from others what an older version let them: it made files by the umask."""
+def _restrict_modes(path: Path) -> None:
+    """Restrict the files to their owner: older versions created them with the modes of the umask."""
     for name in ("", "-wal", "-shm", "-journal"):
         with suppress(FileNotFoundError, PermissionError):
             Path(f"{path}{name}").chmod(0o600)
 
 
-def _beside(store: Store, revision: str) -> Path:
+def _backup_path(store: Store, revision: str) -> Path:
     url = store.engine.url
     if not on_sqlite(url):
         raise ConfigError("E_OPTION", "name a folder for the backup: --backup-to")
@@ -102,7 +103,7 @@ def _beside(store: Store, revision: str) -> Path:
     return folder
 
 
-def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
+def _upgrade(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
     connection, key = transaction.connection, transaction.store.key
     if not transaction.on_sqlite:
         transaction.run(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
@@ -116,40 +117,42 @@ def _upgraded(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
             head = Head(0, START) if before is None else check_log(connection, None, replay)[0]
             migrate(connection, revisions=revisions)
             sign(connection, head, key)
-        _enter(transaction, replay, key, "upgrade", version=read_version(transaction))
+        _record_rows(transaction, replay, key, "upgrade", version=read_version(transaction))
 
 
 def rekey(store: Store, key: Key) -> None:
-    """Verify the store and seal it with another key: all rows are entered into the audit log anew.
+    """Verify the store and seal it with another key, by recording all rows in the audit log again.
 
     Raises:
-        StoreDamaged: what is there is not what was written; nothing was changed.
+        StoreDamaged: the store was manipulated or is damaged; nothing was changed.
     """
 
-    def sealed(transaction: Transaction) -> None:
+    def seal(transaction: Transaction) -> None:
         connection = transaction.connection
         lock_head(connection)
         with Replay() as replay:
             head, _, schema = check_log(connection, store.key, replay)
             check_schema(connection, schema)
             sign(connection, head, key)
-            _enter(transaction, replay, key, "rekey", before=store.key.id, after=key.id)
+            _record_rows(transaction, replay, key, "rekey", before=store.key.id, after=key.id)
 
-    store.write(sealed)
+    store.write(seal)
 
 
-def _enter(transaction: Transaction, replay: Replay, key: Key, action: str, **content: str | None) -> None:
-    """Enter the schema and all rows into the audit log that are not as it has them."""
+def _record_rows(
+    transaction: Transaction, replay: Replay, key: Key, action: str, **content: str | None
+) -> None:
+    """Record the schema, and all rows that differ from the audit log, in the audit log."""
 
-    def entered(action: str, changes: Changes, **content: Any) -> None:
-        about = (transaction.now_ms, "system", action, "store", canonical_json(content))
-        entry = Entry(*about, transaction.store.origin, changes.packed(key))
+    def add_entry(action: str, changes: Changes, **content: Any) -> None:
+        fields = (transaction.now_ms, "system", action, "store", canonical_json(content))
+        entry = Entry(*fields, transaction.store.origin, changes.pack(key))
         append(transaction.connection, [entry], key)
 
     changes = Changes()
     for number, difference in enumerate(replay.differences(transaction.connection, key), start=1):
         changes.put(difference.change)
         if number % BATCH == 0:
-            entered("seal", changes)
+            add_entry("seal", changes)
             changes = Changes()
-    entered(action, changes, schema=list_objects(transaction.connection), **content)
+    add_entry(action, changes, schema=list_objects(transaction.connection), **content)

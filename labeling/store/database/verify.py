@@ -1,12 +1,12 @@
-"""Is the store still what was written? Checks, and repairs nothing.
+"""Verifies that a store is what was written; repairs nothing.
 
-The audit chain to its signed head; every row of every table against what the log says was written there
-(`replay`); the schema against what the last upgrade left; annotations, dialogues and verdicts against their
-own hashes; what follows from other tables (counts, the numbers of a task) against them; SQLite's pages
-against each other. All in one snapshot, so that work goes on meanwhile, and in memory that does not grow.
+It verifies the audit chain up to its signed head; every row of every table against the log
+(`changes.Replay`); the schema against the last upgrade; annotations, dialogues and verdicts against their own
+hashes; derived data (counts, the counts of a task) against the tables they follow from; and the integrity of
+SQLite's pages. It runs in one snapshot, does not block writers, and its memory does not grow with the store.
 
-Whoever has the key can still make anything look right, and a whole older copy of the store is right by
-itself: only its head, noted elsewhere (`expect_head`), tells it from the newest.
+Whoever has the key can still forge anything, and a complete older copy of the store is valid: only its head,
+saved elsewhere (`expect_head`), distinguishes it from the newest.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from dialint.labeling.store.database.transactions import Store, Transaction, rea
 from dialint.labeling.store.errors import StoreDamaged
 
 SEALED_SINCE = "0007"
-"""The first version whose log is signed and names the rows that were changed."""
+"""The first version whose log is signed and records the changed rows."""
 
 HASHED = tuple(column.name for column in annotation_rows.columns if column.name not in ("id", "sha256"))
-"""What an annotation's sha256 is made of: everything but its number."""
+"""Columns that an annotation's sha256 covers: all but its number."""
 
 
 @dataclass(frozen=True)
 class VerifiedCounts:
-    """How many of each were found whole, and the head of the audit log."""
+    """How many rows of each kind were verified, and the head of the audit log."""
 
     audit_entries: int
     annotations: int
@@ -59,15 +59,15 @@ class VerifiedCounts:
 
 
 def hash_annotation(values: dict[str, Any]) -> str:
-    """The sha256 of a row of ``annotations``, given its columns."""
+    """The sha256 of a row of ``annotations``, from the values of its columns."""
     return fingerprint([values[name] for name in HASHED])
 
 
 def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
-    """Check the whole store. `expect_head` is a head that was noted before: the log must still hold it.
+    """Verify the whole store. `expect_head` is a head that was saved before: the log must still contain it.
 
     Raises:
-        StoreDamaged: names the first thing that is not as it was written.
+        StoreDamaged: names the first difference.
         ConfigError: the store's key is missing, or another one.
         WorldError: the database cannot be reached.
     """
@@ -83,7 +83,7 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
             kind = type(error.orig).__name__
             raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {kind}") from error
         raise to_world_error(error, store.engine) from error
-    except ValueError as error:  # bytes that are no text, also in SQLite's own messages
+    except ValueError as error:  # bytes that are not UTF-8, also in SQLite's own messages
         raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {type(error).__name__}") from error
 
 
@@ -93,74 +93,74 @@ def is_sealed(version: str | None) -> bool:
 
 
 def check_all(connection: Connection, key: Key | None, expect_head: Head | None = None) -> VerifiedCounts:
-    """As `verify`, inside the caller's transaction; without a key for a store from before there were any."""
+    """As `verify`, inside the caller's transaction; without a key for a store from before version 0007."""
     if connection.dialect.name == "sqlite":
         _check_pages(connection)
     with Replay() as replay:
-        head, saved, schema = check_log(connection, key, replay, expect_head)
+        head, n_annotations, schema = check_log(connection, key, replay, expect_head)
     n_dialogues, n_verdicts = (_check_content(connection, table) for table in (dialogues, verdicts))
     _check_counts(connection)
     if key is not None:
         _check_tasks(connection)
         _check_shares(connection)
         check_schema(connection, schema)
-    return VerifiedCounts(head.number, saved, n_dialogues, n_verdicts, head)
+    return VerifiedCounts(head.number, n_annotations, n_dialogues, n_verdicts, head)
 
 
 def check_log(
     connection: Connection, key: Key | None, replay: Replay, expect_head: Head | None = None
 ) -> tuple[Head, int, dict[str, str]]:
-    """The audit log, and with a key all tables against it: the head, how many annotations there are, and the
-    schema as the last upgrade left it. What the tables must hold is left in `replay`."""
+    """Verify the audit log and, with a key, all tables against it. Returns the head, the number of
+    annotations, and the schema as of the last upgrade; `replay` holds the expected rows."""
     try:
-        head, saved, upgraded = _check_audit(connection, key, expect_head, replay)
+        head, n_annotations, upgrade = _check_audit(connection, key, expect_head, replay)
         for difference in replay.differences(connection, key) if key else ():
             raise StoreDamaged("E_ROW", str(difference))
     except sqlite3.Error as error:
         raise WorldError("E_STORE", f"a temporary file of SQLite: {error}") from error
-    return head, saved, json.loads(upgraded.content).get("schema", {}) if upgraded else {}
+    return head, n_annotations, json.loads(upgrade.content).get("schema", {}) if upgrade else {}
 
 
 def _check_pages(connection: Connection) -> None:
     result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
     if result != "ok":
         raise StoreDamaged("E_DAMAGED", f"SQLite: {result}")
-    strangers = connection.execute(text("PRAGMA foreign_key_check")).all()
-    if strangers:
-        raise StoreDamaged("E_DAMAGED", f"SQLite: a row of {strangers[0][0]} points to nothing")
+    violations = connection.execute(text("PRAGMA foreign_key_check")).all()
+    if violations:
+        raise StoreDamaged("E_DAMAGED", f"SQLite: a row of {violations[0][0]} points to nothing")
 
 
 def _check_audit(
     connection: Connection, key: Key | None, expect_head: Head | None, replay: Replay
 ) -> tuple[Head, int, Entry | None]:
-    """Walk the chain, and look at the annotation behind every entry that tells of one. The head, the number
-    of annotations, and the entry of the last upgrade."""
-    head, saved, upgraded = Head(0, START), 0, None
-    expected = expect_head is None or expect_head == head
+    """Verify the chain, and the annotation of every entry that saved one. Returns the head, the number of
+    annotations, and the entry of the last upgrade."""
+    head, n_logged, upgrade = Head(0, START), 0, None
+    has_expected = expect_head is None or expect_head == head
     chain = iterate_entries(connection, key)
     while batch := list(islice(chain, BATCH)):
         for head, entry in batch:
-            expected = expected or head == expect_head
-            upgraded = entry if entry.action in ("upgrade", "rekey") else upgraded
+            has_expected = has_expected or head == expect_head
+            upgrade = entry if entry.action in ("upgrade", "rekey") else upgrade
             if entry.changes is not None:
                 replay.play(head.number, entry.changes)
         logged = [json.loads(entry.content) for _, entry in batch if entry.action == "annotate"]
         _check_annotations(connection, {one["id"]: one["sha256"] for one in logged})
-        saved += len(logged)
-    there = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
-    if there != saved:
-        raise StoreDamaged("E_ANNOTATION", f"{there} annotations, but the audit log tells of {saved}")
-    if not expected:
+        n_logged += len(logged)
+    n_stored = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
+    if n_stored != n_logged:
+        raise StoreDamaged("E_ANNOTATION", f"{n_stored} annotations, but the audit log tells of {n_logged}")
+    if not has_expected:
         raise StoreDamaged("E_HEAD", f"audit log: the head {expect_head} is not in it; it ends at {head}")
-    return head, saved, upgraded
+    return head, n_logged, upgrade
 
 
 def check_schema(connection: Connection, written: dict[str, str]) -> None:
-    """The schema against what the last upgrade left; on a server of another major version, only what
-    there is.
+    """Compare the schema with that of the last upgrade; on a server of another major version, only the names
+    of its objects.
 
     Raises:
-        StoreDamaged: names the first object that is missing, other or new.
+        StoreDamaged: names the first object that is missing, changed or new.
     """
     present = catalog.list_objects(connection)
     if written.pop(catalog.SERVER, None) != present.pop(catalog.SERVER, None):
@@ -192,15 +192,15 @@ def _check_content(connection: Connection, table: Table) -> int:
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[Any]:
-    """All rows in order of the primary key, a batch at a time."""
+    """Yield all rows in order of the primary key, read in batches."""
     key = list(table.primary_key)
     names = [*key, table.c.content, table.c.sha256]
     last: Sequence[Any] | None = None
     while True:
-        question = select(*names).order_by(*key).limit(BATCH)
+        query = select(*names).order_by(*key).limit(BATCH)
         if last is not None:
-            question = question.where(tuple_(*key) > tuple_(*last))
-        batch = connection.execute(question).all()
+            query = query.where(tuple_(*key) > tuple_(*last))
+        batch = connection.execute(query).all()
         yield from batch
         if len(batch) < BATCH:
             return
@@ -220,7 +220,7 @@ def _check_counts(connection: Connection) -> None:
 
 
 def _check_tasks(connection: Connection) -> None:
-    """The numbers of a task follow from the leases on it."""
+    """Compare the counts of every task with the leases on it."""
     numbers = (
         select(
             leases.c.task,
@@ -239,14 +239,14 @@ def _check_tasks(connection: Connection) -> None:
 
 
 def _check_shares(connection: Connection) -> None:
-    """How many tasks of a pool an account has answered follows from its first answers."""
-    place = (annotation_rows.c.project, tasks.c.pool, annotation_rows.c.labeler)
+    """Compare the number of tasks of a pool that an account answered with its first answers."""
+    group = (annotation_rows.c.project, tasks.c.pool, annotation_rows.c.labeler)
     answers = (
-        select(*place, func.count().label("n"))
+        select(*group, func.count().label("n"))
         .join(tasks, tasks.c.id == annotation_rows.c.task)
         .join(leases, (leases.c.task == tasks.c.id) & (leases.c.account == annotation_rows.c.labeler))
         .where(annotation_rows.c.supersedes.is_(None))
-        .group_by(*place)
+        .group_by(*group)
         .subquery()
     )
     same = (

@@ -162,7 +162,7 @@ def test_a_flood_of_wrong_passwords(
     for thread in threads:
         thread.join()
     assert _Counted.total == hashed
-    assert 1 <= _Counted.most <= passwords.HASHES_AT_ONCE
+    assert 1 <= _Counted.most <= passwords.MAX_CONCURRENT_HASHES
     assert tries.admit("rob", OWNER) == 0
 
 
@@ -178,7 +178,7 @@ def test_an_unknown_name_costs_one_hash_like_a_known_one(
             passwords.sign_in(store, name, "wrong")
         assert (_Counted.total, made) == (1, [])
     hasher = argon2.PasswordHasher()
-    nobody = argon2.extract_parameters(passwords._nobody(hasher))
+    nobody = argon2.extract_parameters(passwords._random_hash(hasher))
     assert nobody == argon2.extract_parameters(argon2.low_level.hash_secret(
         b"x", b"s" * hasher.salt_len, hasher.time_cost, hasher.memory_cost, hasher.parallelism,
         hasher.hash_len, argon2.Type.ID,
@@ -188,7 +188,7 @@ def test_an_unknown_name_costs_one_hash_like_a_known_one(
 def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "HASH_WAIT_S", 0.01)
     monkeypatch.setattr(passwords, "_HASHING", threading.BoundedSemaphore(1))
-    with passwords._few_at_once(), pytest.raises(Exception, match="E_BUSY"):
+    with passwords._limit_concurrency(), pytest.raises(Exception, match="E_BUSY"):
         passwords.sign_in(store, "rob", "a long enough one")
     assert passwords.sign_in(store, "rob", "a long enough one").id == "rob"
 

@@ -140,7 +140,7 @@ def test_a_control_task_taken_back_looks_like_any_other(store: Store, made: Any)
     assert not [word for word in ("known", "control", "gold") if word in found[0].model_dump_json()]
     annotations.correct(store, "ann", int(found[1].id), "k2", [made.finding()])
     (grade,) = store.read(lambda transaction: grades.grade_account(transaction, "ann", "control", n=9))
-    assert [one.said for one in grade.grades] == [True], "the newest answer is graded"
+    assert [one.marked for one in grade.grades] == [True], "the newest answer is graded"
 
 
 @pytest.mark.parametrize("prelabelled", [False, True])

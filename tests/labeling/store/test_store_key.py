@@ -199,7 +199,7 @@ def test_the_commands_print_the_head_and_compare_it(
             db.verify(config=here, expect_head=wrong)
     with pytest.raises(ConfigError, match="ID:HASH"):
         db.verify(config=here, expect_head=hashed)
-    assert Head.parsed(head) == Head(int(number), hashed)
+    assert Head.parse(head) == Head(int(number), hashed)
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -216,11 +216,11 @@ def test_there_and_back_is_itself_grown_to_whole_placeholders(
     spans = touched(masked, sent)
     start = min([sent.start, *(span.start for span in spans)])
     end = max([sent.end, *(span.end for span in spans)])
-    stored = view.original(sent)
-    (back,) = view.shown([stored])
+    stored = view.unmask_finding(sent)
+    (back,) = view.mask_findings([stored])
     assert back == sent.model_copy(update={"start": start, "end": end, "quote": masked.text[start:end]})
     assert stored.quote == back.quote
-    assert view.original(back) == stored
+    assert view.unmask_finding(back) == stored
     for span in spans:
         assert stored.start <= span.original_start < span.original_end <= stored.end
     plain = text[stored.start : stored.end]
@@ -272,7 +272,7 @@ def _parts(view: MaskedView) -> tuple[Dialogue, Any]:
 def test_new_rules_make_the_view_anew(store: Store, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = held(store, made)
     masked_view.prepare_view(store, "d1")
-    monkeypatch.setattr(masked_view, "masking_rules", lambda: "other rules")
+    monkeypatch.setattr(masked_view, "hash_masking_rules", lambda: "other rules")
     masked = counted(monkeypatch)
     tasks.view_task(store, "ann", lease.task)
     assert masked == ["d1"], "a view of other rules is not shown"
@@ -288,11 +288,11 @@ def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp
     copied = tmp_path / "masking"
     shutil.copytree(Path(dialint.detector.masking.__file__).parent, copied)
     monkeypatch.setattr(masked_view, "files", lambda _: copied)
-    plain = masked_view.masking_rules.__wrapped__
-    assert plain() == masked_view.masking_rules()
+    plain = masked_view.hash_masking_rules.__wrapped__
+    assert plain() == masked_view.hash_masking_rules()
     file = copied / "names.py"
     file.write_text(file.read_text() + "\n")
-    assert plain() != masked_view.masking_rules()
+    assert plain() != masked_view.hash_masking_rules()
 
 
 @pytest.mark.damaged

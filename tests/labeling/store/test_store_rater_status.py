@@ -93,7 +93,7 @@ def work(
         annotations.submit(store, actor, lease.task, lease.token, key, found, seconds)
 
 
-def standings(store: Store) -> dict[str, tuple[str, str]]:
+def actions_of(store: Store) -> dict[str, tuple[str, str]]:
     return {one.account: (one.does, one.why) for one in rater_status.evaluate_status(store, "lea")}
 
 
@@ -108,7 +108,7 @@ def test_the_window_by_hand(store: Store, made: Any, right: list[bool], does: st
     """Odd places ask for an error, even ones for none: one of two each is 0.5; the last: beyond the window."""
     setting(store, made)
     work(store, made, "ann", right)
-    assert standings(store)["ann"] == (does, why)
+    assert actions_of(store)["ann"] == (does, why)
     done = rater_status.apply_rules(store, "lea")
     assert [one.account for one in done] == ([] if does == "keep" else ["ann"])
     status = {"keep": "active", "retrain": "training", "suspend": "suspended"}[does]
@@ -121,7 +121,7 @@ def test_too_fast_is_suspended_whatever_the_answers(store: Store, made: Any) -> 
     setting(store, made)
     work(store, made, "ann", [True] * 2, seconds=2.0)
     work(store, made, "ann", [True] * 2, seconds=1.9)
-    assert standings(store)["ann"] == ("suspend", "50% of the last 4 answers took less than 2 s")
+    assert actions_of(store)["ann"] == ("suspend", "50% of the last 4 answers took less than 2 s")
 
 
 def test_one_code_alone_may_send_to_training(store: Store, made: Any) -> None:
@@ -130,7 +130,7 @@ def test_one_code_alone_may_send_to_training(store: Store, made: Any) -> None:
         store, "lea", RULES.model_copy(update={"retrain_below": 0.4, "code_retrain_below": 0.6})
     )
     work(store, made, "ann", [True, False, False, True])
-    assert standings(store)["ann"] == ("retrain", "C1: accuracy 0.50 in 4 graded answers: below 0.6")
+    assert actions_of(store)["ann"] == ("retrain", "C1: accuracy 0.50 in 4 graded answers: below 0.6")
 
 
 def test_a_measure_tells_its_figures(store: Store, made: Any) -> None:
@@ -149,12 +149,12 @@ def test_a_measure_tells_its_figures(store: Store, made: Any) -> None:
     assert {one.account for one in rater_status.evaluate_status(store, "lea")} == {"ann", "ben", "cem", "dot"}
 
 
-def test_gold_put_right_puts_the_standing_right(store: Store, made: Any) -> None:
+def test_correcting_gold_corrects_the_evaluation(store: Store, made: Any) -> None:
     setting(store, made)
     work(store, made, "ann", [False, True, True, True])
-    assert standings(store)["ann"][1].startswith("accuracy 0.75")
+    assert actions_of(store)["ann"][1].startswith("accuracy 0.75")
     gold.set_gold(store, "eve", Gold(dialogue="g0", turn=1, code="C1", present=False, source="expert"))
-    assert standings(store)["ann"][1].startswith("accuracy 1.00")
+    assert actions_of(store)["ann"][1].startswith("accuracy 1.00")
 
 
 def test_the_way_in_goes_through_the_exam(store: Store, made: Any) -> None:
@@ -170,14 +170,14 @@ def test_the_way_in_goes_through_the_exam(store: Store, made: Any) -> None:
     assert (lease.pool, lease.dialogue[0]) == ("exam", "e"), "in training: the pool of the exam"
     leases.release(store, "new", lease.task, lease.token)
     work(store, made, "new", [True] * 3, pool="exam")
-    assert standings(store)["new"] == ("keep", "3 of at least 4 exam answers")
+    assert actions_of(store)["new"] == ("keep", "3 of at least 4 exam answers")
     work(store, made, "new", [True] * 3, pool="exam")
-    assert standings(store)["new"] == ("keep", "accuracy at least 0.44 in 6 exam answers: 0.45 passes")
+    assert actions_of(store)["new"] == ("keep", "accuracy at least 0.44 in 6 exam answers: 0.45 passes")
     work(store, made, "new", [True] * 2, pool="exam")
-    assert standings(store)["new"] == ("admit", "accuracy at least 0.51 in 8 exam answers: 0.45 passes")
+    assert actions_of(store)["new"] == ("admit", "accuracy at least 0.51 in 8 exam answers: 0.45 passes")
     rater_status.apply_rules(store, "lea")
     assert leases.claim(store, "new", "p") is not None
-    assert standings(store)["new"] == ("keep", "0 of at least 4 graded answers"), "a new beginning"
+    assert actions_of(store)["new"] == ("keep", "0 of at least 4 graded answers"), "a new beginning"
     assert list(counted_annotations.iterate_counted(store, "lea")) == [], "an exam is no truth"
 
 
@@ -203,7 +203,7 @@ def test_after_retraining_the_old_answers_do_not_count(store: Store, made: Any) 
     work(store, made, "ann", [False, True, True, False])
     rater_status.apply_rules(store, "lea")
     accounts.set_status(store, "lea", "ann", "active")
-    assert standings(store)["ann"] == ("keep", "0 of at least 4 graded answers")
+    assert actions_of(store)["ann"] == ("keep", "0 of at least 4 graded answers")
 
 
 @pytest.mark.parametrize("act", [
@@ -262,7 +262,7 @@ def test_a_ban_cut_off_halfway_goes_on(store: Store, made: Any) -> None:
 
 
 def test_many_tasks_are_opened_in_pieces(store: Store, made: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(accounts, "PIECE", 2)
+    monkeypatch.setattr(accounts, "BATCH_SIZE", 2)
     banned(store, made, 5)
     assert accounts.ban(store, "lea", "ann", "copies") == 5
     assert tasks.count_tasks(store, "rob", "p")["main"]["open"] == 5

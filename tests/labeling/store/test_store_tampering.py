@@ -365,7 +365,7 @@ def test_a_number_that_was_counted_on_is_found(worked: Store, made: Any, change:
 def test_an_entry_says_who_where_and_how(worked: Store) -> None:
     place = worked.engine.url.render_as_string(hide_password=False)
     place = place if "postgresql" in place else str(worked.engine.url.database)
-    with Store.open(place, way="console") as store:
+    with Store.open(place, interface="console") as store:
         accounts.set_skills(store, "ada", "ann", ("fr",))
         with store.engine.connect() as connection:
             origin = connection.execute(
