@@ -168,36 +168,16 @@ class DatasetBuilder:
             view = MaskedView.of(dialogue)
             self._mask_labels_and_verdict(dialogue, view)
             dialogue = view.dialogue
-<<<<<<< /tmp/tmp0lkob_69/m
-            people = [
-                each.model_copy(update={"findings": view.mask_findings(each.findings)}) for each in people
-            ]
-        return DialogueAnnotations(dialogue, people, self.of_dialogue)
-||||||| /tmp/tmp0lkob_69/b
-            people = [each.model_copy(update={"findings": view.shown(each.findings)}) for each in people]
-        return DialogueAnnotations(dialogue, people, self.of_dialogue)
-=======
             by_people = [
-                each.model_copy(update={"findings": view.shown(each.findings)}) for each in by_people
+                each.model_copy(update={"findings": view.mask_findings(each.findings)}) for each in by_people
             ]
         return DialogueAnnotations(dialogue, by_people, self.dialogue_codes)
->>>>>>> /tmp/tmp0lkob_69/t
 
     def _mask_labels_and_verdict(self, dialogue: Dialogue, view: MaskedView) -> None:
         if verdict := self.verdicts.get(dialogue.id):
-<<<<<<< /tmp/tmp0lkob_69/m
-            shown = view.mask_findings(verdict.findings)
-            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": shown})
-        for place, label in enumerate(labels := self.labels.get(dialogue.id, [])):
-||||||| /tmp/tmp0lkob_69/b
-            shown = view.shown(verdict.findings)
-            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": shown})
-        for place, label in enumerate(labels := self.labels.get(dialogue.id, [])):
-=======
-            findings = view.shown(verdict.findings)
+            findings = view.mask_findings(verdict.findings)
             self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": findings})
         for position, label in enumerate(labels := self.labels.get(dialogue.id, [])):
->>>>>>> /tmp/tmp0lkob_69/t
             text = view.texts.get(label.turn)
             if text is not None and label.start is not None and label.end is not None:
                 start, end = text.from_original(label.start, label.end)

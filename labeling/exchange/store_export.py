@@ -196,27 +196,13 @@ def _dialogues(store: Store, ids: Iterable[str]) -> Iterator[Dialogue]:
         yield dialogue
 
 
-<<<<<<< /tmp/tmph9pjz4zg/m
-def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
-    view = lru_cache(VIEWS)(lambda name: store.read(partial(load_view, name=name)))
-    for one in given:
-        shown = view(one.dialogue_id).mask_findings(one.findings) if one.findings else ()
-        yield one.model_copy(update={"findings": shown})
-
-||||||| /tmp/tmph9pjz4zg/b
-def _shown(store: Store, given: Iterable[Annotation]) -> Iterator[Annotation]:
-    view = lru_cache(VIEWS)(lambda name: store.read(partial(load_view, name=name)))
-    for one in given:
-        shown = view(one.dialogue_id).shown(one.findings) if one.findings else ()
-        yield one.model_copy(update={"findings": shown})
-
-=======
 def _mask_findings(store: Store, annotations: Iterable[Annotation]) -> Iterator[Annotation]:
     view = lru_cache(CACHED_VIEWS)(lambda name: store.read(partial(load_view, name=name)))
     for annotation in annotations:
-        findings = view(annotation.dialogue_id).shown(annotation.findings) if annotation.findings else ()
+        findings = (
+            view(annotation.dialogue_id).mask_findings(annotation.findings) if annotation.findings else ()
+        )
         yield annotation.model_copy(update={"findings": findings})
->>>>>>> /tmp/tmph9pjz4zg/t
 
 
 def _write_records(path: Path, records: Iterable[Record]) -> int:

@@ -117,22 +117,14 @@ def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
     return tuple(_record(row) for row in transaction.run(rows))
 
 
-<<<<<<< /tmp/tmp393dbmt7/m
-def _has_reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
-    own = select(annotation_rows.c.id).where(
-||||||| /tmp/tmp393dbmt7/b
-def _reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
-    mine = select(annotation_rows.c.id).where(
-=======
 def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:
     """All decided appeals, oldest first; permissions are checked by the caller."""
     rows = select(appeals).where(appeals.c.state != "open").order_by(appeals.c.id)
     return tuple(_record(row) for row in transaction.run(rows))
 
 
-def _reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
-    mine = select(annotation_rows.c.id).where(
->>>>>>> /tmp/tmp393dbmt7/t
+def _has_reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
+    own = select(annotation_rows.c.id).where(
         annotation_rows.c.dialogue == dialogue,
         annotation_rows.c.labeler == actor,
         annotation_rows.c.kind.in_(REVIEW_KINDS),
