@@ -245,26 +245,26 @@ def _stumps(word: str) -> set[str]:
 
 
 def _is_slip(word: str, by_stump: dict[str, set[str]]) -> bool:
-    near = {known for stump in _stumps(word) for known in by_stump.get(stump, ())}
-    return any(_one_slip(word, known) and not _inflected(word, known) for known in near)
+    near = {common for stump in _stumps(word) for common in by_stump.get(stump, ())}
+    return any(_is_one_slip(word, common) and not _is_inflection(word, common) for common in near)
 
 
-def _inflected(word: str, known: str) -> bool:
+def _is_inflection(word: str, common: str) -> bool:
     """Whether the two may be forms of one word, ``reach`` and ``reached``."""
-    short, long = sorted((word, known), key=len)
-    return long.startswith(short) or word[:-1] == known[:-1]
+    short, long = sorted((word, common), key=len)
+    return long.startswith(short) or word[:-1] == common[:-1]
 
 
-def _one_slip(word: str, known: str) -> bool:
+def _is_one_slip(word: str, common: str) -> bool:
     """One letter more, less or other, or two neighbours exchanged; the first letter stands."""
-    if word[0] != known[0]:
+    if word[0] != common[0]:
         return False
-    if len(word) != len(known):
-        return abs(len(word) - len(known)) == 1
-    apart = [i for i, (a, b) in enumerate(zip(word, known, strict=True)) if a != b]
+    if len(word) != len(common):
+        return abs(len(word) - len(common)) == 1
+    apart = [i for i, (a, b) in enumerate(zip(word, common, strict=True)) if a != b]
     if len(apart) == 2:
         first, second = apart
-        return second == first + 1 and word[first] == known[second] and word[second] == known[first]
+        return second == first + 1 and word[first] == common[second] and word[second] == common[first]
     return len(apart) == 1
 
 
@@ -280,11 +280,11 @@ _CHANGE = re.compile(
 _OPEN = re.compile(r"\b(?:what|which|when|where|whom?|how (?:many|long)|name|number)\b[^.!]{0,500}\?", re.I)
 
 
-def repeats_lawfully(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()) -> bool | None:
+def repeats_lawfully(turns: Sequence[DraftTurn], after_lookup: Collection[int] = ()) -> bool | None:
     """Whether what the agent says word for word again was called for each time: a new round of questions,
     a changed request, a new number, or words that come twice by nature. None if nothing is repeated.
 
-    Agent turns of `looked_up` report what a system answered since the customer last spoke: the same words
+    Agent turns of `after_lookup` report what a system answered since the customer last spoke: the same words
     are another answer then.
 
     In doubt it was not: of unlawful repeats the exact check finds the plain ones only.
@@ -293,9 +293,9 @@ def repeats_lawfully(turns: Sequence[DraftTurn], looked_up: Collection[int] = ()
     indexes = find_repeats(turns)
     if not indexes:
         return None
-    if any(hit.turn not in looked_up for hit in same_text_again(talk)):
+    if any(hit.turn not in after_lookup for hit in same_text_again(talk)):
         return False
-    return all(_called_for(turns, before, index, index in looked_up) for before, index in indexes)
+    return all(_is_called_for(turns, before, index, index in after_lookup) for before, index in indexes)
 
 
 def find_repeats(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
@@ -312,12 +312,12 @@ def find_repeats(turns: Sequence[DraftTurn]) -> list[tuple[int, int]]:
     return repeats
 
 
-def _called_for(turns: Sequence[DraftTurn], before: int, index: int, looked_up: bool) -> bool:
+def _is_called_for(turns: Sequence[DraftTurn], before: int, index: int, after_lookup: bool) -> bool:
     between, text = turns[before + 1 : index], turns[index].text
     customer_texts = [turn.text for turn in between if turn.role == "customer"]
     if not customer_texts:
         return False
-    if looked_up or is_closing(text) or "anything else" in text.lower():
+    if after_lookup or is_closing(text) or "anything else" in text.lower():
         return True
     has_question = any(turn.role == "agent" and re.search(r"\?|__", turn.text) for turn in between)
     earlier_words = set(re.findall(r"\w+", " ".join(turn.text for turn in turns[: before + 1]).lower()))

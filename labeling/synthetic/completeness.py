@@ -38,9 +38,9 @@ ASSENT = _TRAIN.grammar("assent")
 NOTED = _TRAIN.grammar("noted")
 STATEMENTS = _TRAIN.texts("statements")
 SETTLED = _TRAIN.texts("settled")
-NEXT_ASKED = _TRAIN.texts("next_asked")
-MORE_ASKED = _TRAIN.texts("more_asked")
-STALL_ASKED = _TRAIN.records("stall_asked", "customer", "agent")
+NEXT_REQUESTS = _TRAIN.texts("next_asked")
+MORE_REQUESTS = _TRAIN.texts("more_asked")
+STALL_REQUESTS = _TRAIN.records("stall_asked", "customer", "agent")
 NOD_FITS = _TRAIN.texts("nod_fits")
 CLARIFY = _TRAIN.texts("clarify")
 NO_ANSWER = _TRAIN.texts("no_answer")
@@ -96,18 +96,23 @@ Fit = tuple[tuple[str, ...], Grammar]
 """What the twin's customer may say, and the agent's words that are in order after it."""
 
 
-def _for_words(name: str, fits: tuple[Fit, ...], asking: re.Pattern[str], definite: bool = False) -> Family:
+def _for_words(
+    name: str, options: tuple[Fit, ...], asking: re.Pattern[str], definite: bool = False
+) -> Family:
     """Words without an answer. In the twin the customer has said something that asks for no more, or has
     asked what these very words do answer. `definite`: only after questions for a place, a price, a time,
     where the words may be no hint at the answer."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in pointed_indexes(draft, rng, asking):
-            said, words = rng.choice(fits)
-            if "?" not in said[0] and index >= 2 and "?" in draft.turns[index - 2].text:
+            requests, words = rng.choice(options)
+            if "?" not in requests[0] and index >= 2 and "?" in draft.turns[index - 2].text:
                 continue  # the agent waits for an answer, and the twin's customer would not give it
             reply = match_agent_style(capitalize_first(expand(words, rng)), draft)
-            ask, fitting = draft.turns[index - 1].text, match_style(rng.choice(said), customer_texts(draft))
+            ask, fitting = (
+                draft.turns[index - 1].text,
+                match_style(rng.choice(requests), customer_texts(draft)),
+            )
             other = rng.choice(FITTING)[0]
             passed = (
                 match_style(other, customer_texts(draft))
@@ -166,8 +171,8 @@ def _dropped(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         ):
             continue
         offer = parts[-1].strip()
-        fits = SETTLED if _OFFERS_MORE.search(offer) or rng.random() < 0.5 else NEXT_ASKED
-        fitting = match_style(rng.choice(fits), customer_texts(draft))
+        options = SETTLED if _OFFERS_MORE.search(offer) or rng.random() < 0.5 else NEXT_REQUESTS
+        fitting = match_style(rng.choice(options), customer_texts(draft))
         return pair_for_ask(draft, index, ask, fitting, offer, "dropped")
     return None
 
@@ -202,11 +207,11 @@ _STALLED: Fit = (STATEMENTS, {**STALL, "say": (*STALLS, *STALLS, *STALL["say"])}
 
 FAMILIES: tuple[Family, ...] = (
     _for_words("stall", (_STALLED,), _ENQUIRY),
-    _for_words("stall-asked", tuple((asks, {"say": replies}) for asks, replies in STALL_ASKED), _ENQUIRY),
+    _for_words("stall-asked", tuple((asks, {"say": replies}) for asks, replies in STALL_REQUESTS), _ENQUIRY),
     _for_words("nodded", ((NOD_FITS, ASSENT), (STATEMENTS, NOTED)), _FACT),
     _for_words(
         "onward",
-        ((SETTLED, GO_AHEAD), (NEXT_ASKED, GO_AHEAD), (SETTLED, MORE), (MORE_ASKED, MORE)),
+        ((SETTLED, GO_AHEAD), (NEXT_REQUESTS, GO_AHEAD), (SETTLED, MORE), (MORE_REQUESTS, MORE)),
         _FACT,
         definite=True,
     ),

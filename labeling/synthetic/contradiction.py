@@ -50,7 +50,7 @@ LABELS = _TRAIN.grammar("labels")
 _DEV = Wordings("dev/contradiction")
 RECAP = _DEV.grammar("recap")
 FLIPPED = _DEV.grammar("undone")
-KEPT = {**FLIPPED, **_DEV.grammar("done")}
+CLAIM_WORDS = {**FLIPPED, **_DEV.grammar("done")}
 
 _HELDOUT = Wordings("heldout/contradiction")
 FIGURES = _HELDOUT.records("figures", "first", "again", "values")
@@ -87,10 +87,10 @@ _FIGURE = re.compile(
 )
 
 
-def _chances(draft: Draft, rng: Random) -> list[tuple[int, int, AgentStatement]]:
+def _find_statements(draft: Draft, rng: Random) -> list[tuple[int, int, AgentStatement]]:
     """(agent turn that states, later agent turn, what), nothing else being said of it between, in
     random order."""
-    turns, chances = draft.turns, []
+    turns, candidates = draft.turns, []
     for index, turn in enumerate(turns):
         if turn.role != "agent" or turn.touched:
             continue
@@ -99,9 +99,9 @@ def _chances(draft: Draft, rng: Random) -> list[tuple[int, int, AgentStatement]]
                 if states_kind(statement.kind, turns[later].text):
                     break
                 if turns[later].role == "agent" and not turns[later].touched and later > index + 1:
-                    chances.append((index, later, statement))
-    rng.shuffle(chances)
-    return chances
+                    candidates.append((index, later, statement))
+    rng.shuffle(candidates)
+    return candidates
 
 
 def _phrase(grammar: Grammar, statement: AgentStatement, value: str, draft: Draft, seed: float) -> str:
@@ -161,7 +161,7 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
     """A later agent turn also repeats the value, before or after what it says."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        for _, later, statement in _chances(draft, rng):
+        for _, later, statement in _find_statements(draft, rng):
             value = _another(draft, statement, rng)
             if value is None:
                 continue
@@ -181,9 +181,9 @@ def _repeated(name: str, grammar: Grammar, use: Use = "train") -> Family:
     return Family("U3", f"U3.{name}", make, use)
 
 
-def _asked(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _on_request(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer asks for it once more and gets another value."""
-    for index, later, statement in _chances(draft, rng):
+    for index, later, statement in _find_statements(draft, rng):
         value = _another(draft, statement, rng)
         at = later if draft.turns[later - 1].role == "agent" else later - 1
         if value is None or at <= index:
@@ -249,7 +249,7 @@ def _undone(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         seed = rng.random()
         bad, good = (
             match_agent_style(capitalize_first(expand(words, Random(seed))), draft)
-            for words in (FLIPPED, KEPT)
+            for words in (FLIPPED, CLAIM_WORDS)
         )
         text, start, end = join_texts(turns[later[0]].text, bad)
         made = error_turn(text, "U3.undone", "U3", start=start, end=end)
@@ -390,7 +390,7 @@ def _corrected(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 FAMILIES: tuple[Family, ...] = (
     _repeated("repeated", RESTATE),
-    Family("U3", "U3.asked", _asked),
+    Family("U3", "U3.asked", _on_request),
     Family("U3", "U3.swapped", _swapped),
     _repeated("recap", RECAP, use="dev"),
     Family("U3", "U3.undone", _undone, use="dev"),

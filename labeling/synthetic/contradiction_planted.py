@@ -43,7 +43,7 @@ MATTER_LATER = _TRAIN.texts("matter_later")
 CHANGES = _TRAIN.texts("change_requests")
 WISHED = _TRAIN.texts("changed")
 CHANGEABLE = _TRAIN.texts("changeable")
-ASKED_AGAIN = _TRAIN.texts("asked_again")
+REPEATED_QUESTIONS = _TRAIN.texts("asked_again")
 CORRECTED = _TRAIN.texts("corrected")
 OTHER_ITEM = _TRAIN.texts("other_item")
 MEASURED = _TRAIN.texts("measured")
@@ -54,7 +54,7 @@ NEW = tuple(wording for wording in LATER if not any(word in wording for word in 
 ONE_WAY = frozenset(_TRAIN.texts("one_way"))
 NEAR = tuple(frozenset(group) for group in _TRAIN.groups("near"))
 
-_DRAWN = re.compile(r"[#&]")
+_PLACEHOLDER = re.compile(r"[#&]")
 
 
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeioAEIO]|un(?!i)))")
@@ -74,7 +74,7 @@ def _value(form: str, rng: Random) -> str:
     """A value sampled from one of the forms, so that two of a form look alike."""
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
     text = expand({**PARTS, "say": (form,)}, rng)
-    return _DRAWN.sub(lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else rng.choice(letters), text)
+    return _PLACEHOLDER.sub(lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else rng.choice(letters), text)
 
 
 def _two_values(kind: str, rng: Random) -> tuple[str, str]:
@@ -152,7 +152,7 @@ def _fit(wordings: tuple[str, ...], kind: str) -> tuple[str, ...]:
     return wordings if kind in MEASURED else tuple(w for w in wordings if "@noun of @value" not in w)
 
 
-def _said(wordings: tuple[str, ...], seed: float, **values: str) -> str:
+def _render_seeded(wordings: tuple[str, ...], seed: float, **values: str) -> str:
     text = capitalize_first(expand({"say": wordings}, Random(seed), **values))
     return _ARTICLE.sub(r"\1n", text)
 
@@ -165,11 +165,15 @@ def _figure(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     kind = rng.choice(list(ATTRIBUTES))
     noun, seed, (one, other) = rng.choice(ATTRIBUTES[kind]), rng.random(), _two_values(kind, rng)
     firsts = (
-        _said(_fit(FIRST, kind), seed, noun=noun, value=one),
-        _said(_fit(FIRST, kind), seed, noun=noun, value=other),
+        _render_seeded(_fit(FIRST, kind), seed, noun=noun, value=one),
+        _render_seeded(_fit(FIRST, kind), seed, noun=noun, value=other),
     )
     return _pair(
-        draft, scene, firsts, _said(_fit(LATER, kind), rng.random(), noun=noun, value=other), "figure"
+        draft,
+        scene,
+        firsts,
+        _render_seeded(_fit(LATER, kind), rng.random(), noun=noun, value=other),
+        "figure",
     )
 
 
@@ -181,11 +185,15 @@ def _attribute(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     kind, noun, beside = _two_nouns(tuple(ATTRIBUTES), rng)
     seed, (one, other) = rng.random(), _two_values(kind, rng)
     firsts = (
-        _said(_fit(FIRST, kind), seed, noun=noun, value=one),
-        _said(_fit(FIRST, kind), seed, noun=beside, value=one),
+        _render_seeded(_fit(FIRST, kind), seed, noun=noun, value=one),
+        _render_seeded(_fit(FIRST, kind), seed, noun=beside, value=one),
     )
     return _pair(
-        draft, scene, firsts, _said(_fit(NEW, kind), rng.random(), noun=noun, value=other), "attribute"
+        draft,
+        scene,
+        firsts,
+        _render_seeded(_fit(NEW, kind), rng.random(), noun=noun, value=other),
+        "attribute",
     )
 
 
@@ -201,12 +209,12 @@ def _two_facts(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
 
     def both_forms(mine: str, its: str) -> str:
         parts = [
-            _said(_fit(FIRST, kind), seeds[0], noun=noun, value=mine),
-            _said(_fit(FIRST, kind), seeds[1], noun=beside, value=its),
+            _render_seeded(_fit(FIRST, kind), seeds[0], noun=noun, value=mine),
+            _render_seeded(_fit(FIRST, kind), seeds[1], noun=beside, value=its),
         ]
         return join_texts(*(parts if order else parts[::-1]))[0]
 
-    later = _said(_fit(LATER, kind), rng.random(), noun=noun, value=other)
+    later = _render_seeded(_fit(LATER, kind), rng.random(), noun=noun, value=other)
     return _pair(draft, scene, (both_forms(one, other), both_forms(other, one)), later, "two-facts")
 
 
@@ -221,10 +229,12 @@ def _matter(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     against, same = sides
     seed, spare = rng.random(), rng.random() < 0.5
     firsts = (
-        _said(MATTER_FIRST, seed, matter=rng.choice(against)),
-        _said(MATTER_FIRST, seed, matter=same[spare]),
+        _render_seeded(MATTER_FIRST, seed, matter=rng.choice(against)),
+        _render_seeded(MATTER_FIRST, seed, matter=same[spare]),
     )
-    later = _said(MATTER_LATER, rng.random(), matter=same[not spare if rng.random() < 0.7 else spare])
+    later = _render_seeded(
+        MATTER_LATER, rng.random(), matter=same[not spare if rng.random() < 0.7 else spare]
+    )
     return _pair(draft, scene, firsts, later, "matter")
 
 
@@ -237,20 +247,22 @@ def _wished(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     at, texts = made, agent_texts(draft)
     kind, noun, beside = _two_nouns(CHANGEABLE, rng)
     one, other = _two_values(kind, rng)
-    parts = [_said(_fit(FIRST, kind), rng.random(), noun=noun, value=one)]
-    parts.append(_said(_fit(FIRST, kind), rng.random(), noun=beside, value=_two_values(kind, rng)[0]))
+    parts = [_render_seeded(_fit(FIRST, kind), rng.random(), noun=noun, value=one)]
+    parts.append(
+        _render_seeded(_fit(FIRST, kind), rng.random(), noun=beside, value=_two_values(kind, rng)[0])
+    )
     rng.shuffle(parts)
     base = _stated(
         draft, rng.choice([i for i in range(at) if _open(draft.turns[i])]), join_texts(*parts)[0], False
     )
-    later = match_style(_said(WISHED, rng.random(), noun=noun, value=other), texts)
+    later = match_style(_render_seeded(WISHED, rng.random(), noun=noun, value=other), texts)
     seed = rng.random()
     halves = []
     for wish, turn in (
         (beside, error_turn(later, "U3.wished", "U3", "C1")),
         (noun, clean_turn("agent", later, "U3")),
     ):
-        request = clean_turn("customer", _said(CHANGES, seed, noun=wish))
+        request = clean_turn("customer", _render_seeded(CHANGES, seed, noun=wish))
         halves.append(splice(base, at, at, (request, turn)))
     return ErrorPair(*halves)
 
@@ -269,7 +281,7 @@ def _change_scene(draft: Draft, rng: Random) -> int | None:
     return rng.choice(indexes) if indexes else None
 
 
-def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _on_request(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The customer asks for it once more and gets another value; the twin's agent had said that one."""
     at = _change_scene(draft, rng)
     if at is None:
@@ -277,8 +289,8 @@ def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     kind = rng.choice(list(ATTRIBUTES))
     noun, (one, other), seed = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng), rng.random()
     texts = agent_texts(draft)
-    later = match_style(_said(_fit(LATER, kind), rng.random(), noun=noun, value=other), texts)
-    question = clean_turn("customer", _said(ASKED_AGAIN, rng.random(), noun=noun))
+    later = match_style(_render_seeded(_fit(LATER, kind), rng.random(), noun=noun, value=other), texts)
+    question = clean_turn("customer", _render_seeded(REPEATED_QUESTIONS, rng.random(), noun=noun))
     first = rng.choice([i for i in range(at) if _open(draft.turns[i])])
     halves = []
     for value, turn in (
@@ -286,7 +298,10 @@ def _asked_for(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         (other, clean_turn("agent", later, "U3")),
     ):
         base = _stated(
-            draft, first, match_style(_said(_fit(FIRST, kind), seed, noun=noun, value=value), texts), False
+            draft,
+            first,
+            match_style(_render_seeded(_fit(FIRST, kind), seed, noun=noun, value=value), texts),
+            False,
         )
         halves.append(splice(base, at, at, (question, turn)))
     return ErrorPair(*halves)
@@ -302,9 +317,11 @@ def _negative(name: str, wordings: tuple[str, ...]) -> HardNegative:
         kind = rng.choice(list(ATTRIBUTES))
         noun, (one, other) = rng.choice(ATTRIBUTES[kind]), _two_values(kind, rng)
         texts = agent_texts(draft)
-        later = match_style(_said(_fit(wordings, kind), rng.random(), noun=noun, value=other, old=one), texts)
+        later = match_style(
+            _render_seeded(_fit(wordings, kind), rng.random(), noun=noun, value=other, old=one), texts
+        )
         text = _with(draft.turns[scene.later].text, later, scene.later_ahead)[0]
-        first = match_style(_said(_fit(FIRST, kind), rng.random(), noun=noun, value=one), texts)
+        first = match_style(_render_seeded(_fit(FIRST, kind), rng.random(), noun=noun, value=one), texts)
         made = draft.with_turn(scene.later, clean_turn("agent", text, "U3"))
         return _stated(made, scene.first, first, scene.first_ahead)
 
@@ -317,7 +334,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("U3", "U3.two-facts", _two_facts),
     Family("U3", "U3.matter", _matter),
     Family("U3", "U3.wished", _wished),
-    Family("U3", "U3.asked-for", _asked_for),
+    Family("U3", "U3.asked-for", _on_request),
 )
 
 

@@ -108,10 +108,10 @@ def read(corpus: Corpus, data: Path) -> Iterator[CleanDialogue]:
     charts = _charts(path.parent / "policies") if corpus.name == "star" else {}
     for row in _toy_rows(path) if path.suffix == ".jsonl" else _parquet_rows(path):
         turns = _TURNS.get(corpus.name, _plain_turns)(row)
-        looked_up = _looked_up(row) if corpus.name == "star" else frozenset()
-        if turns is None or not _usable(turns, looked_up):
+        after_lookup = _turns_after_lookup(row) if corpus.name == "star" else frozenset()
+        if turns is None or not _is_usable(turns, after_lookup):
             continue
-        whole = _normalised(" ".join(turn.text for turn in turns))
+        whole = _normalize(" ".join(turn.text for turn in turns))
         if whole in seen:
             continue
         seen.add(whole)
@@ -185,7 +185,7 @@ _ASKS_SECRET = re.compile(r"\b(?:pin|password|maiden name)\b", re.IGNORECASE)
 """Some STAR agents ask for a PIN because their flow chart says so: V2 by the taxonomy, not clean."""
 
 
-def _usable(turns: tuple[DraftTurn, ...], looked_up: frozenset[int]) -> bool:
+def _is_usable(turns: tuple[DraftTurn, ...], after_lookup: frozenset[int]) -> bool:
     roles = {turn.role for turn in turns}
     agent = [turn.text for turn in turns if turn.role == "agent"]
     return (
@@ -193,11 +193,11 @@ def _usable(turns: tuple[DraftTurn, ...], looked_up: frozenset[int]) -> bool:
         and 2 <= len(turns) <= MAX_TURNS
         and sum(len(turn.text) for turn in turns) <= MAX_CHARS
         and not any(_ASKS_SECRET.search(text) for text in agent)
-        and repeats_lawfully(turns, looked_up) is not False
+        and repeats_lawfully(turns, after_lookup) is not False
     )
 
 
-def _normalised(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(re.findall(r"[a-z]+", text.lower()))
 
 
@@ -207,7 +207,7 @@ def _group(name: str, row: Row, turns: tuple[DraftTurn, ...]) -> str:
     if name == "tau_bench":  # many agents played the same task: "...-retail#18#0"
         task = re.search(r"(?:airline|retail)#\d+", str(row["dialogue_id"]))
         return f"tau:{task[0] if task else row['dialogue_id']}"
-    return f"{name}:" + _normalised(" ".join(turn.text for turn in turns[:3]))
+    return f"{name}:" + _normalize(" ".join(turn.text for turn in turns[:3]))
 
 
 def _domain(name: str, row: Row) -> str:
@@ -245,7 +245,7 @@ def _star_turns(row: Row) -> tuple[DraftTurn, ...] | None:
     return tuple(replace(turn, action=action or "") for turn, action in made if turn)
 
 
-def _looked_up(row: Row) -> frozenset[int]:
+def _turns_after_lookup(row: Row) -> frozenset[int]:
     """Indexes, among the turns that STAR keeps, of agent turns after a system's answer to the customer's last
     turn."""
     indexes, answered, index = set(), False, 0
@@ -253,8 +253,8 @@ def _looked_up(row: Row) -> frozenset[int]:
         text = turn["text"] or ""
         if turn["role"] == "system":
             answered = answered or text.startswith('{"result"')
-        elif said := _turn(turn["role"], text):
-            if said.role == "customer":
+        elif built := _turn(turn["role"], text):
+            if built.role == "customer":
                 answered = False
             elif answered:
                 indexes.add(index)
@@ -301,8 +301,8 @@ def tau_reply(text: str) -> str | None:
     tool call, None if unreadable."""
     if "Thought:" not in text and "Action:" not in text:
         return text
-    _, found, action = text.rpartition("Action:")
-    if not found:
+    _, separator, action = text.rpartition("Action:")
+    if not separator:
         return None
     try:
         call, _ = json.JSONDecoder().raw_decode(action.strip())

@@ -142,7 +142,7 @@ OPENER = (
 """How answers begin that might belong to any question."""
 
 
-ASKED: dict[str, str] = {
+QUESTION_PATTERNS: dict[str, str] = {
     "where": r"\bwhere\b|address|\barea|locat|part of town|post ?code|\bzip\b|direction|how (?:far|do i get)|street",
     "price": r"how much|\bprice|\bcost|\bfees?\b|charge|\bfare|entrance|\bpay\b",
     "when": r"\bwhen\b|what time|how (?:long|soon)|hours|\bopen|clos(?:e|ing)|arriv|depart|leav|\bdays?\b|\bdate|duration",
@@ -155,7 +155,7 @@ ASKED: dict[str, str] = {
 """The points that definite questions ask for."""
 
 
-TOLD: dict[str, str] = {
+ANSWER_PATTERNS: dict[str, str] = {
     "where": r"address|street|\broad\b|avenue|\blane\b|locat|cent(?:re|er)\b|north|south|east\b|west|post ?code"
     r"|\bcb\d|\barea|miles|\bkm\b|\bfloor|corner|\bin the \w+|\bfrom \w+ to\b",
     "price": r"[£$]|pounds|dollars|\bgbp|euros|\bprice|\bcosts?\b|\bfees?\b|\bfree\b|cheap|expensive|moderate|credits",
@@ -194,12 +194,14 @@ _NO_MORE, _REFUSES, _WISH, _MAYBE, _WIDE, _OPENER = (
 )
 
 
-_ASKED_OF = {point: re.compile(pattern, re.IGNORECASE) for point, pattern in ASKED.items()}
+_QUESTION_REGEXES = {
+    point: re.compile(pattern, re.IGNORECASE) for point, pattern in QUESTION_PATTERNS.items()
+}
 
 
-_TOLD_OF = {
+_ANSWER_REGEXES = {
     point: re.compile(pattern, 0 if point in ("who", "name") else re.IGNORECASE)
-    for point, pattern in TOLD.items()
+    for point, pattern in ANSWER_PATTERNS.items()
 }
 
 
@@ -239,7 +241,7 @@ def ask_points(ask: str) -> frozenset[str]:
     questions = " ".join(part for part in sentences(ask) if "?" in part)
     if not questions or _WIDE.search(questions):
         return frozenset()
-    return frozenset(point for point, pattern in _ASKED_OF.items() if pattern.search(questions))
+    return frozenset(point for point, pattern in _QUESTION_REGEXES.items() if pattern.search(questions))
 
 
 def opens_like_answer(reply: str) -> bool:
@@ -253,19 +255,19 @@ def is_surely_unanswered(ask: str, reply: str) -> bool:
     return (
         bool(points)
         and not opens_like_answer(reply)
-        and not any(_TOLD_OF[point].search(reply) for point in points)
+        and not any(_ANSWER_REGEXES[point].search(reply) for point in points)
     )
 
 
-def named_topics(text: str) -> frozenset[str]:
+def topics_in(text: str) -> frozenset[str]:
     """The domains that the text speaks of by name."""
     return frozenset(matter for matter, pattern in _MATTER_OF.items() if pattern.search(text))
 
 
-def is_other_topic(reply: str, heard: str) -> bool | None:
-    """Whether the reply brings in a matter of which nothing was `heard` before; None if that is not clear."""
-    topics, earlier_topics = named_topics(reply), named_topics(heard)
+def is_other_topic(reply: str, earlier: str) -> bool | None:
+    """Whether the reply brings in a matter that the text `earlier` does not have; None if that is not clear."""
+    topics, earlier_topics = topics_in(reply), topics_in(earlier)
     if topics:
         return False if topics & earlier_topics else True if earlier_topics else None
-    common = content_words(reply) & content_words(heard)
+    common = content_words(reply) & content_words(earlier)
     return False if len(common) >= 2 or len(content_words(reply)) <= 3 else None

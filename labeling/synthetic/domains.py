@@ -1,4 +1,4 @@
-"""Whether synthetic text fits a dialogue: of its domain or of none, and asking for nothing already given.
+"""Whether synthetic text fits a dialogue: of its domain or of none, and asking for nothing already stated.
 
 A sentence about bins in a dialogue about coffee would be a topic jump, an error of another code, in the error
 and in its twin alike. Decided by word lists alone; what the sentence says is not checked against the
@@ -62,10 +62,10 @@ DOMAINS: dict[str, str] = {
     "papers": r"form\b|forms\b|signature|sign(?:ed|s)? (?:it|both|the|by)|must sign|the papers|documents?\b|photo|screenshot|picture|scan\b|terms\b|in writing"
     r"|letter\b|signed|upload|pictures|envelope|application",
 }
-"""By domain, what speaks of it; a pattern, to be met at the start of a word."""
+"""Patterns of each domain, matched at the start of a word."""
 
 
-GIVEN: dict[str, tuple[str, str]] = {
+REQUEST_PATTERNS: dict[str, tuple[str, str]] = {
     "name": (r"\b(?:name|surname)\b", r"\b(?:name|surname|this is|i'?m [A-Z]\w+|mr|ms|mrs)\b|\[NAME"),
     "number": (
         r"\b(?:order|booking|customer|account|policy|reference|confirmation|tracking|ticket|case|member) "
@@ -89,7 +89,7 @@ GIVEN: dict[str, tuple[str, str]] = {
     "user": (r"\b(?:user ?name|login name)\b", r"\buser ?name|\buser\b"),
     "city": (r"\bfrom where\b|\bwhere\b", r"\bfrom\b"),
 }  # fmt: skip
-"""By kind of thing, how it is asked for, and what shows that it was given or asked for before."""
+"""By kind of detail, a pattern of requests for it, and one of texts that state it or asked for it before."""
 
 
 Words = TypeVar("Words")
@@ -101,7 +101,7 @@ _ASKING = re.compile(
 )
 
 
-_NAMED = re.compile(
+_NAME_MENTION = re.compile(
     r"\b(?:my|your|the) (?:first |full |last )?name\b|\bname is\b|\bthis is [A-Z]\w+|\bI(?:'?m| am) [A-Z]\w+"
     r"|\b(?:Mr|Mrs|Ms|Dr)\b|\[NAME|(?:^|[.!] )(?:Hi|Hello|Dear) [A-Z]\w+"
 )
@@ -112,21 +112,24 @@ _BARE_ASK = 6
 
 
 TRIES = 60
-"""Draws before a dialogue is given up, if not said otherwise."""
+"""Default number of samples before a dialogue is given up."""
 
 
-_TRADE = tuple((name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in DOMAINS.items())
+_DOMAIN_REGEXES = tuple(
+    (name, re.compile(rf"\b(?:{words})", re.IGNORECASE)) for name, words in DOMAINS.items()
+)
 
 
-_GIVEN = tuple(
-    (re.compile(asked, re.IGNORECASE), re.compile(told, re.IGNORECASE)) for asked, told in GIVEN.values()
+_REQUEST_REGEXES = tuple(
+    (re.compile(request, re.IGNORECASE), re.compile(stated, re.IGNORECASE))
+    for request, stated in REQUEST_PATTERNS.values()
 )
 
 
 @lru_cache(maxsize=1 << 15)
 def domains_in(text: str) -> frozenset[str]:
     """The domains that the text speaks of; empty for words that fit any chat."""
-    return frozenset(name for name, pattern in _TRADE if pattern.search(text))
+    return frozenset(name for name, pattern in _DOMAIN_REGEXES if pattern.search(text))
 
 
 def dialogue_domains(draft: Draft) -> frozenset[str]:
@@ -135,17 +138,17 @@ def dialogue_domains(draft: Draft) -> frozenset[str]:
 
 
 def asks_for_stated(words: str, draft: Draft, index: int) -> bool:
-    """Whether the words ask for a thing that came up before the turn at `index`."""
+    """Whether the words ask for a detail that was stated before the turn at `index`."""
     if not _ASKING.search(words) and len(words.split()) > _BARE_ASK:
         return False
-    patterns = [told for ask, told in _GIVEN if ask.search(words)]
+    patterns = [stated for ask, stated in _REQUEST_REGEXES if ask.search(words)]
     before = "\n".join(turn.text for turn in draft.turns[:index]) if patterns else ""
-    return any(told.search(before) for told in patterns)
+    return any(stated.search(before) for stated in patterns)
 
 
 def names_somebody(draft: Draft) -> bool:
     """Whether somebody is named in the dialogue, so that any other name would be a wrong one."""
-    return any(_NAMED.search(turn.text) for turn in draft.turns)
+    return any(_NAME_MENTION.search(turn.text) for turn in draft.turns)
 
 
 def sample_fitting(

@@ -90,8 +90,8 @@ class Draft:
 
 @dataclass(frozen=True)
 class ErrorPair:
-    """What a family made: the dialogue with the error and, where the code allows one, its clean twin:
-    the same form with another history, so that form alone cannot give the answer away."""
+    """The dialogue with the error and, where the code allows one, its clean twin: the same form with another
+    history, so that form alone does not tell the label."""
 
     error: Draft
     twin: Draft | None = None
@@ -109,7 +109,7 @@ class Pool:
 
 Use = Literal["train", "dev", "heldout"]
 """What a family is for: to train on; to choose recipes, codes and thresholds with, never trained on;
-or for the exam alone, which decides nothing. Apart by the author's idea, not by a draw of wordings."""
+or for the held-out sets alone, which decide nothing. Separated by idea, not by a sample of wordings."""
 
 
 MakeError = Callable[[Draft, Random, Pool], ErrorPair | None]
@@ -147,12 +147,12 @@ def untouched_agent_turns(draft: Draft) -> list[int]:
 
 
 def agent_texts(draft: Draft) -> list[str]:
-    """What the agent says in turns that no family has touched."""
+    """The agent's texts in turns that no family has touched."""
     return [turn.text for turn in draft.turns if turn.role == "agent" and not turn.touched]
 
 
 def customer_texts(draft: Draft) -> list[str]:
-    """What the customer says in the draft."""
+    """The customer's texts in the draft."""
     return [turn.text for turn in draft.turns if turn.role == "customer"]
 
 

@@ -28,13 +28,13 @@ from dialint.labeling.synthetic.draft import (
 )
 from dialint.labeling.synthetic.insertion import (
     Style,
+    add_to_customer_turn,
     edit_turn,
     exchange_words,
     lead_in,
     open_agent_turns,
     render,
     sample_style,
-    tell,
 )
 from dialint.labeling.synthetic.scenes import is_silent_on, reply_indexes
 from dialint.labeling.synthetic.wordings import Wordings
@@ -45,39 +45,39 @@ COLD = _TRAIN.texts("cold")
 NEUTRAL = _TRAIN.texts("neutral")
 MILD = _TRAIN.texts("mild")
 RESOLVED = _TRAIN.texts("resolved")
-SHORT_HEARD = _TRAIN.texts("short_heard")
+SHORT_SYMPATHY = _TRAIN.texts("short_heard")
 
 _DEV = Wordings("dev/empathy")
 
 _HELDOUT = Wordings("heldout/empathy")
 DISTRESS_HELDOUT = _HELDOUT.pairs_by_name("distress", "sad", "calm")
-DEAF = _HELDOUT.texts("deaf")
-HEARD_HELDOUT = _HELDOUT.texts("heard")
+INDIFFERENT_HELDOUT = _HELDOUT.texts("deaf")
+SYMPATHY_HELDOUT = _HELDOUT.texts("heard")
 MILD_HELDOUT = _HELDOUT.texts("mild")
 
 
 @dataclass(frozen=True)
 class Distress:
-    """One kind of distress. `said` are templates of the customer's, `heard` acknowledgements that fit it,
-    besides those of its `voice`."""
+    """One kind of distress: templates of the customer's `complaints`, and `sympathies` that fit it, besides
+    those of its `voice`."""
 
     name: str
-    said: tuple[str, ...]
-    heard: tuple[str, ...]
+    complaints: tuple[str, ...]
+    sympathies: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Voice:
-    """How agents of one author answer: `heard` fits every distress, `unheard` passes it over."""
+    """How agents of one author answer: `sympathies` fit every distress, `indifferent` answers ignore it."""
 
-    heard: tuple[str, ...]
-    unheard: tuple[str, ...]
+    sympathies: tuple[str, ...]
+    indifferent: tuple[str, ...]
     use: Use = "train"
 
 
 def _kinds(file: Wordings) -> tuple[Distress, ...]:
     kinds = file.records_by_name("distress", "said", "heard")
-    return tuple(Distress(name, said, heard) for name, (said, heard) in kinds.items())
+    return tuple(Distress(name, complaints, sympathies) for name, (complaints, sympathies) in kinds.items())
 
 
 KINDS = _kinds(_TRAIN)
@@ -85,7 +85,7 @@ VOICE = Voice(_TRAIN.texts("heard"), _TRAIN.texts("unheard"))
 DEV_KINDS = _kinds(_DEV)
 DEV_VOICE = Voice(_DEV.texts("heard"), _DEV.texts("unheard"), "dev")
 
-_HEARD = re.compile(
+_SYMPATHY = re.compile(
     r"sorry|apolog|condolence|understand|sympath|regret|hope|unfortunate|oh no|oh dear|terrible|awful"
     r"|frustrat|concern|inconvenience|stress|worr",
     re.IGNORECASE,
@@ -117,23 +117,23 @@ def distress_indexes(draft: Draft) -> list[int]:
         before = draft.turns[index - 1] if index else None
         if before is None or before.role != "customer" or before.touched or not before.text.strip():
             continue
-        if _HEARD.search(draft.turns[index].text) or _PARTING.search(draft.turns[index].text):
+        if _SYMPATHY.search(draft.turns[index].text) or _PARTING.search(draft.turns[index].text):
             continue
         if not _PARTING.search(before.text):
             indexes.append(index)
     return indexes
 
 
-def _unmoved(draft: Draft, index: int, words: str, style: Style, family: str | None) -> Draft:
+def _ignore_distress(draft: Draft, index: int, words: str, style: Style, family: str | None) -> Draft:
     """The agent's turn led in by the words, if any; all of it is marked as an error of `family`, if one."""
     text = lead_in(draft.turns[index].text, words, style)
     mark = Mark("T2", family, 0, len(text)) if family else None
     return draft.with_turn(index, edit_turn(draft.turns[index], text, mark))
 
 
-def unmoved_by(kind: Distress, voice: Voice) -> MakeError:
-    """Makes replies that pass over one kind of distress. The twin acknowledges it, or, one time in
-    three, has the same reply to a customer who said nothing distressing."""
+def distress_ignorer(kind: Distress, voice: Voice) -> MakeError:
+    """Makes replies that ignore one kind of distress. The twin acknowledges it, or, one time in three, has
+    the same reply to a customer who states no distress."""
     name = f"T2.{kind.name}"
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
@@ -142,19 +142,21 @@ def unmoved_by(kind: Distress, voice: Voice) -> MakeError:
             return None
         index = rng.choice(indexes)
         before, turn = draft.turns[index - 1], draft.turns[index]
-        distress = render(rng.choice(kind.said), SLOTS, rng)
+        distress = render(rng.choice(kind.complaints), SLOTS, rng)
         calm = render(rng.choice(NEUTRAL), SLOTS, rng)
-        sympathy = render(rng.choice((*kind.heard, *kind.heard, *voice.heard)), SLOTS, rng)
+        sympathy = render(rng.choice((*kind.sympathies, *kind.sympathies, *voice.sympathies)), SLOTS, rng)
         cold = voice.use == "train" and rng.random() < 0.1
-        dry = rng.choice(COLD if cold else voice.unheard)
+        dry = rng.choice(COLD if cold else voice.indifferent)
         cold_lead = render(dry, SLOTS, rng) if rng.random() < 0.75 else ""
-        said_style = sample_style(before.text, rng, rng.choice(("before", "after")))
+        complaint_style = sample_style(before.text, rng, rng.choice(("before", "after")))
         leading = sample_style(turn.text, rng, "before")
         trailing = replace(leading, where="after") if rng.random() < 0.15 else leading
 
-        def version(said: str, words: str, style: Style, family: str | None) -> Draft:
-            told_so = draft.with_turn(index - 1, tell(before, said, said_style))
-            return _unmoved(told_so, index, words, style, family)
+        def version(customer_words: str, words: str, style: Style, family: str | None) -> Draft:
+            with_complaint = draft.with_turn(
+                index - 1, add_to_customer_turn(before, customer_words, complaint_style)
+            )
+            return _ignore_distress(with_complaint, index, words, style, family)
 
         error = version(distress, cold_lead, leading, name)
         if rng.random() < 0.35 and not (cold and cold_lead):
@@ -164,41 +166,41 @@ def unmoved_by(kind: Distress, voice: Voice) -> MakeError:
     return make
 
 
-def _no_distress(name: str, said: tuple[str, ...]) -> HardNegative:
-    """The customer says one of the things in `said`; the agent goes on, half the time with a dry lead-in."""
+def _no_distress(name: str, remarks: tuple[str, ...]) -> HardNegative:
+    """The customer makes one of the `remarks`; the agent goes on, half the time with a dry lead-in."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         indexes = distress_indexes(draft)
         if not indexes:
             return None
-        dry = render(rng.choice(VOICE.unheard), SLOTS, rng) if rng.random() < 0.5 else ""
-        words = render(rng.choice(said), SLOTS, rng)
+        dry = render(rng.choice(VOICE.indifferent), SLOTS, rng) if rng.random() < 0.5 else ""
+        words = render(rng.choice(remarks), SLOTS, rng)
         return exchange_words(draft, rng.choice(indexes), words, dry, "T2", rng)
 
     return HardNegative("T2", f"T2.not-{name}", make)
 
 
-def _briefly_heard(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _short_sympathy(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Distress, and two words of sympathy before business."""
     indexes = distress_indexes(draft)
     if not indexes:
         return None
-    said = render(rng.choice(rng.choice(KINDS).said), SLOTS, rng)
-    words = render(rng.choice(SHORT_HEARD), {}, rng)
-    return exchange_words(draft, rng.choice(indexes), said, words, "T2", rng)
+    complaint = render(rng.choice(rng.choice(KINDS).complaints), SLOTS, rng)
+    words = render(rng.choice(SHORT_SYMPATHY), {}, rng)
+    return exchange_words(draft, rng.choice(indexes), complaint, words, "T2", rng)
 
 
-def _heard_before(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """Distress that got its sympathy a turn ago; the agent's next turn may be plain business."""
-    hearts = set(distress_indexes(draft))
-    indexes = [index for index in sorted(hearts) if index + 2 in hearts]
+def _sympathy_before(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+    """Distress with sympathy one agent turn earlier; the agent's next turn may be plain business."""
+    distressed = set(distress_indexes(draft))
+    indexes = [index for index in sorted(distressed) if index + 2 in distressed]
     if not indexes:
         return None
     index = rng.choice(indexes)
     kind = rng.choice(KINDS)
-    said = render(rng.choice(kind.said), SLOTS, rng)
-    words = render(rng.choice((*kind.heard, *VOICE.heard)), SLOTS, rng)
-    made = exchange_words(draft, index, said, words, "", rng)
+    complaint = render(rng.choice(kind.complaints), SLOTS, rng)
+    words = render(rng.choice((*kind.sympathies, *VOICE.sympathies)), SLOTS, rng)
+    made = exchange_words(draft, index, complaint, words, "", rng)
     later = made.turns[index + 2]
     return made.with_turn(index + 2, replace(later, touched=True, probe="T2"))
 
@@ -206,22 +208,22 @@ def _heard_before(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 _FEELING = r"\b(sorry|sad|unfortunate|apolog|hope you|take care|oh no|hear that)"
 
 
-def _deaf(name: str, pairs: tuple[tuple[str, str], ...]) -> Family:
+def _ignored_heldout(name: str, pairs: tuple[tuple[str, str], ...]) -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         for index in reply_indexes(draft, rng)[:3]:
             own = draft.turns[index].text
             if not is_silent_on(_FEELING, [own]):
                 continue
             sad, calm = (render(words, {}, rng) for words in rng.choice(pairs))
-            lead = match_agent_style(rng.choice(DEAF), draft) if rng.random() < 0.4 else ""
-            said = _led(own, lead)
+            lead = match_agent_style(rng.choice(INDIFFERENT_HELDOUT), draft) if rng.random() < 0.4 else ""
+            text = _led(own, lead)
             history = add_customer_words(draft, index - 1, sad)
-            error = history.with_turn(index, error_turn(said, f"T2.{name}", "T2"))
+            error = history.with_turn(index, error_turn(text, f"T2.{name}", "T2"))
             if rng.random() < 0.5:
-                felt = _led(own, match_agent_style(rng.choice(HEARD_HELDOUT), draft))
-                return ErrorPair(error, history.with_turn(index, clean_turn("agent", felt, "T2")))
+                sympathetic = _led(own, match_agent_style(rng.choice(SYMPATHY_HELDOUT), draft))
+                return ErrorPair(error, history.with_turn(index, clean_turn("agent", sympathetic, "T2")))
             same = add_customer_words(draft, index - 1, calm).with_turn(
-                index, clean_turn("agent", said, "T2")
+                index, clean_turn("agent", text, "T2")
             )
             return ErrorPair(error, same)
         return None
@@ -237,22 +239,22 @@ def _led(text: str, lead: str) -> str:
 
 
 def _mild(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
-    """Something said in passing, which asks for no feeling."""
+    """A remark in passing, which calls for no sympathy."""
     for index in reply_indexes(draft, rng):
-        said = add_customer_words(draft, index - 1, rng.choice(MILD_HELDOUT))
-        return said.with_turn(index, clean_turn("agent", draft.turns[index].text, "T2"))
+        with_remark = add_customer_words(draft, index - 1, rng.choice(MILD_HELDOUT))
+        return with_remark.with_turn(index, clean_turn("agent", draft.turns[index].text, "T2"))
     return None
 
 
 FAMILIES: tuple[Family, ...] = (
-    *(Family("T2", f"T2.{kind.name}", unmoved_by(kind, VOICE)) for kind in KINDS),
-    *(Family("T2", f"T2.{kind.name}", unmoved_by(kind, DEV_VOICE), "dev") for kind in DEV_KINDS),
-    *(_deaf(name, pairs) for name, pairs in DISTRESS_HELDOUT.items()),
+    *(Family("T2", f"T2.{kind.name}", distress_ignorer(kind, VOICE)) for kind in KINDS),
+    *(Family("T2", f"T2.{kind.name}", distress_ignorer(kind, DEV_VOICE), "dev") for kind in DEV_KINDS),
+    *(_ignored_heldout(name, pairs) for name, pairs in DISTRESS_HELDOUT.items()),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     _no_distress("mild", MILD),
     _no_distress("resolved", RESOLVED),
-    HardNegative("T2", "T2.not-brief", _briefly_heard),
-    HardNegative("T2", "T2.not-heard-before", _heard_before),
+    HardNegative("T2", "T2.not-brief", _short_sympathy),
+    HardNegative("T2", "T2.not-heard-before", _sympathy_before),
     HardNegative("T2", "T2.not-mild-remark", _mild, "heldout"),
 )

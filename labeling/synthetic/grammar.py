@@ -155,20 +155,20 @@ _SLIPS = {
 
 
 @dataclass(frozen=True)
-class Said:
+class Sentence:
     """A sentence and the offsets, end exclusive, of its brackets."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
 
 
-def both_forms(template: str, rng: Random) -> tuple[Said, Said]:
+def both_forms(template: str, rng: Random) -> tuple[Sentence, Sentence]:
     """The broken and the right form of a template, the same choices taken in both."""
     template = resolve_choices(template, rng)
     return _form(template, 1), _form(template, 2)
 
 
-def _form(template: str, side: int) -> Said:
+def _form(template: str, side: int) -> Sentence:
     """One side of every bracket, single-spaced, with a capital at the start."""
     text, spans, at = "", [], 0
     for match in _BRACKET.finditer(template):
@@ -178,7 +178,7 @@ def _form(template: str, side: int) -> Said:
         spans.append((max(0, start), len(text)))
         at = match.end()
     text = _grown(text, template[at:])
-    return Said(text[:1].upper() + text[1:], tuple(_widened(text, start, end) for start, end in spans))
+    return Sentence(text[:1].upper() + text[1:], tuple(_widened(text, start, end) for start, end in spans))
 
 
 def _grown(text: str, more: str) -> str:
@@ -206,15 +206,15 @@ def sentence_family(code: str, name: str, lines: tuple[str, ...]) -> Family:
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         indexes = open_agent_turns(draft)
-        said = sample_fitting(
+        forms = sample_fitting(
             draft, rng, lambda: both_forms(rng.choice(lines), rng), lambda two: (two[1].text,)
         )
-        if not indexes or said is None:
+        if not indexes or forms is None:
             return None
-        bad, good = said
+        bad, good = forms
         apart = [index for index in open_replies(draft) if is_nothing_due(draft, index)]
         if apart and "?" not in good.text and rng.random() < APART:
-            return _apart(draft, rng.choice(apart), said, family, rng)
+            return _apart(draft, rng.choice(apart), forms, family, rng)
         index = rng.choice(indexes)
         turn = draft.turns[index]
         style = sample_style(turn.text, rng, sample_placement(draft, index, rng))
@@ -226,19 +226,19 @@ def sentence_family(code: str, name: str, lines: tuple[str, ...]) -> Family:
     return Family(code, family, make)
 
 
-def _broken(text: str, said: Said, at: int, end: int, family: str) -> DraftTurn:
+def _broken(text: str, sentence: Sentence, at: int, end: int, family: str) -> DraftTurn:
     """An agent turn in which `said` stands from `at` to `end`, every bracket marked."""
     code = family.partition(".")[0]
-    marks = tuple(Mark(code, family, at + a, min(at + b, end)) for a, b in said.spans if at + a < end)
+    marks = tuple(Mark(code, family, at + a, min(at + b, end)) for a, b in sentence.spans if at + a < end)
     return DraftTurn("agent", text, marks, touched=True)
 
 
-def _apart(draft: Draft, index: int, said: tuple[Said, Said], family: str, rng: Random) -> ErrorPair:
+def _apart(draft: Draft, index: int, forms: tuple[Sentence, Sentence], family: str, rng: Random) -> ErrorPair:
     """The sentence as a turn of its own before the turn at `index`, and the customer's nod."""
     style = sample_style(draft.turns[index].text, rng, "instead")
-    bad, good = (apply_style(form.text, style) for form in said)
+    bad, good = (apply_style(form.text, style) for form in forms)
     nod = clean_turn("customer", apply_style(render(rng.choice(NODS), {}, rng), style))
-    error = _broken(bad, said[0], 0, len(bad), family)
+    error = _broken(bad, forms[0], 0, len(bad), family)
     twin = clean_turn("agent", good, family.partition(".")[0])
     return ErrorPair(splice(draft, index, index, (error, nod)), splice(draft, index, index, (twin, nod)))
 
@@ -261,7 +261,7 @@ def right_negative(code: str, name: str, lines: tuple[str, ...]) -> HardNegative
 
     def make(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         indexes = open_agent_turns(draft)
-        line = sample_fitting(draft, rng, lambda: rng.choice(lines), lambda said: (said,))
+        line = sample_fitting(draft, rng, lambda: rng.choice(lines), lambda text: (text,))
         if not indexes or line is None:
             return None
         index = rng.choice(indexes)
@@ -280,11 +280,11 @@ def quoted_negative(code: str) -> HardNegative:
             if not index or draft.turns[index - 1].role != "customer" or draft.turns[index - 1].touched:
                 continue
             words = both_forms(rng.choice(_SLIPS[code]), rng)[0].text.rstrip(".?!")
-            asked = draft.turns[index - 1].text
+            question = draft.turns[index - 1].text
             lead = rng.choice(QUOTES).replace("@words", words)
             made = draft.with_turn(
                 index - 1,
-                clean_turn("customer", insert_text(asked, words, sample_style(asked, rng, "after"))[0]),
+                clean_turn("customer", insert_text(question, words, sample_style(question, rng, "after"))[0]),
             )
             return made.with_turn(index, clean_turn("agent", f"{lead} {draft.turns[index].text}", code))
         return None

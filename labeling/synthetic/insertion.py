@@ -112,7 +112,7 @@ def render(template: str, slots: Grammar, rng: Random) -> str:
     """One surface form of a template, every sentence with a capital."""
     text = expand({**slots, "say": (template,)}, rng).replace("?.", "?")
     text = _ARTICLE.sub(r"\1n", text)
-    return re.sub(r"(?:^|(?<=[.!?] ))[a-z]", lambda found: found.group().upper(), text)
+    return re.sub(r"(?:^|(?<=[.!?] ))[a-z]", lambda match: match.group().upper(), text)
 
 
 def sample_style(text: str, rng: Random, where: Placement) -> Style:
@@ -305,8 +305,8 @@ def harmless_negative(
             draft,
             rng,
             lambda: render(rng.choice(texts), slots, rng),
-            lambda said: (said,),
-            lambda said: not asks_for_stated(said, draft, index),
+            lambda text: (text,),
+            lambda text: not asks_for_stated(text, draft, index),
             ANYWHERE.get(code, frozenset()),
         )
         if words is None:
@@ -367,14 +367,19 @@ def lead_in(text: str, words: str, style: Style) -> str:
     return insert_text(core, words, style)[0]
 
 
-def tell(turn: DraftTurn, words: str, style: Style) -> DraftTurn:
+def add_to_customer_turn(turn: DraftTurn, words: str, style: Style) -> DraftTurn:
     """The customer's turn with the words in it."""
     return edit_turn(turn, insert_text(turn.text, words, style)[0], None)
 
 
-def exchange_words(draft: Draft, index: int, said: str, words: str, code: str, rng: Random) -> Draft:
-    """`said` in the customer's turn before `index`, and the agent's turn there led in by `words`, if any."""
+def exchange_words(
+    draft: Draft, index: int, customer_words: str, words: str, code: str, rng: Random
+) -> Draft:
+    """`customer_words` in the customer's turn before `index`, and the agent's turn there led in by
+    `words`, if any."""
     before, turn = draft.turns[index - 1], draft.turns[index]
-    with_said = tell(before, said, sample_style(before.text, rng, rng.choice(["before", "after"])))
+    with_words = add_to_customer_turn(
+        before, customer_words, sample_style(before.text, rng, rng.choice(["before", "after"]))
+    )
     answered = edit_turn(turn, lead_in(turn.text, words, sample_style(turn.text, rng, "before")), None)
-    return draft.with_turn(index - 1, with_said).with_turn(index, replace(answered, probe=code))
+    return draft.with_turn(index - 1, with_words).with_turn(index, replace(answered, probe=code))

@@ -42,7 +42,7 @@ from dialint.labeling.synthetic.wordings import Wordings
 _TRAIN = Wordings("train/mismatched_replies")
 FITTING = _TRAIN.pairs("fitting", "customer", "agent")
 COUNTERS = _TRAIN.pairs("counters", "customer", "agent")
-COUNTERS_ASKED = _TRAIN.pairs("counters_asked", "customer", "agent")
+COUNTER_QUESTIONS = _TRAIN.pairs("counters_asked", "customer", "agent")
 
 NEAR = tuple(frozenset(group) for group in SIDE_QUESTIONS.groups("near"))
 """Aspects so close that an answer about one may pass for an answer about the other."""
@@ -117,8 +117,8 @@ def _mine(draft: Draft, index: int) -> tuple[str, str, Draft] | None:
 def _codes(draft: Draft, index: int, ask: str, reply: str) -> tuple[str, ...] | None:
     """The codes besides C1 of a reply that does not answer `ask`; None if either is not clear. A reply of
     another matter answers nothing; any other must miss the points of a definite question."""
-    heard = " ".join((*(turn.text for turn in draft.turns[: index - 1]), ask))
-    jump = is_other_topic(reply, heard)
+    earlier = " ".join((*(turn.text for turn in draft.turns[: index - 1]), ask))
+    jump = is_other_topic(reply, earlier)
     if jump and not opens_like_answer(reply):
         return ("U5",)
     return () if jump is False and is_surely_unanswered(ask, reply) else None
@@ -163,11 +163,11 @@ def _misfit(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         if (mine := _mine(draft, index)) is None:
             continue
         own, reply, base = mine
-        heard = " ".join(turn.text for turn in base.turns[: index - 1])
+        earlier = " ".join(turn.text for turn in base.turns[: index - 1])
         for ask in rng.sample([pair[0] for pair in FITTING], 8):
             if content_words(ask) & content_words(own + " " + reply) or opens_like_answer(reply):
                 continue
-            jump = index < 2 or is_other_topic(reply, f"{heard} {ask}")  # the first turn raises everything
+            jump = index < 2 or is_other_topic(reply, f"{earlier} {ask}")  # the first turn raises everything
             if jump is not None:
                 passed = match_style(ask, customer_texts(draft))
                 return pair_for_ask(base, index, passed, own, reply, "misfit", *(("U5",) if jump else ()))
@@ -226,7 +226,9 @@ _POINTS = {
 }
 
 
-_ASKED = re.compile(r"\b(what|which|when|where|who|how (much|many|long|far))\b[^?.!]{6,500}\?", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"\b(what|which|when|where|who|how (much|many|long|far))\b[^?.!]{6,500}\?", re.IGNORECASE
+)
 
 
 _PUTS_OFF = re.compile(
@@ -262,7 +264,12 @@ def _elsewhere(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     exchanges = pool.exchanges.get(draft.domain, [])
     for index in shuffle(answered_asks(draft), rng) if exchanges else ():
         ask = draft.turns[index - 1].text
-        if index < 2 or not _ASKED.search(ask) or ask.count("?") > 1 or is_closing(draft.turns[index].text):
+        if (
+            index < 2
+            or not _QUESTION.search(ask)
+            or ask.count("?") > 1
+            or is_closing(draft.turns[index].text)
+        ):
             continue
         for question, reply in rng.sample(exchanges, min(len(exchanges), 60)):
             if _unfit(ask, draft.turns[index].text, question, reply):
@@ -311,7 +318,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("C1", "C1.lent", _lent),
     Family("C1", "C1.misfit", _misfit),
     _written("policy", FITTING),
-    _written("counter", COUNTERS, COUNTERS_ASKED),
+    _written("counter", COUNTERS, COUNTER_QUESTIONS),
     Family("C1", "C1.neighbour-question", _neighbour, "heldout"),
     Family("C1", "C1.reply-from-elsewhere", _elsewhere, "heldout"),
 )

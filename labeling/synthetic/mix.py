@@ -17,19 +17,19 @@ from dialint.labeling.synthetic.draft import Draft, ErrorPair, Family, HardNegat
 Text = TypeVar("Text")
 
 DENSE = frozenset({"L1", "L2"})
-"""Codes that are errors in any context: several may stand in one dialogue, to teach more with its tokens."""
+"""Codes that are errors in any context: a dialogue may have several, for more training signal per token."""
 MOST_DENSE = 8
 """Such errors in one dialogue, at most."""
 
 MAX_POOLED = 4000
-"""Texts of each kind and domain that are kept to borrow from."""
+"""Texts of each kind and domain in the pool, at most."""
 
 WEIGHTS = {"U2": 1.3, "U3": 1.3, "C1": 1.3, "L1": 1.2, "L2": 1.8}
 """Codes that need more examples than the others, which have weight 1."""
 
 
 def build_pool(drafts: Iterable[Draft], rng: Random) -> Pool:
-    """What the drafts of one split offer for borrowing, by domain, in random order."""
+    """The texts of the drafts of one split, by domain, in random order."""
     agent: dict[str, list[str]] = defaultdict(list)
     customer: dict[str, list[str]] = defaultdict(list)
     exchanges: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -38,15 +38,15 @@ def build_pool(drafts: Iterable[Draft], rng: Random) -> Pool:
             (agent if turn.role == "agent" else customer)[draft.domain].append(turn.text)
             if before and before.role == "customer" and turn.role == "agent":
                 exchanges[draft.domain].append((before.text, turn.text))
-    return Pool(_drawn(agent, rng), _drawn(customer, rng), _drawn(exchanges, rng))
+    return Pool(_sample_texts(agent, rng), _sample_texts(customer, rng), _sample_texts(exchanges, rng))
 
 
-def _drawn(by_domain: Mapping[str, list[Text]], rng: Random) -> dict[str, list[Text]]:
+def _sample_texts(by_domain: Mapping[str, list[Text]], rng: Random) -> dict[str, list[Text]]:
     return {domain: rng.sample(texts, min(len(texts), MAX_POOLED)) for domain, texts in by_domain.items()}
 
 
-def _probed(twin: Draft, before: Draft, code: str) -> Draft:
-    """The twin with its counterpart turn named: if the family has not, the agent turns it made."""
+def _with_probe(twin: Draft, before: Draft, code: str) -> Draft:
+    """The twin with its counterpart turn as probe: if the family sets none, the agent turns that it made."""
     if any(turn.probe for turn in twin.turns):
         return twin
     made = (
@@ -62,7 +62,8 @@ def _probed(twin: Draft, before: Draft, code: str) -> Draft:
 class Mixer:
     """Puts errors of `families` into drafts of one split; `share` of them get one, `second` of those a
     second one; of the others `dense` get several of `DENSE`, and `hard` of the rest a hard negative.
-    `counts` is kept by family and negative, `dense_counts` apart, so that each kind keeps its balance."""
+    `counts` are by family and negative; `dense_counts` are separate, so that each kind is balanced by
+    itself."""
 
     families: Sequence[Family]
     pool: Pool
@@ -78,17 +79,17 @@ class Mixer:
 
     def examples(self, draft: Draft, rng: Random, split: str, tag: str = "") -> list[Example]:
         """The draft with its error and clean twin, or clean; `tag` keeps ids apart."""
-        first = self._made(draft, rng, frozenset(), self.counts) if rng.random() < self.share else None
+        first = self._make_error(draft, rng, frozenset(), self.counts) if rng.random() < self.share else None
         if first is None:
-            several = self._several(draft, rng, tag) if self.dense and rng.random() < self.dense else None
-            return [(several or self._clean(draft, rng, tag)).to_example(split)]
+            several = self._make_dense(draft, rng, tag) if self.dense and rng.random() < self.dense else None
+            return [(several or self._make_negative(draft, rng, tag)).to_example(split)]
         family, made = first
         stem = f"{draft.id}~{tag}{family.name}"
-        error, twins = made.error, [_probed(made.twin, draft, family.code)] if made.twin else []
+        error, twins = made.error, [_with_probe(made.twin, draft, family.code)] if made.twin else []
         if rng.random() < self.second:
             codes = frozenset(mark.code for turn in error.turns for mark in turn.marks)
             # not R1: it cuts the dialogue off, and the first error with it
-            more = self._made(error, rng, codes | {"R1"}, self.counts)
+            more = self._make_error(error, rng, codes | {"R1"}, self.counts)
             error = more[1].error if more else error
         if not self.twinned:
             twins = []
@@ -98,16 +99,16 @@ class Mixer:
             replace(twin, id=f"{stem}~twin").to_example(split, pair) for twin in twins
         ]
 
-    def _several(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
+    def _make_dense(self, draft: Draft, rng: Random, tag: str) -> Draft | None:
         """The draft with errors of `DENSE`, or None where none fits."""
         without = frozenset(family.code for family in self.families) - DENSE
         several = draft
         for _ in range(rng.randint(2, MOST_DENSE)):
-            if more := self._made(several, rng, without, self.dense_counts):
+            if more := self._make_error(several, rng, without, self.dense_counts):
                 several = more[1].error
         return replace(several, id=f"{draft.id}~{tag}dense") if several is not draft else None
 
-    def _clean(self, draft: Draft, rng: Random, tag: str) -> Draft:
+    def _make_negative(self, draft: Draft, rng: Random, tag: str) -> Draft:
         """The draft as it is, or with a hard negative of the kind made least so far."""
         if not self.negatives or rng.random() >= self.hard:
             return draft
@@ -118,7 +119,7 @@ class Mixer:
                 return replace(made, id=f"{draft.id}~{tag}{negative.name}")
         return draft
 
-    def _made(
+    def _make_error(
         self, draft: Draft, rng: Random, without: frozenset[str], counts: Counter[str]
     ) -> tuple[Family, ErrorPair] | None:
         by_code: dict[str, list[Family]] = defaultdict(list)

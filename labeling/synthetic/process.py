@@ -299,8 +299,8 @@ def _volunteered(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
             "cap_thing": capitalize_first(step.thing),
         }
         answer = _customer(draft, rng.choice(frames), rng, **values).text
-    told_turn = clean_turn("customer", join_texts(draft.turns[index].text, answer)[0])
-    return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, told_turn), step, ())
+    answered_turn = clean_turn("customer", join_texts(draft.turns[index].text, answer)[0])
+    return _instead(_cleared(draft, step.outcome, "P1").with_turn(index, answered_turn), step, ())
 
 
 def _behind(
@@ -313,10 +313,10 @@ def _behind(
         if not steps:
             return None
         step = rng.choice(steps)
-        said, *more = turns(draft, step, rng)
+        reaction, *more = turns(draft, step, rng)
         index = step.outcome + 1
         text = draft.turns[index].text
-        first = clean_turn("customer", join_texts(text, said.text)[0] if said.text else text)
+        first = clean_turn("customer", join_texts(text, reaction.text)[0] if reaction.text else text)
         more[0] = replace(more[0], probe=code)
         return splice(draft, index, index + 1, (first, *more))
 

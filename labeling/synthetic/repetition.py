@@ -192,7 +192,7 @@ _HALF_OPEN = re.compile(
 """What else may ask for something; whether it has been told is hard to say."""
 
 
-_UNTOLD = re.compile(
+_UNINFORMATIVE = re.compile(
     r"\?|\b(?:not sure|don'?t know|no idea|unsure|dunno|can'?t remember|wait|hold on|moment|second|mistake"
     r"|actually|also|instead|forg[eo]t|first|another|change[ds]?|meant)\b",
     re.IGNORECASE,
@@ -211,7 +211,11 @@ def _codes(draft: Draft, index: int, source: int, text: str) -> tuple[str, ...] 
     if not _OPEN.search(text) or "else" in text.lower():
         unclear = not open_ask and asks_anything(request) and not asks_nothing(request)
         return None if unclear or _HALF_OPEN.search(text) else ("M3", "C1") if open_ask else ("M3",)
-    if answer.role != "customer" or _UNTOLD.search(answer.text) or len(answer.text.split()) > MAX_ANSWER:
+    if (
+        answer.role != "customer"
+        or _UNINFORMATIVE.search(answer.text)
+        or len(answer.text.split()) > MAX_ANSWER
+    ):
         return None
     answered_just_now = source + 2 == index  # his wish is the answer, and it is asked about, if again
     return ("M3", "U2", "C1") if open_ask and not answered_just_now else ("M3", "U2")
@@ -232,7 +236,7 @@ def _twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     return None
 
 
-def _said(draft: Draft, template: str, rng: Random) -> DraftTurn:
+def _customer_line(draft: Draft, template: str, rng: Random) -> DraftTurn:
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
     return clean_turn("customer", match_style(capitalize_first(render(template, {}, rng)), others))
 
@@ -249,9 +253,9 @@ def _spots(draft: Draft) -> list[int]:
     ]
 
 
-def _exchange(draft: Draft, index: int, said: DraftTurn, again: DraftTurn) -> Draft:
-    """The agent's turn at `index` comes once more, after what the customer said."""
-    return splice(draft, index + 1, index + 1, (said, again))
+def _exchange(draft: Draft, index: int, request: DraftTurn, again: DraftTurn) -> Draft:
+    """The draft with the customer's `request` after the agent's turn at `index`, and the agent's turn `again`."""
+    return splice(draft, index + 1, index + 1, (request, again))
 
 
 def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
@@ -264,7 +268,7 @@ def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
             if "?" in source or (text == source and change is not _verbatim):
                 continue
             no_news, request = (
-                _said(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN)
+                _customer_line(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN)
             )
             return ErrorPair(
                 _exchange(draft, index, no_news, error_turn(text, f"M3.{name}", "M3")),
@@ -284,7 +288,7 @@ def _lawful_repeat(name: str, wording: tuple[str, ...], fits: Callable[[str], bo
             return None
         index = rng.choice(indexes)
         again = clean_turn("agent", draft.turns[index].text, "M3")
-        return _exchange(draft, index, _said(draft, rng.choice(wording), rng), again)
+        return _exchange(draft, index, _customer_line(draft, rng.choice(wording), rng), again)
 
     return HardNegative("M3", f"M3.not-{name}", make)
 
@@ -313,7 +317,7 @@ def _closed_twice(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if last.role != "agent" or last.touched or not is_closing(last.text) or "?" in last.text:
         return None
     again = clean_turn("agent", match_agent_style(last.text, draft), "M3")
-    return _exchange(draft, len(draft.turns) - 1, _said(draft, rng.choice(BYES), rng), again)
+    return _exchange(draft, len(draft.turns) - 1, _customer_line(draft, rng.choice(BYES), rng), again)
 
 
 MIN_REPEATED_WORDS = 6
@@ -360,7 +364,7 @@ def _repeated(text: str, family: str, before: DraftTurn) -> DraftTurn:
     return error_turn(text, family, *(("M3", "C1") if "?" in before.text else ("M3",)))
 
 
-def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _on_request(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """Sent again because the customer asked for it."""
     for index in _repeatable_pauses(draft, rng):
         pardon = customer_turn(render(rng.choice(PARDONS), {}, rng), draft)
@@ -391,5 +395,5 @@ NEGATIVES: tuple[HardNegative, ...] = (
     _lawful_repeat("changed", CHANGED, _is_prepared),
     HardNegative("M3", "M3.not-natural", _natural),
     HardNegative("M3", "M3.not-closed-twice", _closed_twice),
-    HardNegative("M3", "M3.not-on-request", _asked, "heldout"),
+    HardNegative("M3", "M3.not-on-request", _on_request, "heldout"),
 )

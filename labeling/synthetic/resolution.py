@@ -140,7 +140,7 @@ def _closing(grammar: Grammar, draft: Draft, rng: Random) -> str:
     return match_agent_style(capitalize_first(expand(grammar, rng, number=number)), draft)
 
 
-def _said(texts: tuple[str, ...], draft: Draft, rng: Random) -> DraftTurn:
+def _sample_customer_turn(texts: tuple[str, ...], draft: Draft, rng: Random) -> DraftTurn:
     """One of the customer's sentences, in the style of his other ones."""
     others = [turn.text for turn in draft.turns if turn.role == "customer"]
     return clean_turn("customer", match_style(capitalize_first(expand({"say": texts}, rng)), others))
@@ -157,7 +157,7 @@ def _unanswered(name: str, grammar: Grammar, use: Use = "train") -> Family:
         for index in _open_asks(draft, rng):
             text = _closing(grammar, draft, rng)
             answer = clean_turn("agent", _answer(draft.turns[index].text))
-            done = _said(DONE_THANKS, draft, rng)
+            done = _sample_customer_turn(DONE_THANKS, draft, rng)
             return ErrorPair(
                 _ended(draft, index, (error_turn(text, f"R1.{name}", "R1", "C1"),)),
                 _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
@@ -176,7 +176,7 @@ def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
             wait = clean_turn(
                 "agent", match_agent_style(capitalize_first(expand({"say": MOMENT}, rng)), draft)
             )
-            between = [_said(NODS, draft, rng)] if rng.random() < 0.6 else []
+            between = [_sample_customer_turn(NODS, draft, rng)] if rng.random() < 0.6 else []
             answer = clean_turn("agent", _answer(draft.turns[index].text))
             return ErrorPair(
                 _ended(draft, index, (wait, *between, error_turn(text, f"R1.{name}", "R1", "C1"))),
@@ -187,7 +187,7 @@ def _after_moment(name: str, grammar: Grammar, use: Use = "train") -> Family:
     return Family("R1", f"R1.{name}", make, use)
 
 
-def _second_thought(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _further_question(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """After thanks the customer asks one thing more, and is sent off; the twin answers it first."""
     turns = draft.turns
     for index in _open_asks(draft, rng):
@@ -203,7 +203,10 @@ def _second_thought(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
             "customer",
             f"{thanks} {rng.choice(SECOND_THOUGHTS)} {question}",
         )
-        answer, done = clean_turn("agent", _answer(turns[index].text)), _said(DONE_THANKS, draft, rng)
+        answer, done = (
+            clean_turn("agent", _answer(turns[index].text)),
+            _sample_customer_turn(DONE_THANKS, draft, rng),
+        )
         return ErrorPair(
             splice(draft, index - 1, len(turns), (ask, error_turn(text, "R1.second-thought", "R1", "C1"))),
             splice(draft, index - 1, len(turns), (ask, answer, done, clean_turn("agent", text, "R1"))),
@@ -220,14 +223,19 @@ def _cut_off(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
             "customer",
         ]:
             continue
-        question, answer_given, reply = (turn.text for turn in turns[index - 2 : index + 1])
-        if "?" not in question or _OFFERS_MORE.search(question) or "?" in answer_given or not _answers(reply):
+        question, customer_answer, reply = (turn.text for turn in turns[index - 2 : index + 1])
+        if (
+            "?" not in question
+            or _OFFERS_MORE.search(question)
+            or "?" in customer_answer
+            or not _answers(reply)
+        ):
             continue
-        if is_thanks(answer_given) or _CONFIRMS.search(answer_given) or turns[index - 1].touched:
+        if is_thanks(customer_answer) or _CONFIRMS.search(customer_answer) or turns[index - 1].touched:
             continue
-        codes = ("R1", "C1") if asks_clearly(answer_given) else ("R1",)
+        codes = ("R1", "C1") if asks_clearly(customer_answer) else ("R1",)
         text = _closing(ANY, draft, rng)
-        answer, done = clean_turn("agent", _answer(reply)), _said(DONE_THANKS, draft, rng)
+        answer, done = clean_turn("agent", _answer(reply)), _sample_customer_turn(DONE_THANKS, draft, rng)
         return ErrorPair(
             _ended(draft, index, (error_turn(text, "R1.cut-off", *codes),)),
             _ended(draft, index, (answer, done, clean_turn("agent", text, "R1"))),
@@ -245,7 +253,7 @@ def _regardless(
             text = _closing(ANY, draft, rng)
             answer = clean_turn("agent", _answer(draft.turns[index].text))
             which = rng.randrange(len(open_end))
-            still, met = (_said((texts[which],), draft, rng) for texts in (open_end, met_end))
+            still, met = (_sample_customer_turn((texts[which],), draft, rng) for texts in (open_end, met_end))
             return ErrorPair(
                 _ended(draft, index, (answer, still, error_turn(text, f"R1.{name}", *codes))),
                 _ended(draft, index, (answer, met, clean_turn("agent", text, "R1"))),
@@ -274,19 +282,22 @@ def _left(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The customer drops his question himself."""
     wait = clean_turn("agent", match_agent_style(capitalize_first(expand({"say": MOMENT}, rng)), draft))
     text = match_agent_style(capitalize_first(expand(CLOSE, rng)), draft)
-    return wait, _said(LEAVING, draft, rng), clean_turn("agent", text, "R1")
+    return wait, _sample_customer_turn(LEAVING, draft, rng), clean_turn("agent", text, "R1")
 
 
 def _agreed(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """A follow-up with a deadline, to which the customer agrees."""
     promise = clean_turn("agent", match_agent_style(capitalize_first(expand({"say": PROMISE}, rng)), draft))
-    return promise, _said(AGREED, draft, rng), _bye(draft, rng)
+    return promise, _sample_customer_turn(AGREED, draft, rng), _bye(draft, rng)
 
 
 def _parted(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
     """The ask is met, both take leave, and the customer has the last word."""
-    answer, done = clean_turn("agent", _answer(draft.turns[index].text)), _said(DONE_THANKS, draft, rng)
-    return answer, done, _bye(draft, rng), _said(BYES, draft, rng)
+    answer, done = (
+        clean_turn("agent", _answer(draft.turns[index].text)),
+        _sample_customer_turn(DONE_THANKS, draft, rng),
+    )
+    return answer, done, _bye(draft, rng), _sample_customer_turn(BYES, draft, rng)
 
 
 def _answered_goodbye(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn, ...]:
@@ -294,7 +305,7 @@ def _answered_goodbye(draft: Draft, index: int, rng: Random) -> tuple[DraftTurn,
     text, _, _ = join_texts(
         _answer(draft.turns[index].text), _closing({**CLOSE, "say": (*PLAIN,)}, draft, rng)
     )
-    return clean_turn("agent", text, "R1"), _said(DONE_THANKS, draft, rng)
+    return clean_turn("agent", text, "R1"), _sample_customer_turn(DONE_THANKS, draft, rng)
 
 
 MIN_BEFORE = 4
@@ -364,7 +375,7 @@ FAMILIES: tuple[Family, ...] = (
     _unanswered("settled", SETTLED),
     _unanswered("filed", FILED),
     _after_moment("after-moment", ANY),
-    Family("R1", "R1.second-thought", _second_thought),
+    Family("R1", "R1.second-thought", _further_question),
     Family("R1", "R1.cut-off", _cut_off),
     _regardless("unsolved", UNSOLVED, SOLVED, ("R1", "C1")),
     _regardless("undone", NOT_DONE, ALL_DONE, ("R1",)),

@@ -1,8 +1,8 @@
 """Stage ``dialint data inject``: labelled errors made in clean dialogues, as files of examples.
 
-Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of train and of
-dev, so that a probability knows of wordings never trained on), ``test_seen`` (families of train, other
-dialogues), ``dev_unseen`` (families of dev), ``test_unseen`` (held-out families), ``test_domain`` (the
+Reads the corpora under ``--data``; writes ``train``, ``dev``, ``calibration`` (families of train and of dev,
+so that probabilities are calibrated on wordings never trained on, too), ``test_seen`` (families of train,
+other dialogues), ``dev_unseen`` (families of dev), ``test_unseen`` (held-out families), ``test_domain`` (the
 same in a corpus never trained on), and of some corpora a set with nothing injected (``clean_star``,
 ``clean_multiwoz``), each ``.jsonl``, and last the manifest. Trains nothing.
 """
@@ -51,7 +51,7 @@ EVAL_SECOND, EVAL_HARD = 0.15, 0.15
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class InjectConfig:
-    """How errors are made."""
+    """How errors are injected."""
 
     data: Annotated[Path, Parameter(env_var="DIALINT_DATA")]
     """Folder of the corpora; toy: the small corpus that ships."""
@@ -95,9 +95,9 @@ def inject(config: InjectConfig) -> None:
     from rich.console import Console
 
     manifest = run(config)
-    show = Console(stderr=True, markup=False, emoji=False)
+    console = Console(stderr=True, markup=False, emoji=False)
     for file in manifest["files"]:
-        show.print(
+        console.print(
             f"{file['name']}: {file['rows']} dialogues, {file['agent_turns']} agent turns, "
             f"{file['error_turns'] / max(1, file['agent_turns']):.1%} with an error"
         )
@@ -122,9 +122,11 @@ def run(config: InjectConfig) -> dict[str, Any]:
         "kind": "injected-examples",
         "config": {**settings, "data": config.data.name, "out": config.out.name},
         "versions": package_versions("dialint", "pyarrow", "pydantic"),
-        "sources": [_source(config, corpus, len(corpora[corpus.name])) for corpus in corpora_in(config.data)],
-        "families": [_generator(family) for family in all_families()],
-        "negatives": [_generator(negative) for negative in all_negatives()],
+        "sources": [
+            _describe_source(config, corpus, len(corpora[corpus.name])) for corpus in corpora_in(config.data)
+        ],
+        "families": [_describe_generator(family) for family in all_families()],
+        "negatives": [_describe_generator(negative) for negative in all_negatives()],
         "files": _write_all(config, corpora),
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -132,12 +134,12 @@ def run(config: InjectConfig) -> dict[str, Any]:
     return manifest
 
 
-def _source(config: InjectConfig, corpus: Corpus, rows: int) -> dict[str, Any]:
+def _describe_source(config: InjectConfig, corpus: Corpus, rows: int) -> dict[str, Any]:
     entry = {"name": corpus.name, "licence": corpus.licence, "trains": corpus.trains, "rows": rows}
     return {**entry, "sha256": sha256_file(config.data / corpus.file)}
 
 
-def _generator(generator: Family | HardNegative) -> dict[str, str]:
+def _describe_generator(generator: Family | HardNegative) -> dict[str, str]:
     use = "exam" if generator.use == "heldout" else generator.use  # its value on disk since the first set
     return {"name": generator.name, "code": generator.code, "use": use}
 
@@ -160,7 +162,7 @@ class _Plan:
 
 
 def _write_all(config: InjectConfig, corpora: dict[str, list[CleanDialogue]]) -> list[dict[str, Any]]:
-    """Every set, training first, since what it teaches word for word is left out of the unseen sets."""
+    """Write every set, training first, since its very words are left out of the unseen sets."""
     share, rounds = config.eval_share, config.eval_rounds
     plans = (
         _Plan("train", "train", ("train",), config.share, config.rounds),

@@ -1,8 +1,6 @@
-"""Things that a customer may state about the matter, all made up, and which of them a dialogue leaves
-open.
+"""Slots: the made-up details that a customer may state, and which of them a dialogue does not state yet.
 
-`is_silent` is careful the other way round than `statements.mentions`: it would rather believe that a thing
-was stated than miss it.
+`is_silent` errs in the other direction than `statements.mentions`: in doubt, a detail counts as stated.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ SHAPES = _TEXTS.groups("shapes")
 CLASHING = _TEXTS.groups("clashing")
 NOUNS = _TEXTS.grammar("nouns")
 QUESTIONS = _TEXTS.grammar("questions")
-SAID = _TEXTS.grammar("statements")
+STATEMENTS = _TEXTS.grammar("statements")
 FIXED = frozenset(_TEXTS.texts("fixed"))
 IDENTIFYING = frozenset(_TEXTS.texts("identifying"))
 _ASKING = Wordings("train/state_planted")
@@ -42,7 +40,7 @@ _COUNTED = (
 )
 
 
-_NAMED = (
+_NAME_PATTERN = (
     r"\bname|\bthis is|\bi'?m [A-Z]|\bi am [A-Z]|\bit'?s [A-Z]|\b[A-Z][a-z]+ [A-Z][a-z]+\b|^[A-Z][a-z]+\.?$"
 )
 
@@ -51,7 +49,7 @@ _WHERE = r"\b(?:in|to|from|at|near|around|by) (?:the )?[A-Za-z]"
 
 
 _LOOSE = {
-    "name": _NAMED,
+    "name": _NAME_PATTERN,
     "email": r"@|mail",
     "date": _WHEN,
     "purchase_date": _WHEN + r"|\bbought|\bago\b",
@@ -98,7 +96,7 @@ _LOOSE = {
 _CASED = frozenset({"name", "other_name"})
 
 
-_TOLD = {
+_STATED = {
     kind: re.compile(
         _LOOSE.get(kind, r"\d{4}|\d[\d -]{3}\d|(?<!\w)(?=[^\W\d]*+\d)\w{5,}"), 0 if kind in _CASED else re.I
     )
@@ -109,7 +107,7 @@ _TOLD = {
 _ARTICLE = re.compile(r"\b([Aa])(?= (?:[aeio]|un(?!i)))")
 
 
-_DRAWN = re.compile(r"[#&]")
+_PLACEHOLDER = re.compile(r"[#&]")
 
 
 def sample_value(kind: str, rng: Random) -> str:
@@ -117,7 +115,7 @@ def sample_value(kind: str, rng: Random) -> str:
     rules: Grammar = {**PARTS, "say": VALUES[kind]}
     text = expand(rules, rng)
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
-    text = _DRAWN.sub(
+    text = _PLACEHOLDER.sub(
         lambda m: str(rng.randrange(1, 10)) if m[0] == "#" else letters[rng.randrange(23)], text
     )
     return text.lower().replace("~", "@") if kind == "email" else text
@@ -128,28 +126,29 @@ def is_clash(one: str, other: str) -> bool:
     return one == other or any({one, other} <= set(group) for group in CLASHING)
 
 
-def is_silent(kind: str, told: str) -> bool:
-    """Whether nothing in the text `told` could be a value of this kind."""
-    return not _TOLD[kind].search(told)
+def is_silent(kind: str, dialogue_text: str) -> bool:
+    """Whether nothing in `dialogue_text` could be a value of this kind."""
+    return not _STATED[kind].search(dialogue_text)
 
 
-def sample_two_kinds(told: str, rng: Random, changeable: bool = False) -> tuple[str, str] | None:
-    """Two kinds that do not clash and of which `told` says nothing, mostly of one shape; in either order."""
+def sample_two_kinds(dialogue_text: str, rng: Random, changeable: bool = False) -> tuple[str, str] | None:
+    """Two kinds that do not clash and of which `dialogue_text` says nothing, mostly of one shape; in
+    either order."""
     for _ in range(16):
         group = list(rng.choice(SHAPES)) if rng.random() < 0.65 else list(VALUES)
         one, other = rng.sample(group, 2)
         if changeable and {one, other} & FIXED:
             continue
-        if not is_clash(one, other) and is_silent(one, told) and is_silent(other, told):
+        if not is_clash(one, other) and is_silent(one, dialogue_text) and is_silent(other, dialogue_text):
             return one, other
     return None
 
 
-def sample_third_kind(told: str, taken: tuple[str, ...], rng: Random) -> str | None:
-    """A kind to distract with, which clashes with none of those `taken`."""
+def sample_third_kind(dialogue_text: str, excluded: tuple[str, ...], rng: Random) -> str | None:
+    """A kind to distract with, which clashes with none of those `excluded`."""
     for _ in range(8):
         kind = rng.choice(list(VALUES))
-        if is_silent(kind, told) and not any(is_clash(kind, other) for other in taken):
+        if is_silent(kind, dialogue_text) and not any(is_clash(kind, other) for other in excluded):
             return kind
     return None
 
@@ -161,7 +160,7 @@ def sample_noun(kind: str, rng: Random) -> str:
 
 def state_slot(kind: str, value: str, rng: Random) -> str:
     """A customer's sentence that gives the value."""
-    own = SAID.get(kind, ())
+    own = STATEMENTS.get(kind, ())
     wordings = own if own and rng.random() < 0.5 else STATE
     if kind in ("reason", "symptom"):
         wordings = own

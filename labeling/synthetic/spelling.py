@@ -168,16 +168,16 @@ def _scrambled(word: str, rng: Random) -> str | None:
     return rng.choice((_swap, _double, _extra))(first, rng) if first and len(word) > 5 else None
 
 
-def _known(word: str, rng: Random) -> str | None:
+def _common_misspelling(word: str, rng: Random) -> str | None:
     return rng.choice(MISSPELLINGS[word]) if word in MISSPELLINGS else None
 
 
 def _capitalised(draft: Draft) -> set[str]:
     """Words that the dialogue writes with a capital inside a sentence: names, most likely."""
-    found: set[str] = set()
+    names: set[str] = set()
     for turn in draft.turns:
-        found.update(word.lower() for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", turn.text))
-    return found
+        names.update(word.lower() for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+", turn.text))
+    return names
 
 
 def _misspelt(text: str, slip: Slip, spared: set[str], rng: Random) -> tuple[str, int, int] | None:
@@ -271,16 +271,16 @@ _TEARABLE = re.compile(r"\b(" + "|".join(_TORN) + r")\b", re.IGNORECASE)
 
 def _names(text: str) -> set[str]:
     """Words with a capital inside a sentence, in lower case: names, most likely."""
-    return {found.lower() for found in re.findall(r"(?<=[a-z,;] )[A-Z][a-z]+", text)}
+    return {name.lower() for name in re.findall(r"(?<=[a-z,;] )[A-Z][a-z]+", text)}
 
 
 def _by_words(name: str) -> HeldoutSlip:
     def slip(text: str, rng: Random) -> Slipped | None:
         names = _names(text)
-        for found in rng.sample(words := list(_HELDOUT_WORD.finditer(text)), len(words)):
-            word = found[0].lower()
+        for candidate in rng.sample(words := list(_HELDOUT_WORD.finditer(text)), len(words)):
+            word = candidate[0].lower()
             if word in names | _PROPER or (
-                found[0] != word and found.start() and text[found.start() - 2] not in ".!?"
+                candidate[0] != word and candidate.start() and text[candidate.start() - 2] not in ".!?"
             ):
                 continue
             rules = list(_WORD_RULES[name])
@@ -289,8 +289,8 @@ def _by_words(name: str) -> HeldoutSlip:
                 match = rule.fullmatch(word)
                 made = re.sub(r"(.)@", r"\1\1", match.expand(new)) if match else word
                 if made != word:
-                    made = capitalize_first(made) if found[0][0].isupper() else made
-                    return replace_span(text, found.start(), found.end(), made)
+                    made = capitalize_first(made) if candidate[0][0].isupper() else made
+                    return replace_span(text, candidate.start(), candidate.end(), made)
         return None
 
     return slip
@@ -332,9 +332,9 @@ def _quoted(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     for index in reply_indexes(draft, rng):
         bad, good = rng.choice(TYPOS)
         words = match_agent_style(expand({"say": QUOTED}, rng, w=bad, r=good), draft)
-        said = add_customer_words(draft, index - 1, SEARCHED.replace("@w", bad))
+        with_query = add_customer_words(draft, index - 1, SEARCHED.replace("@w", bad))
         turn = add_words(DraftTurn("agent", draft.turns[index].text), words)
-        return said.with_turn(index, clean_turn("agent", turn.text, "L1"))
+        return with_query.with_turn(index, clean_turn("agent", turn.text, "L1"))
     return None
 
 
@@ -342,7 +342,7 @@ FAMILIES: tuple[Family, ...] = (
     _spelling("keys", _keys),
     _spelling("swap", _swap),
     _spelling("double", _double),
-    _spelling("known", _known),
+    _spelling("known", _common_misspelling),
     grammar.rule_family("L1", "homophone", HOMOPHONES),
     _spelling("extra", _extra),
     _spelling("ending", _ending),

@@ -43,7 +43,7 @@ NOUNS = _TRAIN.grammar("nouns")
 QUESTIONS = _TRAIN.grammar("questions")
 ASK = _TRAIN.grammar("ask")
 REPLIES = _TRAIN.texts("answers")
-UNSAID = _TRAIN.texts("unsaid")
+NEUTRAL_TURNS = _TRAIN.texts("unsaid")
 
 PUT_OFF = Wordings("train/state_planted").texts("put_off")
 
@@ -87,24 +87,24 @@ SLOTS = {
 
 
 def _statements(draft: Draft, rng: Random) -> list[tuple[int, CustomerStatement]]:
-    """What the customer states for the first time, with the index of its turn, in random order."""
-    found: list[tuple[int, CustomerStatement]] = []
+    """The customer's first statement of each kind, with the index of its turn, in random order."""
+    statements: list[tuple[int, CustomerStatement]] = []
     seen: list[str] = []
     for index, turn in enumerate(draft.turns):
         if turn.role == "customer" and not turn.touched:
-            found += [
+            statements += [
                 (index, statement)
                 for statement in customer_statements(turn.text)
                 if (statement.without or _bare(turn.text))
                 and not any(mentions(statement.kind, text) for text in seen)
             ]
         seen.append(turn.text)
-    rng.shuffle(found)
-    return found
+    rng.shuffle(statements)
+    return statements
 
 
 def _bare(text: str) -> bool:
-    """Whether the turn is little more than the value, so that leaving it unsaid is putting it off."""
+    """Whether the turn is little more than the value, so that leaving it out is putting it off."""
     return len(text.split()) <= 5 and not asks_anything(text)
 
 
@@ -117,9 +117,9 @@ def _reply(value: str, rng: Random) -> str:
     return capitalize_first(expand({"say": REPLIES}, rng, value=value))
 
 
-def _unsaid(draft: Draft, index: int, statement: CustomerStatement, rng: Random) -> Draft:
-    """The draft in which the customer has not said it."""
-    text = statement.without or expand({"say": UNSAID}, rng)
+def _without_statement(draft: Draft, index: int, statement: CustomerStatement, rng: Random) -> Draft:
+    """The draft in which the customer does not state it."""
+    text = statement.without or expand({"say": NEUTRAL_TURNS}, rng)
     return draft.with_turn(index, clean_turn("customer", text))
 
 
@@ -154,8 +154,8 @@ def _histories(
     value = sample_value(kind, rng)
     other = _put(draft, index, statement, kind, value, rng)
     between = " ".join(turn.text.lower() for turn in draft.turns[index + 1 : at])
-    taken_up = any(word in between for word in statement.value.lower().split() if len(word) > 2)
-    if taken_up or rng.random() < 0.5:  # where the agent has taken it up, leaving it unsaid is no twin
+    is_confirmed = any(word in between for word in statement.value.lower().split() if len(word) > 2)
+    if is_confirmed or rng.random() < 0.5:  # where the agent has taken it up, leaving it out makes no twin
         return other, draft, match_agent_style(ask_slot(kind, rng), draft), value
     slot = SLOTS.get(statement.kind)
     ask = match_agent_style(ask_slot(slot, rng), draft) if slot and rng.random() < 0.6 else ""
@@ -212,7 +212,9 @@ def _pair(
     """Question and reply put in before turn `at`; the twin's customer has said nothing before."""
     bad = (error_turn(ask, f"U2.{name}", "U2"), clean_turn("customer", reply))
     good = (clean_turn("agent", ask, "U2"), clean_turn("customer", reply))
-    return ErrorPair(splice(draft, at, at, bad), splice(_unsaid(draft, index, statement, rng), at, at, good))
+    return ErrorPair(
+        splice(draft, at, at, bad), splice(_without_statement(draft, index, statement, rng), at, at, good)
+    )
 
 
 def _later(name: str, grammar: Grammar, use: Use = "train") -> Family:
@@ -299,14 +301,14 @@ def _volunteered(name: str, far: bool) -> Family:
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         kinds = _kinds(draft, rng) if len(draft.turns) >= MIN_TURNS else None
         for index in reply_indexes(draft, rng, first=3 if far else 1) if kinds else ():
-            told_at = _earlier(draft, index, rng) if far else index - 1
-            if kinds is None or told_at is None:
+            stated_at = _earlier(draft, index, rng) if far else index - 1
+            if kinds is None or stated_at is None:
                 continue
             kind, other = kinds
             value = rng.choice(DETAILS[kind].values)
-            same = add_customer_words(draft, told_at, _detail_words(kind, value, draft, rng))
+            same = add_customer_words(draft, stated_at, _detail_words(kind, value, draft, rng))
             different = add_customer_words(
-                draft, told_at, _detail_words(other, rng.choice(DETAILS[other].values), draft, rng)
+                draft, stated_at, _detail_words(other, rng.choice(DETAILS[other].values), draft, rng)
             )
             ask = match_agent_style(render(rng.choice(DETAILS[kind].questions), {}, rng), draft)
             reply = match_customer_style(expand({"say": DETAIL_ANSWERS}, rng, v=value), draft)

@@ -47,7 +47,7 @@ READ_BACK = _TRAIN.texts("read_back")
 REPLY = _TRAIN.texts("answers")
 SECOND = _TRAIN.pairs("second_person", "customer", "agent")
 SECURITY = _TRAIN.texts("security_checks")
-TAKEN_UP = _TRAIN.texts("change_accepted")
+CHANGE_ACCEPTED = _TRAIN.texts("change_accepted")
 UNREADABLE = _TRAIN.texts("unreadable")
 CONFIRMATIONS = _TRAIN.texts("confirmations")
 
@@ -61,14 +61,14 @@ class _Scene:
 
     draft: Draft
     ask_at: int
-    told_at: int
+    stated_at: int
     kind: str
     other: str
     value: str
     other_value: str
 
 
-def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: bool = False) -> _Scene | None:
+def _scene(draft: Draft, rng: Random, stated_by: str = "customer", changeable: bool = False) -> _Scene | None:
     turns = draft.turns
     indexes = [
         at
@@ -85,7 +85,7 @@ def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: boo
     tellers = [
         at
         for at in range(ask_at)
-        if turns[at].role == told_by and not turns[at].touched and (told_by == "customer" or at)
+        if turns[at].role == stated_by and not turns[at].touched and (stated_by == "customer" or at)
     ]
     kinds = sample_two_kinds(
         "\n".join(turn.text for turn in turns[:ask_at] if turn.role == "customer"), rng, changeable
@@ -98,7 +98,7 @@ def _scene(draft: Draft, rng: Random, told_by: str = "customer", changeable: boo
     )
 
 
-def _telling(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+def _insert_statement(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
     """The draft whose customer turn `at` also says the words, ahead or after, in the customer's style."""
     words, text = match_style(words, _customer_texts(draft)), draft.turns[at].text
     first = ahead and at >= 2  # not before a greeting
@@ -118,13 +118,13 @@ def _with_distractor(scene: _Scene, rng: Random) -> Draft:
     free = [
         at
         for at in range(scene.ask_at)
-        if turns[at].role == "customer" and not turns[at].touched and at != scene.told_at
+        if turns[at].role == "customer" and not turns[at].touched and at != scene.stated_at
     ]
     kind = sample_third_kind(stated, (scene.kind, scene.other), rng)
     if not free or not kind or rng.random() < 0.35:
         return scene.draft
     words = state_slot(kind, sample_value(kind, rng), rng)
-    return _telling(scene.draft, rng.choice(free), words, rng.random() < 0.4)
+    return _insert_statement(scene.draft, rng.choice(free), words, rng.random() < 0.4)
 
 
 def _answer(value: str, rng: Random) -> list[DraftTurn] | None:
@@ -137,7 +137,7 @@ def _answer(value: str, rng: Random) -> list[DraftTurn] | None:
     return [clean_turn("customer", capitalize_first(expand({"say": REPLY}, rng, value=value)))]
 
 
-def _asked(
+def _insert_question(
     draft: Draft, at: int, ask: DraftTurn, answer: list[DraftTurn] | None, used: bool = False
 ) -> Draft:
     """Question and answer put in before turn `at`, or in its place where the question has `used` its words;
@@ -181,15 +181,15 @@ def _planted(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         (scene.kind, scene.value, bad),
         (scene.other, scene.other_value, good),
     ):
-        history = _telling(base, scene.told_at, state_slot(kind, value, Random(seed)), ahead)
-        made.append(_asked(history, scene.ask_at, turn, answer, bool(own)))
+        history = _insert_statement(base, scene.stated_at, state_slot(kind, value, Random(seed)), ahead)
+        made.append(_insert_question(history, scene.ask_at, turn, answer, bool(own)))
     return ErrorPair(*made)
 
 
-def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _repeated_question(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent asked, was answered, and asks again; the twin's agent first asked for another thing."""
-    scene = _scene(draft, rng, told_by="agent")
-    if scene is None or draft.turns[scene.told_at - 1].role != "customer":
+    scene = _scene(draft, rng, stated_by="agent")
+    if scene is None or draft.turns[scene.stated_at - 1].role != "customer":
         return None
     texts, base = agent_texts(draft), _with_distractor(scene, rng)
     bad, good = _turns(match_style(ask_slot(scene.kind, rng), texts), "asked-twice", "")
@@ -203,12 +203,12 @@ def _asked_twice(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
             clean_turn("agent", match_style(ask_slot(kind, again), texts)),
             clean_turn("customer", capitalize_first(expand({"say": REPLY}, again, value=value))),
         )
-        second = _asked(base, scene.ask_at, turn, answer)
-        made.append(splice(second, scene.told_at, scene.told_at, first))
+        second = _insert_question(base, scene.ask_at, turn, answer)
+        made.append(splice(second, scene.stated_at, scene.stated_at, first))
     return ErrorPair(*made)
 
 
-def _both_told(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _two_statements(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """Two things are stated in one turn and one is asked for; the twin's customer stated two others."""
     scene = _scene(draft, rng)
     if scene is None:
@@ -228,8 +228,8 @@ def _both_told(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         again = Random(seed)
         parts = [state_slot(kind, value, again), state_slot(third, third_value, again)]
         words = join_texts(*(parts if ahead else parts[::-1]))[0]
-        history = _telling(draft, scene.told_at, words, before)
-        made.append(_asked(history, scene.ask_at, turn, answer, bool(own)))
+        history = _insert_statement(draft, scene.stated_at, words, before)
+        made.append(_insert_question(history, scene.ask_at, turn, answer, bool(own)))
     return ErrorPair(*made)
 
 
@@ -241,7 +241,7 @@ def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         return None
     parts = [state_slot(scene.kind, scene.value, rng), state_slot(scene.other, scene.other_value, rng)]
     rng.shuffle(parts)
-    base = _telling(draft, scene.told_at, join_texts(*parts)[0], rng.random() < 0.4)
+    base = _insert_statement(draft, scene.stated_at, join_texts(*parts)[0], rng.random() < 0.4)
     texts, customers = agent_texts(draft), _customer_texts(draft)
     bad, good = _turns(match_style(ask_slot(scene.kind, rng), texts), "changed", "")
     bridge = clean_turn("agent", match_style(rng.choice(ACKNOWLEDGE), texts))
@@ -249,8 +249,8 @@ def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     new = sample_value(scene.other, rng)
     if new == scene.other_value:
         return None
-    taken_up = clean_turn(
-        "agent", match_style(capitalize_first(expand({"say": TAKEN_UP}, rng, noun=noun)), texts)
+    acceptance = clean_turn(
+        "agent", match_style(capitalize_first(expand({"say": CHANGE_ACCEPTED}, rng, noun=noun)), texts)
     )
     new_answer = clean_turn(
         "customer", match_style(capitalize_first(expand({"say": REPLY}, rng, value=new)), customers)
@@ -260,8 +260,8 @@ def _changed(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     seed, made = rng.random(), []
     for wished, turn in ((noun, bad), (" and the ".join(both), good)):
         wish = capitalize_first(expand({"say": CHANGE}, Random(seed), noun=wished))
-        history = _asked(base, scene.ask_at, turn, answer)
-        steps = (bridge, clean_turn("customer", wish), taken_up, new_answer)
+        history = _insert_question(base, scene.ask_at, turn, answer)
+        steps = (bridge, clean_turn("customer", wish), acceptance, new_answer)
         made.append(splice(history, scene.ask_at, scene.ask_at, steps))
     return ErrorPair(*made)
 
@@ -278,10 +278,12 @@ def _negative(name: str, words: Words) -> HardNegative:
         if scene is None:
             return None
         ask, reply = words(scene, rng)
-        history = _telling(draft, scene.told_at, state_slot(scene.kind, scene.value, rng), rng.random() < 0.4)
+        history = _insert_statement(
+            draft, scene.stated_at, state_slot(scene.kind, scene.value, rng), rng.random() < 0.4
+        )
         ask = match_agent_style(capitalize_first(ask), draft)
         answer = None if rng.random() < 0.3 else [clean_turn("customer", reply)]
-        return _asked(history, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
+        return _insert_question(history, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
 
     return HardNegative("U2", f"U2.not-{name}", make)
 
@@ -314,11 +316,11 @@ def _second(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
         return None
     wish, ask = rng.choice(SECOND)
     statement = state_slot(scene.kind, scene.value, rng)
-    base = _telling(draft, scene.told_at, statement, rng.random() < 0.4)
+    base = _insert_statement(draft, scene.stated_at, statement, rng.random() < 0.4)
     texts, noun = agent_texts(draft), sample_noun(scene.kind, rng)
     ask = match_style(expand({"say": (ask,)}, rng, noun=noun), texts)
     bridge = (clean_turn("agent", match_style(rng.choice(ACKNOWLEDGE), texts)), clean_turn("customer", wish))
-    history = _asked(
+    history = _insert_question(
         base, scene.ask_at, clean_turn("agent", ask, "U2"), _answer(sample_value(scene.kind, rng), rng)
     )
     return splice(history, scene.ask_at, scene.ask_at, bridge)
@@ -333,17 +335,17 @@ def _which(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if other == scene.value:
         return None
     words = join_texts(state_slot(scene.kind, scene.value, rng), state_slot(scene.kind, other, rng))[0]
-    history = _telling(draft, scene.told_at, words, rng.random() < 0.4)
+    history = _insert_statement(draft, scene.stated_at, words, rng.random() < 0.4)
     ask = expand({"say": BOTH}, rng, noun=sample_noun(scene.kind, rng), value=scene.value, other=other)
     ask = match_agent_style(capitalize_first(ask), draft)
     answer = _answer(rng.choice([scene.value, other]), rng)
-    return _asked(history, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
+    return _insert_question(history, scene.ask_at, clean_turn("agent", ask, "U2"), answer)
 
 
 FAMILIES: tuple[Family, ...] = (
     Family("U2", "U2.planted", _planted),
-    Family("U2", "U2.asked-twice", _asked_twice),
-    Family("U2", "U2.both-told", _both_told),
+    Family("U2", "U2.asked-twice", _repeated_question),
+    Family("U2", "U2.both-told", _two_statements),
     Family("U2", "U2.changed", _changed),
 )
 

@@ -32,7 +32,7 @@ _FOOD = (
 )
 
 
-GIVEN: dict[str, str] = {
+CUSTOMER_PATTERNS: dict[str, str] = {
     "day": rf"(?P<cut>\b(?:on |for |this |next |by ){{0,4}}\b(?P<value>{_DAY})\b(?: (?:morning|evening|night))?)",
     "time": r"(?P<cut>\b(?:at|around|by|after|before|for) (?P<value>\d{1,2}:\d{2}(?: ?[ap]m)?|\d{1,2} ?[ap]m|noon)\b)",
     "people": rf"(?P<cut>\bfor (?:a (?:group|party|total) of )?(?P<value>(?:{_NUMBER}) (?:people|persons|guests|of us))\b)",
@@ -63,8 +63,9 @@ _JOURNEY = re.compile(
 )
 
 
-_GIVEN = {
-    kind: re.compile(pattern, 0 if kind == "name" else re.IGNORECASE) for kind, pattern in GIVEN.items()
+_CUSTOMER_REGEXES = {
+    kind: re.compile(pattern, 0 if kind == "name" else re.IGNORECASE)
+    for kind, pattern in CUSTOMER_PATTERNS.items()
 }
 
 
@@ -80,7 +81,7 @@ class CustomerStatement:
 def customer_statements(text: str) -> list[CustomerStatement]:
     """Everything the text states once; a kind stated twice in one turn is left out."""
     statements = []
-    for kind, pattern in _GIVEN.items():
+    for kind, pattern in _CUSTOMER_REGEXES.items():
         matches = list(pattern.finditer(text))
         if kind in ("destination", "departure") and not _JOURNEY.search(text):
             continue
@@ -93,7 +94,7 @@ def customer_statements(text: str) -> list[CustomerStatement]:
 
 def mentions(kind: str, text: str) -> bool:
     """Whether the text says anything of this kind."""
-    return bool(_GIVEN[kind].search(text))
+    return bool(_CUSTOMER_REGEXES[kind].search(text))
 
 
 def _mended(whole: str, text: str) -> str:

@@ -170,10 +170,10 @@ def _sentence_family(
 
 def _chosen(draft: Draft, lines: tuple[str, ...], rng: Random) -> str | None:
     """A line that fits the dialogue, its slot left open; it names nobody where somebody is named."""
-    is_named = names_somebody(draft)
+    has_name = names_somebody(draft)
 
     def allowed(line: str) -> bool:
-        return not (is_named and re.search("@name|@agent", line))
+        return not (has_name and re.search("@name|@agent", line))
 
     return sample_fitting(
         draft,
@@ -305,9 +305,9 @@ Filled = tuple[str, str, list[tuple[int, int]]]
 
 def _fitting_macro(draft: Draft, rng: Random, draw: Callable[[], Filled]) -> Filled | None:
     """A macro that fits the dialogue, filled; it names nobody where somebody is named."""
-    is_named = names_somebody(draft)
+    has_name = names_somebody(draft)
     return sample_fitting(
-        draft, rng, draw, lambda made: (made[1],), lambda made: not (is_named and _NAMES.search(made[1]))
+        draft, rng, draw, lambda made: (made[1],), lambda made: not (has_name and _NAMES.search(made[1]))
     )
 
 

@@ -49,8 +49,8 @@ QUOTES = _TRAIN.texts("quotes")
 RUDE_CUSTOMER = _TRAIN.texts("rude_customer")
 CALM = _TRAIN.texts("calm")
 COMEBACKS = _TRAIN.texts("comebacks")
-BARKED = _TRAIN.pairs("barked")
-BARKED_SLOTS = _TRAIN.grammar("barked_slots")
+DEMANDS = _TRAIN.pairs("barked")
+DEMAND_SLOTS = _TRAIN.grammar("barked_slots")
 
 _HELDOUT = Wordings("heldout/tone")
 FIRM_HELDOUT = _HELDOUT.texts("firm")
@@ -71,7 +71,7 @@ _ASK = re.compile(
 )
 
 
-def _bark(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
+def _demand(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """The agent's own question for something, turned into a bark; in the twin, into a request."""
     asks = [
         (index, ask) for index in open_agent_turns(draft) if (ask := _ASK.search(draft.turns[index].text))
@@ -79,8 +79,8 @@ def _bark(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     if not asks:
         return None
     index, ask = rng.choice(asks)
-    slots = {**BARKED_SLOTS, "thing": (ask["thing"].lower(),)}
-    wrong, right = (render(template, slots, rng) for template in rng.choice(BARKED))
+    slots = {**DEMAND_SLOTS, "thing": (ask["thing"].lower(),)}
+    wrong, right = (render(template, slots, rng) for template in rng.choice(DEMANDS))
     turn = draft.turns[index]
     style = replace(sample_style(turn.text, rng, "after"), bare=False)
     head, tail = turn.text[: ask.start()], turn.text[ask.end() :]
@@ -115,8 +115,8 @@ def _quoting(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     if not indexes:
         return None
     slots = {"insult": (rng.choice(INSULTS),)}
-    said, words = (render(rng.choice(texts), slots, rng) for texts in (REPORTED, QUOTES))
-    return exchange_words(draft, rng.choice(indexes), said, words, "T1", rng)
+    report, words = (render(rng.choice(texts), slots, rng) for texts in (REPORTED, QUOTES))
+    return exchange_words(draft, rng.choice(indexes), report, words, "T1", rng)
 
 
 def _firm(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
@@ -139,7 +139,7 @@ FAMILIES: tuple[Family, ...] = (
         )
         for idea in IDEAS
     ),
-    Family("T1", "T1.bark", _bark),
+    Family("T1", "T1.bark", _demand),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     harmless_negative("T1", "curt", CURT, {}, COMEBACKS),

@@ -47,15 +47,15 @@ from dialint.labeling.synthetic.wordings import Wordings
 _TRAIN = Wordings("train/topic")
 ERRANDS = _TRAIN.records("errands", "customer", "agent")
 LINKS = _TRAIN.texts("links")
-HEARD = _TRAIN.texts("heard")
+NODS = _TRAIN.texts("heard")
 AT_THE_END = _TRAIN.texts("at_the_end")
 
 _DEV = Wordings("dev/topic")
 PERSONS = _DEV.texts("persons")
 CHAT = _DEV.grammar("chat")
-CHAT_ASKED = _DEV.grammar("chat_asked")
+CHAT_QUESTIONS = _DEV.grammar("chat_asked")
 MISDIRECTED = _DEV.grammar("misdirected")
-MISDIRECTED_ASKED = _DEV.grammar("misdirected_asked")
+MISDIRECTED_QUESTIONS = _DEV.grammar("misdirected_asked")
 
 _HELDOUT = Wordings("heldout/topic")
 OTHER_CASE = _HELDOUT.records("other_case", "agent", "customer", "topic")
@@ -98,7 +98,7 @@ def _foreign(draft: Draft, rng: Random, pool: Pool, asking: bool) -> tuple[str, 
     return None
 
 
-def _places(draft: Draft, rng: Random) -> list[int]:
+def _jump_indexes(draft: Draft, rng: Random) -> list[int]:
     """Agent turns inside the dialogue that answer the customer, in random order."""
     return shuffle(
         (
@@ -113,21 +113,21 @@ def _places(draft: Draft, rng: Random) -> list[int]:
     )
 
 
-def _codes(said: str, before: str) -> tuple[str, ...] | None:
-    """The codes of a jump in reply to what the customer `said`; C1 too if that was an ask, since it is
-    passed over. None if it is not clear whether it was one. `before` is what the agent had said."""
-    open_ask = leaves_ask_open(said, before)
+def _codes(customer_text: str, before: str) -> tuple[str, ...] | None:
+    """The codes of a jump in reply to `customer_text`; C1 too if that is a request, since it is left
+    unanswered. None if it is not clear whether it is one. `before` is the agent's previous text."""
+    open_ask = leaves_ask_open(customer_text, before)
     return None if open_ask is None else ("U5", "C1") if open_ask else ("U5",)
 
 
 def _before(draft: Draft, index: int) -> str:
-    """What the agent said just before the customer turn at `index`, if anything."""
+    """The text of the agent turn right before the customer turn at `index`, or none."""
     return draft.turns[index - 1].text if index and draft.turns[index - 1].role == "agent" else ""
 
 
 def _unmet(draft: Draft, rng: Random, pool: Pool, met: tuple[str, str]) -> str | None:
-    """What a customer might say of a third domain, with no word of the exchange `met`; now and then None,
-    so that the error's customer says strange things as the twin's does."""
+    """A customer's text of a third domain that shares no word with the exchange `met`; sometimes None, so
+    that off-topic customer turns occur in errors as in twins."""
     other = _foreign(draft, rng, pool, asking=rng.random() < 0.5) if rng.random() < 0.65 else None
     strange = other and not content_words(" ".join(other)) & content_words(" ".join(met))
     return other[0] if other and strange and leaves_ask_open(other[0]) is not None else None
@@ -138,14 +138,14 @@ def _instead(name: str, asking: bool) -> Family:
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
         borrowed = _foreign(draft, rng, pool, asking)
-        for index in _places(draft, rng) if borrowed else ():
-            said, reply = borrowed or ("", "")
-            unmet = _unmet(draft, rng, pool, (said, reply))
+        for index in _jump_indexes(draft, rng) if borrowed else ():
+            request, reply = borrowed or ("", "")
+            unmet = _unmet(draft, rng, pool, (request, reply))
             error = draft.with_turn(index - 1, clean_turn("customer", unmet)) if unmet else draft
             codes = _codes(error.turns[index - 1].text, _before(draft, index - 1))
             if codes is None:
                 continue
-            twin = (clean_turn("customer", said), clean_turn("agent", reply, "U5"))
+            twin = (clean_turn("customer", request), clean_turn("agent", reply, "U5"))
             return ErrorPair(
                 error.with_turn(index, error_turn(reply, f"U5.{name}", *codes)),
                 splice(draft, index - 1, index + 1, twin),
@@ -159,24 +159,24 @@ def _extra(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     """A turn of another domain after a nod of the customer, or after his words on another matter; the
     twin's customer has just raised it."""
     borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
-    indexes = _places(draft, rng)
+    indexes = _jump_indexes(draft, rng)
     if not borrowed or not indexes:
         return None
-    said, reply = borrowed
+    request, reply = borrowed
     at = indexes[0] + 1
-    heard = match_style(rng.choice(HEARD), [turn.text for turn in draft.turns if turn.role == "customer"])
+    nod = match_style(rng.choice(NODS), [turn.text for turn in draft.turns if turn.role == "customer"])
     unmet = _unmet(draft, rng, pool, borrowed)
-    heard, codes = (unmet, _codes(unmet, "")) if unmet else (heard, ("U5",))
+    nod, codes = (unmet, _codes(unmet, "")) if unmet else (nod, ("U5",))
     if codes is None or "?" in draft.turns[at - 1].text:  # a nod is no answer to a question
         return None
     return ErrorPair(
-        splice(draft, at, at, (clean_turn("customer", heard), error_turn(reply, "U5.extra", *codes))),
-        splice(draft, at, at, (clean_turn("customer", said), clean_turn("agent", reply, "U5"))),
+        splice(draft, at, at, (clean_turn("customer", nod), error_turn(reply, "U5.extra", *codes))),
+        splice(draft, at, at, (clean_turn("customer", request), clean_turn("agent", reply, "U5"))),
     )
 
 
-def _raised(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
-    """The draft whose customer raises this in his turn `at`."""
+def _raise_matter(draft: Draft, at: int, words: str, ahead: bool) -> Draft:
+    """The draft in which the customer says these words in the turn `at`, too."""
     words = match_style(words, [turn.text for turn in draft.turns if turn.role == "customer"])
     text = draft.turns[at].text
     return draft.with_turn(
@@ -189,29 +189,31 @@ def _errand(name: str, alone: bool) -> Family:
     turns ago, so the agent only comes back to it. `alone`: after the answer and a nod of the customer's."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        indexes = [index for index in _places(draft, rng) if "?" not in draft.turns[index].text]
+        indexes = [index for index in _jump_indexes(draft, rng) if "?" not in draft.turns[index].text]
         if not indexes:
             return None
         index, (mine, other) = indexes[0], rng.sample(list(ERRANDS), 2)
-        tellers = [
+        customer_indexes = [
             i for i in range(index) if draft.turns[i].role == "customer" and not draft.turns[i].touched
         ]
         link, line = rng.choice(LINKS), rng.choice(mine[1])
         words = match_agent_style(link + (line[:1].lower() + line[1:] if link else line), draft)
-        if not tellers or content_words(words) & content_words(" ".join(t.text for t in draft.turns)):
+        if not customer_indexes or content_words(words) & content_words(
+            " ".join(t.text for t in draft.turns)
+        ):
             return None
-        teller, ahead = rng.choice(tellers), rng.random() < 0.3 and index > 2
+        customer_index, ahead = rng.choice(customer_indexes), rng.random() < 0.3 and index > 2
         customers = [turn.text for turn in draft.turns if turn.role == "customer"]
-        nod = clean_turn("customer", match_style(rng.choice(HEARD), customers))
+        nod = clean_turn("customer", match_style(rng.choice(NODS), customers))
         text, start, end = (words, 0, len(words)) if alone else join_texts(draft.turns[index].text, words)
         bad = error_turn(text, f"U5.{name}", "U5", start=start, end=end)
         at, stop = (index + 1, index + 1) if alone else (index, index + 1)
         error, twin = (
-            _raised(
+            _raise_matter(
                 splice(draft, at, stop, (nod, turn) if alone else (turn,)),
-                teller, rng.choice(said[0]), ahead and teller > 0,
+                customer_index, rng.choice(errand[0]), ahead and customer_index > 0,
             )
-            for turn, said in ((bad, other), (clean_turn("agent", text, "U5"), mine))
+            for turn, errand in ((bad, other), (clean_turn("agent", text, "U5"), mine))
         )  # fmt: skip
         return ErrorPair(error, twin)
 
@@ -230,12 +232,12 @@ def _at_the_end(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
 
 
 def _tail(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-    """The agent's own turn runs on into another domain; the twin's customer had asked for both."""
+    """The agent's own turn goes on into another domain; the twin's customer asks for both."""
     borrowed = _foreign(draft, rng, pool, asking=rng.random() < 0.5)
-    indexes = _places(draft, rng)
+    indexes = _jump_indexes(draft, rng)
     if not borrowed or not indexes:
         return None
-    said, reply = borrowed
+    request, reply = borrowed
     index = indexes[0]
     text, start, end = join_texts(draft.turns[index].text, reply)
     own, unmet = draft.turns[index - 1].text, _unmet(draft, rng, pool, borrowed)
@@ -243,27 +245,27 @@ def _tail(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
     if codes is None:
         return None
     bad = error_turn(text, "U5.tail", *codes, start=start, end=end)
-    both = clean_turn("customer", join_texts(own, said)[0])
+    both = clean_turn("customer", join_texts(own, request)[0])
     twin = splice(draft, index - 1, index + 1, (both, clean_turn("agent", text, "U5")))
     error = draft.with_turn(index - 1, clean_turn("customer", join_texts(own, unmet)[0])) if unmet else draft
     return ErrorPair(error.with_turn(index, bad), twin)
 
 
-def _written(name: str, words: Grammar, asked: Grammar) -> Family:
+def _written(name: str, words: Grammar, questions: Grammar) -> Family:
     """Off-topic words of another author; in the twin the customer brings the matter up."""
 
     def make(draft: Draft, rng: Random, pool: Pool) -> ErrorPair | None:
-        indexes = _places(draft, rng)
+        indexes = _jump_indexes(draft, rng)
         if not indexes:
             return None
         at = indexes[0] + 1
         person = rng.choice(PERSONS)
         topic = rng.choice([rule for rule in words if rule.startswith("topic")])
         reply = match_agent_style(capitalize_first(expand(words, rng, topic, person=person)), draft)
-        said = capitalize_first(expand(asked, rng, topic, person=person))
+        request = capitalize_first(expand(questions, rng, topic, person=person))
         return ErrorPair(
             splice(draft, at, at, (error_turn(reply, f"U5.{name}", "U5"),)),
-            splice(draft, at, at, (clean_turn("customer", said), clean_turn("agent", reply, "U5"))),
+            splice(draft, at, at, (clean_turn("customer", request), clean_turn("agent", reply, "U5"))),
         )
 
     return Family("U5", f"U5.{name}", make, use="dev")
@@ -272,7 +274,7 @@ def _written(name: str, words: Grammar, asked: Grammar) -> Family:
 Topic = tuple[str, str, str]
 
 
-_NAMED = re.compile(r"I\b|Napoleon|Pluto|Slovenia")
+_KEEPS_CAPITAL = re.compile(r"I\b|Napoleon|Pluto|Slovenia")
 
 
 def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
@@ -283,13 +285,14 @@ def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
             if not is_silent_on(rf"\b({pattern})", [*texts, draft.domain]):
                 continue
             index = indexes[0]
-            said = match_agent_style(_led(rng.choice(LEADS), render(words, {}, rng)), draft)
+            remark = match_agent_style(_led(rng.choice(LEADS), render(words, {}, rng)), draft)
             alone = is_nod(texts[index - 1]) and rng.random() < 0.7
-            text, start, end = (said, 0, len(said)) if alone else join_texts(texts[index], said)
+            text, start, end = (remark, 0, len(remark)) if alone else join_texts(texts[index], remark)
             jumped = error_turn(text, f"U5.{name}", "U5", start=start, end=end)
-            asked = add_customer_words(draft, index - 1, render(ask, {}, rng))
+            with_question = add_customer_words(draft, index - 1, render(ask, {}, rng))
             return ErrorPair(
-                draft.with_turn(index, jumped), asked.with_turn(index, clean_turn("agent", text, "U5"))
+                draft.with_turn(index, jumped),
+                with_question.with_turn(index, clean_turn("agent", text, "U5")),
             )
         return None
 
@@ -298,11 +301,11 @@ def _jump(name: str, topics: tuple[Topic, ...]) -> Family:
 
 def _led(lead: str, words: str) -> str:
     """The words after the lead, with a small letter after a comma or colon unless it is a name."""
-    small = lead.endswith((", ", ": ")) and not _NAMED.match(words)
+    small = lead.endswith((", ", ": ")) and not _KEEPS_CAPITAL.match(words)
     return lead + (words[:1].lower() + words[1:] if small else words)
 
 
-def _asked(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
+def _on_request(draft: Draft, rng: Random, pool: Pool) -> Draft | None:
     """The customer changes the topic, and the agent goes along."""
     for index in scene_indexes(draft, rng):
         question, answer = sample_side_question(rng.choice(list(ASPECTS)), rng)
@@ -320,12 +323,12 @@ FAMILIES: tuple[Family, ...] = (
     Family("U5", "U5.tail", _tail),
     _errand("errand", alone=False),
     _errand("errand-alone", alone=True),
-    _written("chat", CHAT, CHAT_ASKED),
-    _written("misdirected", MISDIRECTED, MISDIRECTED_ASKED),
+    _written("chat", CHAT, CHAT_QUESTIONS),
+    _written("misdirected", MISDIRECTED, MISDIRECTED_QUESTIONS),
     _jump("other-case", OTHER_CASE),
     _jump("bulletin", BULLETINS),
 )
 NEGATIVES: tuple[HardNegative, ...] = (
     HardNegative("U5", "U5.not-at-the-end", _at_the_end),
-    HardNegative("U5", "U5.not-customers-turn", _asked, "heldout"),
+    HardNegative("U5", "U5.not-customers-turn", _on_request, "heldout"),
 )

@@ -46,11 +46,11 @@ class Wordings:
 
     def grammar(self, table: str) -> dict[str, Texts]:
         """Lists of texts by name: the rules of a grammar, or texts by kind."""
-        return self._named(table, self._texts)
+        return self._by_name(table, self._texts)
 
     def mapping(self, table: str) -> dict[str, str]:
         """One text for each name."""
-        return self._named(table, self._text)
+        return self._by_name(table, self._text)
 
     def groups(self, table: str) -> tuple[Texts, ...]:
         """A list of lists of texts."""
@@ -64,7 +64,7 @@ class Wordings:
         self, table: str, first: str = "wrong", second: str = "right"
     ) -> dict[str, tuple[tuple[str, str], ...]]:
         """Lists of records of two texts, by name."""
-        return self._named(table, lambda at, value: self._pairs(at, value, first, second))
+        return self._by_name(table, lambda at, value: self._pairs(at, value, first, second))
 
     def records(self, table: str, *fields: str) -> tuple[tuple[Any, ...], ...]:
         """A list of records with these fields, each a text or a list of texts, as tuples in their order."""
@@ -72,7 +72,7 @@ class Wordings:
 
     def records_by_name(self, table: str, *fields: str) -> dict[str, tuple[Any, ...]]:
         """Such records by name."""
-        return self._named(table, lambda at, value: self._record(at, value, fields))
+        return self._by_name(table, lambda at, value: self._record(at, value, fields))
 
     def _table(self, table: str) -> Any:
         value = self._document().value
@@ -99,7 +99,7 @@ class Wordings:
     def _texts(self, at: Location, value: Any) -> Texts:
         return self._list(at, value, self._text)
 
-    def _named(self, table: str, of: Callable[[Location, Any], Item]) -> dict[str, Item]:
+    def _by_name(self, table: str, of: Callable[[Location, Any], Item]) -> dict[str, Item]:
         value = self._table(table)
         if not isinstance(value, dict):
             raise self._error((table,), 'expected names, each with a colon: "name:"')

@@ -17,10 +17,10 @@ TALK = (
 )
 
 
-def row(name: str, *said: str) -> dict[str, Any]:
+def row(name: str, *texts: str) -> dict[str, Any]:
     turns = [
         {"turn_id": n, "role": "agent" if n % 2 else "customer", "text": text, "action": None}
-        for n, text in enumerate(said)
+        for n, text in enumerate(texts)
     ]
     won = [{"turn_id": -1, "annotator": "env", "category": "task_reward", "value": "1.0", "note": None}]
     return {"dialogue_id": name, "split": "Complete", "turns": turns, "labels": won, "meta": "{}"}

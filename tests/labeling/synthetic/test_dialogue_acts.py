@@ -20,7 +20,7 @@ from dialint.labeling.synthetic.topic import FAMILIES as JUMPS
 
 
 @pytest.mark.parametrize(
-    ("said", "before", "open_ask"),
+    ("customer_text", "before", "open_ask"),
     [
         ("How much is the deposit?", "", True),
         ("I need a taxi to the station.", "", True),
@@ -35,8 +35,10 @@ from dialint.labeling.synthetic.topic import FAMILIES as JUMPS
         ("The screen is broken.", "", None),
     ],
 )
-def test_an_ask_is_open_or_not_or_nobody_can_say(said: str, before: str, open_ask: bool | None) -> None:
-    assert leaves_ask_open(said, before) is open_ask
+def test_an_ask_is_open_or_not_or_nobody_can_say(
+    customer_text: str, before: str, open_ask: bool | None
+) -> None:
+    assert leaves_ask_open(customer_text, before) is open_ask
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_a_talk_about_coffee_gets_no_words_of_another_trade(family: Family) -> N
         for draft in (
             (made.twin,) if family.code == "M2" else (made.error, made.twin)
         ):  # a hole may be named after anything
-            said = " ".join(turn.text for turn in draft.turns if turn not in COFFEE.turns)
-            assert domains_in(said) <= SOFT, said
+            text = " ".join(turn.text for turn in draft.turns if turn not in COFFEE.turns)
+            assert domains_in(text) <= SOFT, text
 
 
 @pytest.mark.parametrize(
@@ -69,16 +69,16 @@ def test_broken_sentences_are_of_no_trade() -> None:
 
 def test_a_draw_of_another_trade_is_passed_over() -> None:
     draws = iter(["The boiler is fixed.", "One moment."])
-    assert sample_fitting(COFFEE, Random(0), lambda: next(draws), lambda said: (said,)) == "One moment."
-    assert sample_fitting(COFFEE, Random(0), lambda: "The boiler is fixed.", lambda said: (said,)) is None
+    assert sample_fitting(COFFEE, Random(0), lambda: next(draws), lambda text: (text,)) == "One moment."
+    assert sample_fitting(COFFEE, Random(0), lambda: "The boiler is fixed.", lambda text: (text,)) is None
 
 
 def test_what_was_given_is_not_asked_for_again() -> None:
-    told = COFFEE.with_turn(0, DraftTurn("customer", "My name is Ada Moss, a latte please."))
-    assert asks_for_stated("Could you tell me your name?", told, 3)
+    named = COFFEE.with_turn(0, DraftTurn("customer", "My name is Ada Moss, a latte please."))
+    assert asks_for_stated("Could you tell me your name?", named, 3)
     assert not asks_for_stated("Could you tell me your name?", COFFEE, 3)
-    assert not asks_for_stated("Thank you for telling me all this about your good name here.", told, 3)
-    assert names_somebody(told)
+    assert not asks_for_stated("Thank you for telling me all this about your good name here.", named, 3)
+    assert names_somebody(named)
     assert not names_somebody(COFFEE)
 
 

@@ -168,7 +168,7 @@ def test_there_are_sixty_wordings_for_each_code_of_text() -> None:
         (topic.OTHER_CASE, topic.BULLETINS),
         (resolution.FAREWELLS, resolution.OPEN_CASES, tuple(resolution.REPORTS.values())),
         tuple(template.LINES.values()) + tuple(template.RENDERED.values()),
-        (*empathy.DISTRESS_HELDOUT.values(), empathy.DEAF, empathy.HEARD_HELDOUT),
+        (*empathy.DISTRESS_HELDOUT.values(), empathy.INDIFFERENT_HELDOUT, empathy.SYMPATHY_HELDOUT),
         tuple(answers for _, _, answers in scenes.ASPECTS.values()),
         tuple(detail.questions for detail in state.DETAILS.values()),
         tuple(second for _, second, _ in contradiction.FIGURES)

@@ -86,12 +86,12 @@ def test_without_twins_and_negatives_nothing_of_them_is_made() -> None:
 @pytest.mark.parametrize(("share", "known"), [(1.0, 40), (0.25, 10), (0.001, 1)])
 def test_a_thinned_generator_knows_the_same_part_of_the_wordings_every_time(share: float, known: int) -> None:
     grammar = {"say": tuple(f"wording {number}" for number in range(40))}
-    heard = [
+    samples = [
         {expand(grammar, ThinnedRandom(f"{seed}/{number}", share)) for number in range(800)}
         for seed in ("a", "b")
     ]
-    assert heard[0] == heard[1]
-    assert len(heard[0]) == known
+    assert samples[0] == samples[1]
+    assert len(samples[0]) == known
 
 
 def test_a_thinned_generator_leaves_what_is_drawn_from_dialogues_whole() -> None:

@@ -23,8 +23,8 @@ from dialint.labeling.synthetic.statements import (
 
 def test_a_grammar_says_every_choice_and_leaves_values_alone() -> None:
     grammar = {"say": ("(A|B) @thing@end",), "thing": ("x", "y"), "end": ("!", "")}
-    said = {expand(grammar, Random(seed)) for seed in range(200)}
-    assert said == {f"{a} {b}{c}" for a in "AB" for b in "xy" for c in ("!", "")}
+    texts = {expand(grammar, Random(seed)) for seed in range(200)}
+    assert texts == {f"{a} {b}{c}" for a in "AB" for b in "xy" for c in ("!", "")}
     assert count_forms(grammar) == 8
     assert expand({"say": ("to @value",)}, Random(0), value="(a|b) @say") == "to (a|b) @say"
 
@@ -41,15 +41,15 @@ def test_an_unknown_rule_is_an_error() -> None:
 )  # fmt: skip
 def test_wordings_come_in_a_hundred_forms_and_more(grammar: dict[str, tuple[str, ...]]) -> None:
     nouns = {**grammar, "noun": ("it", "that")} if "noun" not in grammar else grammar
-    said = {expand(nouns, Random(seed)) for seed in range(3000)}
-    assert len(said) >= 100
-    assert not any(re.search(r"[(|@]|  ", text) for text in said)
+    texts = {expand(nouns, Random(seed)) for seed in range(3000)}
+    assert len(texts) >= 100
+    assert not any(re.search(r"[(|@]|  ", text) for text in texts)
 
 
 def test_every_kind_that_can_be_given_can_be_asked_for_and_the_same_for_stated() -> None:
-    from dialint.labeling.synthetic.statements import GIVEN, STATED
+    from dialint.labeling.synthetic.statements import CUSTOMER_PATTERNS, STATED
 
-    assert set(GIVEN) == set(state.NOUNS) == set(state.QUESTIONS)
+    assert set(CUSTOMER_PATTERNS) == set(state.NOUNS) == set(state.QUESTIONS)
     assert (
         set(STATED) == set(contradiction.FACTS) == set(contradiction.QUESTIONS) == set(contradiction.LABELS)
     )

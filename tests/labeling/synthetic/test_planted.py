@@ -95,13 +95,15 @@ def test_what_was_told_is_in_the_history_of_the_error_and_not_of_the_twin() -> N
         assert made.twin
         at = next(i for i, turn in enumerate(made.error.turns) if turn.marks)
         if at + 1 < len(made.error.turns):
-            told, untold = (" ".join(t.text for t in half.turns[:at]) for half in (made.error, made.twin))
+            error_text, twin_text = (
+                " ".join(t.text for t in half.turns[:at]) for half in (made.error, made.twin)
+            )
             answer = made.error.turns[at + 1].text
             numbers = [word.strip(".,") for word in answer.split() if sum(c.isdigit() for c in word) > 4]
             if numbers:
                 seen += 1
-                assert numbers[0] in told
-                assert numbers[0] not in untold
+                assert numbers[0] in error_text
+                assert numbers[0] not in twin_text
     assert seen > 3
 
 

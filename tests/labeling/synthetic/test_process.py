@@ -128,8 +128,8 @@ def test_a_skipped_step_takes_its_answer_along() -> None:
     for seed in range(6):
         made = skipped.make(talk(), Random(seed), Pool())
         assert made is not None
-        said = {turn.text for turn in made.error.turns}
-        assert len({"Robin Vale", "Thursday"} & said) == 1
+        texts = {turn.text for turn in made.error.turns}
+        assert len({"Robin Vale", "Thursday"} & texts) == 1
         assert len(made.error.turns) == len(TALK) - 2
 
 
@@ -154,7 +154,7 @@ def test_what_the_customer_volunteers_is_in_the_talk_before_the_outcome() -> Non
     for seed in range(6):
         made = volunteered.make(talk(), Random(seed), Pool())
         assert made is not None
-        told = " ".join(turn.text for turn in made.turns[:6] if turn.role == "customer")
-        assert "Robin Vale" in told
-        assert "Thursday" in told
+        customer_text = " ".join(turn.text for turn in made.turns[:6] if turn.role == "customer")
+        assert "Robin Vale" in customer_text
+        assert "Thursday" in customer_text
         assert len(made.turns) == len(TALK) - 2

@@ -40,8 +40,8 @@ def test_what_was_called_for_may_come_again(lines: tuple[str, ...], right: bool 
 
 def test_what_a_system_was_asked_anew_may_be_told_in_the_same_words() -> None:
     lines = turns("c hi", f"a {NO}", "c My garden looks like a mess by now", f"a {NO}")
-    assert repeats_lawfully(lines, looked_up={3})
-    assert not repeats_lawfully(lines, looked_up={1})
+    assert repeats_lawfully(lines, after_lookup={3})
+    assert not repeats_lawfully(lines, after_lookup={1})
 
 
 TALK = Draft("t", "tests", "tools", turns(

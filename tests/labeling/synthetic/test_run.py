@@ -35,7 +35,7 @@ def row(number: int, **over: Any) -> dict[str, Any]:
     """One small dialogue in the corpora's schema, its words depending on the number."""
     index, thing = PLACES[number % 10], THINGS[number // 10 % 10]
     other, far = THINGS[number * 7 % 10], PLACES[(number // 10 + number * 3) % 10]  # no two are near-copies
-    said = [
+    texts = [
         ("customer", f"Hello, I would like to see the {thing} of {index} on Friday with my family."),
         (
             "agent",
@@ -54,7 +54,7 @@ def row(number: int, **over: Any) -> dict[str, Any]:
         ("customer", "That's all, thanks."),
         ("agent", "You are welcome, have a nice visit!"),
     ]
-    turns = [{"turn_id": i, "role": r, "text": t, "action": None} for i, (r, t) in enumerate(said)]
+    turns = [{"turn_id": i, "role": r, "text": t, "action": None} for i, (r, t) in enumerate(texts)]
     base = {"dialogue_id": str(number), "source": "x", "language": "en", "split": "Complete", "turns": turns,
             "labels": [], "meta": '{"domains": ["trip"], "services": ["Sights_1"]}'}  # fmt: skip
     return {**base, **over}

@@ -171,8 +171,10 @@ def test_there_are_many_surface_forms(families: list[Family], least: int) -> Non
             (index,) = (i for i, turn in enumerate(result.error.turns) if turn.marks)
             turn = result.error.turns[index]
             (mark,) = turn.marks
-            told = result.error.turns[index - 1].text
-            forms.add(told if family.code == "T2" else turn.text[mark.start : mark.end].lower().rstrip("."))
+            customer_text = result.error.turns[index - 1].text
+            forms.add(
+                customer_text if family.code == "T2" else turn.text[mark.start : mark.end].lower().rstrip(".")
+            )
     assert len(forms) >= least
 
 
@@ -187,15 +189,15 @@ def test_dev_has_ideas_and_sentences_of_its_own() -> None:
     assert not trained & held
     for trained_part, held_part in (
         (
-            {s for kind in empathy.KINDS for s in kind.said},
-            {s for kind in empathy.DEV_KINDS for s in kind.said},
+            {s for kind in empathy.KINDS for s in kind.complaints},
+            {s for kind in empathy.DEV_KINDS for s in kind.complaints},
         ),
         (
-            {s for kind in empathy.KINDS for s in kind.heard},
-            {s for kind in empathy.DEV_KINDS for s in kind.heard},
+            {s for kind in empathy.KINDS for s in kind.sympathies},
+            {s for kind in empathy.DEV_KINDS for s in kind.sympathies},
         ),
-        (set(empathy.VOICE.heard), set(empathy.DEV_VOICE.heard)),
-        (set(empathy.VOICE.unheard), set(empathy.DEV_VOICE.unheard)),
+        (set(empathy.VOICE.sympathies), set(empathy.DEV_VOICE.sympathies)),
+        (set(empathy.VOICE.indifferent), set(empathy.DEV_VOICE.indifferent)),
     ):
         assert trained_part
         assert held_part
@@ -239,9 +241,9 @@ def test_what_only_looks_rude_or_cold_is_clean_and_loses_none_of_the_agents_word
         assert draft is not None
         assert marks(draft) == []
         assert [turn.probe for turn in draft.turns if turn.probe] == [negative.code]
-        said = " ".join(turn.text for turn in draft.turns).lower()
+        text = " ".join(turn.text for turn in draft.turns).lower()
         for turn in RIDE.turns:  # an insertion may stand between two sentences of a turn
-            assert all(part.lower().rstrip(".") in said for part in re.split(r"(?<=[.?!]) ", turn.text))
+            assert all(part.lower().rstrip(".") in text for part in re.split(r"(?<=[.?!]) ", turn.text))
     assert len({" ".join(turn.text for turn in draft.turns) for draft in drafts if draft}) > 10
 
 
