@@ -207,13 +207,10 @@ def _write(suffix: str, columns: Mapping[str, Any], file: BinaryIO) -> None:
 def _write_jsonl(columns: Mapping[str, Any], file: BinaryIO) -> None:
     heads = [name for name in columns if not name.startswith("probability:")]
     labels = [name.removeprefix("probability:") for name in columns if name not in heads]
-    rows = zip(*(_to_list(columns[name]) for name in columns), strict=True)
+    lists = (values if isinstance(values, list) else values.tolist() for values in columns.values())
+    rows = zip(*lists, strict=True)
     for row in rows:
         head = dict(zip(heads, row, strict=False))
         shares = zip(labels, row[len(heads) :], strict=True)
         head["probabilities"] = {label: share for label, share in shares if share == share}
         file.write(json.dumps(head, ensure_ascii=False, allow_nan=False).encode() + b"\n")
-
-
-def _to_list(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else values.tolist()

@@ -126,11 +126,8 @@ def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
         table = arrow.read_csv(path, parse_options=parse, convert_options=convert)
     except (pa.ArrowInvalid, OSError):
         raise InputRefused("E_CSV", f"{path}, {_describe_bad_row(path)}") from None
-    return Columns(_arrays(table), lambda row: f"line {_csv_line(path, row)}")
-
-
-def _arrays(table: Any) -> dict[str, Any]:
-    return {name: table[name].combine_chunks() for name in table.column_names}
+    arrays = {name: table[name].combine_chunks() for name in table.column_names}
+    return Columns(arrays, lambda row: f"line {_csv_line(path, row)}")
 
 
 def _header(path: Path, required: tuple[str, ...], wanted: tuple[str, ...]) -> list[str]:

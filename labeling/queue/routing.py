@@ -77,7 +77,11 @@ def make_candidate(
     unaccepted = {
         (f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)
     }
-    uncertain = [_to_uncertainty(finding, policy) for key, finding in best.items() if key in unaccepted]
+    uncertain = [
+        Uncertainty(f.code, f.turn, f.probability, f.probability * policy.weights.of(f.severity))
+        for key, f in best.items()
+        if key in unaccepted
+    ]
     accepted = len(best) - len(unaccepted)
     sure_enough = any(item.probability >= policy.review_at for item in uncertain)
     uncertain += _unflagged(verdict, best, policy, severities)
@@ -143,11 +147,6 @@ def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict
         if finding.code in severities and (key not in best or finding.probability > best[key].probability):
             best[key] = finding
     return best
-
-
-def _to_uncertainty(finding: Finding, policy: Policy) -> Uncertainty:
-    value = finding.probability * policy.weights.of(finding.severity)
-    return Uncertainty(finding.code, finding.turn, finding.probability, value)
 
 
 def _unflagged(

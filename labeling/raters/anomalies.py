@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +60,10 @@ def find_anomalies(
         to_read,
         rule.words_per_minute,
     )
-    groups = tuple(_groups(fits.values(), rule.rate))
+    # groups that agree more than either form of the fit explains
+    heterogeneous, homogeneous = (compare_pairs(both[form] for both in fits.values()) for form in (0, 1))
+    pairs = combine_fits(heterogeneous, homogeneous)
+    groups = tuple(find_groups(pairs, [both[0] for both in fits.values()], rule.rate))
     school_workers = {workers[index] for group in groups if group.school for index in group.workers}
     # members of a school read the tasks in another way: only that is why they seem to know nothing
     no_knowledge = [
@@ -70,12 +73,6 @@ def find_anomalies(
     ]
     flags = [*no_knowledge, *_flag_fast(workers, response_times, rule), *_flag_groups(workers, groups)]
     return CrowdAnomalies(workers, best, competence, response_times, groups, tuple(flags))
-
-
-def _groups(fits: Collection[tuple[LeaveOneOut, LeaveOneOut]], rate: float) -> list[Group]:
-    """Groups that agree more than either form of the fit explains."""
-    heterogeneous, homogeneous = (compare_pairs(both[index] for both in fits) for index in (0, 1))
-    return find_groups(combine_fits(heterogeneous, homogeneous), [both[0] for both in fits], rate)
 
 
 def _join_answers(parts: Sequence[Answers]) -> Answers:
