@@ -1,11 +1,11 @@
-"""Files that are whole or not there: atomic writes, checksums and manifests.
+"""Atomic writes, checksums and manifests: a file is complete or does not exist.
 
-Temporary file in the same folder, fsync, rename, fsync of the folder; the manifest is written last
-and is the only thing readers trust. An `Appender` is the one kind of file that grows in place: its
-owner keeps a journal of what is whole. Nothing here knows what the files mean.
+A file is written to a temporary one in the same folder, fsynced and renamed, and the folder is fsynced; the
+manifest is written last, and readers trust nothing else. Only an `Appender` grows in place: its owner keeps a
+journal of the complete part. The content of files is up to their owners.
 
-Files are made with mode 0600 and folders with 0700, whatever the umask: most of them hold dialogues or
-what was learned from them. Who shares an output changes its mode (``chmod -R g+rX``), once it is there.
+Files have mode 0600 and folders 0700, whatever the umask: most of them contain dialogues or models trained on
+them. To share an output, change its mode (``chmod -R g+rX``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MANIFEST = "MANIFEST.json"
 """Manifest of a model folder or a release; that of a data set is ``manifest.json``."""
 TEMPORARY_SUFFIX = ".tmp"
 TEMPORARY = "a temporary file (TMPDIR says where)"
-"""What `disk_errors` calls a file that has no name of ours."""
+"""The name of temporary files in the messages of `disk_errors`."""
 
 
 def create_private(path: Path | str, flags: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL) -> int:
@@ -71,7 +71,7 @@ def fingerprint(value: Any) -> str:
 
 
 def option_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The options in which two jobs differ, by the names that are typed, each with its value in both."""
+    """The options in which two jobs differ, by their names on the command line, with both values."""
     first, second = (dict(_option_items(options)) for options in (before, now))
     names = sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
     return [_change(name, first.get(name), second.get(name)) for name in names]
@@ -85,7 +85,7 @@ def _change(name: str, before: Any, now: Any) -> str:
 
 
 TYPED = {"read.format": "--input-format", "severities": "--min-severity", "names": "the logs' names"}
-"""Options whose names in a job are not those on the command line."""
+"""Fields of a job's config whose option on the command line has another name."""
 
 
 def _option_items(options: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, Any]]:
@@ -161,7 +161,7 @@ def require_new_files(*paths: Path | None) -> None:
 
 @contextmanager
 def disk_errors(path: Path | str) -> Iterator[None]:
-    """Turn the operating system's error about `path` into one line for a person.
+    """Convert an operating system error about `path` to a one-line `WorldError`.
 
     Raises:
         WorldError: the disk is full, failed, or does not let us.
@@ -189,7 +189,7 @@ class Appender:
             os.lseek(self._handle, 0, os.SEEK_END)
 
     def write(self, piece: bytes) -> None:
-        """Add `piece` at the end, without waiting for the disk."""
+        """Append `piece`, without waiting for the disk."""
         with disk_errors(self.path):
             rest = memoryview(piece)
             while rest:
@@ -197,17 +197,17 @@ class Appender:
         self.size += len(piece)
 
     def sync(self) -> None:
-        """All that was written is on the disk when this returns."""
+        """Write everything to the disk before returning."""
         with disk_errors(self.path):
             os.fsync(self._handle)
 
     def close(self) -> None:
-        """Let the file go; what was written stays."""
+        """Close the file."""
         os.close(self._handle)
 
 
 def to_json_bytes(value: Any) -> bytes:
-    """A JSON document as our files hold it: keys in the order given, two spaces, a line end."""
+    """A JSON document as it is written to files: keys in their order, two spaces, a line end."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
@@ -218,7 +218,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def remove_orphans(path: Path) -> int:
-    """Remove temporaries that killed writers of `path` left behind; how many there were."""
+    """Remove temporary files that killed writers of `path` left behind. Returns their number."""
     orphans = list(path.parent.glob(f".{path.name}.*{TEMPORARY_SUFFIX}"))
     for orphan in orphans:
         orphan.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Converts raw scores to probabilities and findings: the calibration and thresholds of a release.
+"""Converts raw scores to probabilities and findings by the calibration and thresholds of a release.
 
-Applies what was fitted elsewhere (`eval/contract.py`); fits nothing itself.
+Fitting is elsewhere (`eval/contract.py`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LEAST = 10.0**-PLACES
 
 
 def round_probability(probability: float) -> float:
-    """A probability as files have it: rounded, and never 0 or 1, for no model is certain. An exact 0
-    stays: the code is not asked there."""
+    """A probability as written to files: rounded, and never 0 or 1, as no model is certain. An exact 0 stays:
+    the code does not apply there."""
     return 0.0 if probability == 0.0 else min(max(round(probability, PLACES), LEAST), 1.0 - LEAST)
 
 
 def format_probability(probability: float) -> str:
-    """A probability for a person, two decimals: ``> 0.99`` and ``< 0.01`` where rounding would make it
+    """A probability for display, two decimals: ``> 0.99`` and ``< 0.01`` if rounding would make it
     certain."""
     if probability < 0.005:
         return "< 0.01"
@@ -33,7 +33,7 @@ def format_probability(probability: float) -> str:
 
 
 class Contract(Record):
-    """What the release keeps for one code, on dialogues like those it was calibrated on.
+    """The error rates of one code, on dialogues like those of the calibration split.
 
     With confidence `confidence`, at most `false_accusations_per_100` of 100 clean units (`per`: turns,
     or whole dialogues for a code of dialogue scope) are flagged at `threshold`; `recall` is the share
@@ -51,9 +51,10 @@ class Contract(Record):
 
 
 class Scan(Record):
-    """The scan finds this code: probability is sigmoid(slope x score + offset). Without a contract
-    no threshold kept the wanted rate, and the scan may not accuse by itself. `languages`: ISO 639-1 codes of
-    those it was calibrated on, and may judge; releases older than this field are of English."""
+    """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). Without a
+    contract no threshold met the required rate, and the scan alone makes no findings. `languages`: ISO 639-1
+    codes of the languages it was calibrated on and may judge; releases older than this field are of
+    English."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
@@ -61,11 +62,11 @@ class Scan(Record):
     languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
 
     def covers(self, language: str) -> bool:
-        """Whether the scan may judge a turn in `language`; one that nobody can know it may."""
+        """Whether the scan may judge a turn in `language`; an undetermined one it may."""
         return language == UNKNOWN or language in self.languages
 
     def probability(self, score: float) -> float:
-        """Calibrated probability of a raw score; 0 for -inf, a code that is not asked there."""
+        """Calibrated probability of a raw score; 0 for -inf, a code that does not apply."""
         if score == -math.inf:
             return 0.0
         z = self.slope * score + self.offset
@@ -73,7 +74,7 @@ class Scan(Record):
 
 
 class Check(Record):
-    """A named exact check finds this code, and was right this often where it was measured."""
+    """The exact check of one code, and its measured precision."""
 
     name: str
     precision: Probability

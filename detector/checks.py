@@ -1,7 +1,7 @@
 """Exact checks: rules that detect errors without a model. Findings name their check in `reason`.
 
-A release says which check serves which code and how often it was right. Checks read the
-original text, before masking, so that a placeholder of the masking is never reported as an unfilled one.
+A release lists the check of each code and its measured precision. Checks read the original text, before
+masking, so that a placeholder of the masking is never reported as an unfilled one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dialint.detector.yaml_document import read_document
 
 @dataclass(frozen=True)
 class Hit:
-    """A match of a check: offsets into the turn's text, end exclusive, and why."""
+    """A match of a check: offsets into the turn's text, end exclusive, and the reason."""
 
     turn: int
     start: int
@@ -73,9 +73,9 @@ def unfilled_placeholder(dialogue: Dialogue) -> Iterator[Hit]:
 
 MIN_WORDS = 6
 SHORT_ANSWER = 4
-"""Words that mean something in the longest turn that counts as the plain answer to a question."""
+"""Most content words of a turn that counts as a short answer to a question."""
 MAX_BETWEEN = 100
-"""Turns between two sendings of the same words; after more of them nobody can say what called for what."""
+"""Most turns between a text and its repetition; over a longer distance the cause cannot be determined."""
 
 _ROUTINE = re.compile(
     r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
@@ -113,10 +113,10 @@ _POLITE = re.compile(
     r"|\bplease (?:do|proceed|continue)\b|\bcan'?t wait\b|\b(?:you can|please)? ?proceed(?: please)?\b",
     re.IGNORECASE,
 )
-"""What reads like a wish and only agrees."""
+"""Phrases with the form of a request that only agree."""
 
 _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
-"""A customer who only makes himself heard."""
+"""A turn of a customer who only calls for attention."""
 
 _QUESTION = re.compile(r"\?|__")
 _ANSWERED = re.compile(
@@ -128,11 +128,12 @@ _ANSWERED = re.compile(
 
 
 def same_text_again(dialogue: Dialogue) -> Iterator[Hit]:
-    """An earlier message of the same side word for word, though the customer has answered in between and
-    said nothing that could call for the same words again.
+    """Detects a message that repeats an earlier one of the same side word for word, although the customer's
+    turns in between gave no reason for it.
 
-    Right repeats are left alone: after a new value, a request, a question or a short answer of substance;
-    a question that has not been answered; short messages, thanks, goodbyes and offers of further help.
+    Justified repetitions are no hits: after a new value, a request, a question or a short answer of
+    substance; of a question that has not been answered; short messages, thanks, goodbyes and offers of
+    further help.
     """
     sent: dict[str, int] = {}
     first: dict[str, int] = {}
@@ -156,8 +157,8 @@ def same_text_again(dialogue: Dialogue) -> Iterator[Hit]:
 def _uncalled_for(
     text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
 ) -> bool:
-    """Whether what the customer said between the turns `sent` and `position` gives no reason to send the text
-    again. `first` is the turn in which each word of the dialogue stands first."""
+    """Whether the customer's turns between `sent` and `position` give no reason to send the text again.
+    `first` maps each word to the turn in which it occurs first."""
     if position - sent > MAX_BETWEEN:
         return False
     between = turns[sent:position]
@@ -196,7 +197,7 @@ MAX_FILLERS = 4
 
 @dataclass(frozen=True)
 class _Phrases:
-    """The phrases of one check in one language, and the words that make them none."""
+    """The phrases of one check in one language, and the words before them that exclude a match."""
 
     pattern: re.Pattern[str]
     blocked: re.Pattern[str]
@@ -204,7 +205,7 @@ class _Phrases:
 
 @cache
 def _phrases(kind: str) -> tuple[_Phrases, ...]:
-    """Those of `phrases.yaml` for ``insult`` or ``secret``."""
+    """The phrases of `phrases.yaml` for ``insult`` or ``secret``, by language."""
     return tuple(
         _compile_phrases(language, kind)
         for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
@@ -257,12 +258,12 @@ def _is_own(
 
 
 def insult(dialogue: Dialogue) -> Iterator[Hit]:
-    """The agent calls the customer names, or tells him to shut up or go away, in words of `phrases.yaml`."""
+    """Detects an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
     return _phrase_hits(dialogue, "insult", "the agent insults the customer")
 
 
 def asks_secret(dialogue: Dialogue) -> Iterator[Hit]:
-    """The agent asks to be told a PIN, a password or a card's check digits, in words of `phrases.yaml`."""
+    """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`."""
     return _phrase_hits(dialogue, "secret", "the agent asks for a secret")
 
 
@@ -272,15 +273,15 @@ CHECKS: dict[str, Callable[[Dialogue], Iterator[Hit]]] = {
     "insult": insult,
     "asks_secret": asks_secret,
 }
-"""Every check by the name a release uses."""
+"""The checks by their names in releases."""
 
 CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
 }
-"""Languages of the checks that are not free of language: an unfilled slot is one whatever stands around it,
-but whether a customer called for the same words again is read from English ones."""
+"""Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
+customer requested the same words again is decided by English words."""
 
 
 def check_covers(name: str, language: str) -> bool:

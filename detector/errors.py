@@ -1,19 +1,18 @@
-"""Every error dialint raises on purpose, and what becomes of each.
+"""The error classes of dialint and the exit code of each.
 
     DialintError
     ├── UserError            the user's: one clear line, exit 2
     │   ├── InputRefused     a log that is refused whole
-    │   ├── ConfigError      an option that cannot be
+    │   ├── ConfigError      an invalid option
     │   ├── ReleaseRefused   a release that must not be loaded
     │   ├── OutputRefused    an output that belongs to another job, or is damaged
     │   └── TooManyBad       over the share of bad records or failures, exit 3
     ├── WorldError           the world's (disk full, server down), exit 3
     └── DialogueFailed       one dialogue's: becomes a failed verdict, is counted
 
-`dialint.detector.watchdog` makes such verdicts too (`E_TIMEOUT`): what it gives up can raise nothing any
-more.
+`dialint.detector.watchdog` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise.
 
-No message may carry dialogue text: `excerpt` masks what must be shown.
+No message may contain dialogue text; `excerpt` masks values.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class DialintError(Exception):
 
 
 class UserError(DialintError):
-    """The user can mend it; the message says where and how."""
+    """An error that the user can fix; the message says where and how."""
 
 
 class InputRefused(UserError):
@@ -47,7 +46,7 @@ class ConfigError(UserError):
 
 
 class ReleaseRefused(UserError):
-    """A release is damaged, unsafe or not the one that was named."""
+    """A release is damaged, unsafe or not the requested one."""
 
 
 class OutputRefused(UserError):

@@ -1,4 +1,5 @@
-"""Files of examples, which labeling writes and training and the exam read: JSONL or Parquet by ending."""
+"""Files of labelled examples, which labeling writes and training and evaluation read: JSONL or Parquet by
+ending."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def missing_modules(extra: str) -> list[str]:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a top-level module is there; a folder that happens to have its name is none."""
+    """Whether a top-level module is installed; a folder of the same name does not count."""
     try:
         spec = find_spec(module)
     except (ImportError, ValueError):  # ValueError: a module that was put into sys.modules by hand

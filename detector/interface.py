@@ -59,5 +59,5 @@ class DetectorConfig:
     row_tokens: int = 4096
     """Tokens that go through the model together."""
     languages: tuple[str, ...] = ()
-    """Language of the dialogues, for instance de, in place of the one that is found; of several (en,de) one
-    is found for each turn. Turns in a language that the release does not cover are not judged."""
+    """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is
+    detected for each turn. Turns in a language that the release does not cover are not judged."""

@@ -1,11 +1,10 @@
 """Detects the language of every turn of a dialogue, by py3langid and the record's `language` field.
 
-A turn gets another language than its dialogue only if its own words are clear evidence; other turns
-inherit, those of the agent from all of the agents' text. The record's `language`
-holds unless the text is clearly in another.
-What cannot be determined is `UNKNOWN`, and is judged: nothing shows that a release does not cover it, and a
-dialogue of five English words must not be lost. Error rates by length: `docs/experiments/`, 2026-11-23.
-Which codes a release judges in which language is its own statement (`detector/calibration.py`).
+A turn gets another language than its dialogue only if its own words are clear evidence; other turns inherit
+the dialogue's language, turns of agents that of all agents' text. The record's `language` is used unless the
+text is clearly in another. A language that cannot be determined is `UNKNOWN`, and the turn is judged: a
+dialogue of five English words must not be lost. Error rates by length: `docs/experiments/`, 2026-11-23. Which
+codes a release judges in which language is part of the release (`detector/calibration.py`).
 """
 
 from __future__ import annotations
@@ -25,32 +24,32 @@ if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
 UNKNOWN = "und"
-"""ISO 639-3's code of a language that could not be found."""
+"""The ISO 639-3 code of an undetermined language."""
 MIN_LETTERS = 10
 MIN_LETTERS_OTHER = 4
-"""Letters below which a text says nothing of its language (``hello`` passes for Breton): in Latin letters,
-and in others, where few languages are left."""
+"""Least letters to detect a language (``hello`` is taken for Breton): in Latin letters, and in other scripts,
+which few languages share."""
 TURN_AT = 0.9
-"""Probability from which a turn's own words outweigh the dialogue around it."""
+"""Probability from which a turn's own words override the language of its dialogue."""
 DIALOGUE_AT = 0.8
 MIXED_LETTERS = 60
 MIXED_AT = 0.5
-"""Probability from which all words together say the language of a dialogue, or of its agents; the second one
-where so many letters are in doubt: they are of two languages, and it is that of most."""
+"""Probability from which all words together decide the language of a dialogue, or of its agents; the second
+one for so many letters: they are of two languages, and that of most letters is taken."""
 IMPOSSIBLE = 1e-4
 """Probability below which a text is not in the language around it, whichever it is in."""
 DECLARED_LETTERS = 30
 DECLARED_AT = 0.95
-"""Letters and probability from which they outweigh the language that the record declares."""
+"""Letters and probability from which the text overrides the language that the record declares."""
 TURN_CHARACTERS = 200
 DIALOGUE_CHARACTERS = 1500
-"""Characters looked at; more changes nothing and takes longer."""
+"""Characters that are read; more changes nothing and takes longer."""
 WIDE_LETTER = 3
 """Letters of an alphabet that a letter of a script without one, such as Chinese, counts for."""
 
 _PLACEHOLDER = re.compile(r"\[[^\[\]]{1,40}\]|<[^<>]{1,40}>|\{[^{}]{1,40}\}")
 _NO_WORD = re.compile(r"[\d_#/\\|@]|\Awww\.")
-"""What links, addresses, numbers and codes hold, and words do not."""
+"""Characters of links, addresses, numbers and codes that words do not contain."""
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]++")
 _OTHER = re.compile(r"[\u0370-\u1dff\u2c00-\ud7ff\uf900-\uffef]++")
 _WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -72,7 +71,7 @@ def _codes() -> Mapping[str, str]:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    """py3langid, held to the languages of `languages.yaml`; 0.5 s and 60 MB when it is first asked for."""
+    """py3langid, restricted to the languages of `languages.yaml`; the first call takes 0.5 s and 60 MB."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
@@ -81,13 +80,13 @@ def _identifier() -> LanguageIdentifier:
 
 
 def language_name(code: str) -> str:
-    """``German`` for ``de``; the code itself where no name is known."""
+    """``German`` for ``de``; the code itself if it has no name."""
     return "unknown" if code == UNKNOWN else _table().get(code, (code,))[0]
 
 
 def language_code(text: str | None) -> str | None:
-    """The code that a log's word for a language means (``de-AT``, ``deu``, ``Deutsch``: ``de``); none for
-    words that name no language. An unknown code of two or three letters stays what it is."""
+    """The code of a log's word for a language (``de-AT``, ``deu``, ``Deutsch``: ``de``); None for words that
+    name no language. An unknown code of two or three letters is returned as it is."""
     whole = (text or "").strip().casefold()
     first = re.split(r"[-_\s]", whole)[0]
     for name in (whole, first):
@@ -101,7 +100,7 @@ def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
     """The languages of an option such as ``en,de``, each once, in alphabetical order.
 
     Raises:
-        ConfigError: a name of no language that is told apart.
+        ConfigError: a name of no language that can be detected.
     """
     results: set[str] = set()
     for name in (part for group in names for part in group.split(",")):
@@ -113,7 +112,7 @@ def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_gaps(verdict: Verdict) -> str:
-    """What of a verdict's dialogue was not judged, and in which languages; an empty string for nothing."""
+    """A text that says which part of a dialogue was not judged, and in which languages; empty if all was."""
     names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in verdict.not_judged))
     if verdict.status == "not_judged":
         return f"not judged: {names}"
@@ -121,8 +120,8 @@ def describe_gaps(verdict: Verdict) -> str:
 
 
 def language_words(text: str) -> str:
-    """The words of `text` that may tell its language: no links, addresses, placeholders, numbers, codes, and
-    none in a script that is not the one of most letters (a quoted title)."""
+    """The words of `text` that indicate its language: no links, addresses, placeholders, numbers or codes,
+    and none of another script than that of most letters (a quoted title)."""
     if text.isupper():
         text = text.lower()
     tokens = _PLACEHOLDER.sub(" ", text).split()
@@ -142,7 +141,7 @@ def _letters(words: str) -> int:
 
 
 def _probabilities(words: str, among: tuple[str, ...]) -> dict[str, float]:
-    """Of each language that is told apart, or of those `among` them; the best one first.
+    """The probability of each language, or of those `among` them, the most probable first.
 
     Source: naive Bayes scores at a temperature of the root of the bytes are py3langid's own normalisation.
     """
@@ -204,7 +203,7 @@ def detect_languages(dialogue: Dialogue, forced: tuple[str, ...] = ()) -> tuple[
 
 
 def _join(turns: Iterable[Turn]) -> str:
-    """The beginnings of the turns, one after the other; what tools and systems say is nobody's language."""
+    """The beginnings of the turns, joined, without those of tools and systems."""
     parts: list[str] = []
     size = 0
     for turn in turns:

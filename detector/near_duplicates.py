@@ -1,8 +1,8 @@
 """Near-duplicate texts: hashed word shingles, and all pairs whose Jaccard coefficient reaches a bound.
 
-The search misses no pair. Two sets with a Jaccard of t share at least t times the shingles of either, so
-that, sorted by rarity, the first they share is followed by no fewer; only sets with such a one in common
-are compared. Knows nothing of corpora or splits.
+The search is exact. Two sets with a Jaccard coefficient of t share at least t times the shingles of either;
+so, with shingles sorted by rarity, they share one within a prefix of each, and only sets with a common
+shingle in their prefixes are compared.
 
 Source: Chaudhuri, Ganti and Kaushik, A Primitive Operator for Similarity Joins in Data Cleaning, ICDE
 2006 (prefix filter); Xiao, Wang, Lin and Yu, Efficient Similarity Joins for Near Duplicate Detection,
@@ -28,7 +28,7 @@ Shingles = NDArray[np.uint64]
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 _ASCII = "".join(chr(code).lower() if chr(code).isalnum() or code == ord("_") else " " for code in range(128))
 BATCH = 50
-"""Texts that are hashed together: their letters fit into a processor's cache."""
+"""Number of texts that are hashed together: their letters fit into a processor's cache."""
 
 
 def words(text: str) -> list[str]:
@@ -118,11 +118,11 @@ def is_first(codes: Shingles) -> NDArray[np.bool_]:
 
 
 NEAR_DUPLICATE = 0.8
-"""Jaccard from which one of two dialogues is a copy that is dropped."""
+"""Jaccard coefficient from which one of two dialogues is dropped as a copy."""
 RELATED = 0.6
-"""Jaccard from which two dialogues must lie on one side of a split."""
+"""Jaccard coefficient from which two dialogues must be on the same side of a split."""
 CHUNK = 1000
-"""Sets that are put in order together."""
+"""Number of sets that are sorted together."""
 _ROUNDING = 1e-9
 
 Numbers = NDArray[np.int64]
@@ -137,8 +137,8 @@ def jaccard(a: Shingles, b: Shingles) -> float:
 def near_pairs(
     sets: Iterable[Shingles], at_least: float, parts: Sequence[int] | None = None
 ) -> list[tuple[int, int, float]]:
-    """All pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. If each set has
-    its part, pairs within one are left out. An empty set is like nothing."""
+    """All pairs that reach `at_least` (above 0), as (later, earlier, Jaccard), in order. If each set has a
+    part, pairs within one part are left out. An empty set is similar to none."""
     all_sets = list(sets)
     labels = np.arange(len(all_sets)) if parts is None else np.array(parts, np.int64)
     proposed = np.concatenate([np.empty(0, np.int64), *_candidate_pairs(all_sets, at_least, labels)])
@@ -148,8 +148,8 @@ def near_pairs(
 
 
 def linking_pairs(sets: Sequence[Shingles], at_least: float) -> Iterator[tuple[int, int]]:
-    """As many of the pairs that reach `at_least` as join all that they join: of a thousand copies 999,
-    and hardly more are compared."""
+    """A spanning subset of the pairs that reach `at_least`: of a thousand copies 999 pairs, and hardly more
+    are compared."""
     joined = np.arange(len(sets))  # the number of another, up to one that names itself
     for proposed in _candidate_pairs(sets, at_least, joined):
         for later, earlier in map(_pair, np.unique(proposed).tolist()):

@@ -1,7 +1,7 @@
-"""Offsets between an original text and what was made of it: by masking, or by stripping markup.
+"""Maps offsets between an original text and a text derived from it by replacing ranges.
 
-A text is made from another by replacing some ranges; between them it is the same, character for
-character. Knows nothing of why a range was replaced.
+Used for masking and for stripping markup. Outside of the replaced ranges both texts are equal, character for
+character.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 
 class Replacement(Protocol):
-    """``[start, end)`` of the new text stands for ``[original_start, original_end)`` of the original."""
+    """``[start, end)`` of the new text replaces ``[original_start, original_end)`` of the original."""
 
     @property
     def start(self) -> int: ...
@@ -25,7 +25,7 @@ class Replacement(Protocol):
 
 
 class Edit(NamedTuple):
-    """A replacement and nothing else; where `start` equals `end`, something was left out."""
+    """A replacement; a removal if `start` equals `end`."""
 
     start: int
     end: int
@@ -36,8 +36,8 @@ class Edit(NamedTuple):
 def to_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
     """Offsets ``[start, end)`` of the new text as offsets of the original.
 
-    `edits` are in order and disjoint. A range that touches a replaced one grows to the whole of it, an
-    empty range inside one does too; what was left out before or after the range does not belong to it.
+    `edits` are in order and disjoint. A range that touches a replaced one grows to the whole of it, also an
+    empty range inside one; removals before or after the range do not belong to it.
     """
     if start < end:
         return _first(edits, start), _last(edits, end - 1)
@@ -50,7 +50,7 @@ def to_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int
 def from_original(edits: Sequence[Replacement], start: int, end: int) -> tuple[int, int]:
     """Offsets ``[start, end)`` of the original text as offsets of the new one.
 
-    A range that touches a replaced one grows to the whole of it; one that was left out becomes empty.
+    A range that touches a replaced one grows to the whole of it; a removed one becomes empty.
     """
     shift = 0
     new_start, new_end = start, end
@@ -85,7 +85,7 @@ def _last(edits: Sequence[Replacement], offset: int) -> int:
 
 
 class Piece(NamedTuple):
-    """Part of a new text: ``[start, end)`` of the original as it stands there, or `text` in its place."""
+    """Part of a new text: ``[start, end)`` of the original, or `text` in its place."""
 
     start: int
     end: int
@@ -98,7 +98,7 @@ class Piece(NamedTuple):
 
 
 def assemble(original: str, pieces: Iterable[Piece]) -> tuple[str, tuple[Edit, ...]]:
-    """The text that `pieces` of `original`, in order, make, and what in it is not as it stands there."""
+    """Join `pieces` of `original`, in order. Returns the new text and its edits."""
     parts: list[str] = []
     edits: list[Edit] = []
     length = position = 0
@@ -116,9 +116,9 @@ def assemble(original: str, pieces: Iterable[Piece]) -> tuple[str, tuple[Edit, .
 
 
 def remove_ranges(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
-    """`pieces` less the `ranges` of the text they make; these are in order and disjoint.
+    """Remove `ranges` of the joined text, in order and disjoint, from its `pieces`.
 
-    A piece with a text of its own that a range cuts in two is left out as a whole.
+    A replaced piece that a range cuts in two is removed as a whole.
     """
     position = at = 0
     for piece in pieces:
@@ -139,7 +139,7 @@ def remove_ranges(pieces: Iterable[Piece], ranges: Sequence[tuple[int, int]]) ->
 
 
 def _touching(ranges: Sequence[tuple[int, int]], position: int, last: int) -> Iterator[tuple[int, int]]:
-    """Those of `ranges` from `position` on that begin before `last`."""
+    """The `ranges` from index `position` on that begin before `last`."""
     while position < len(ranges) and ranges[position][0] < last:
         yield ranges[position]
         position += 1

@@ -3,7 +3,7 @@
 A code is judged on a turn only if the release covers the turn's language and, where the turn's words alone do
 not show the error, that of the customer's turn before. A dialogue of which no turn is covered is not scanned.
 Turns in other languages still serve as context for the rest.
-`dialint.detector.interface` has the contract that `ReleaseDetector` keeps.
+`ReleaseDetector` implements `dialint.detector.interface.Detector`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dialint.detector.scanner import Scanner, TurnScores, evidence_span
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 MAX_WORDS = 100
-"""Characters of a turn's words that a reason has, at most."""
+"""Most characters of a turn that a reason quotes."""
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
@@ -71,9 +71,9 @@ def score(
 ) -> list[Verdict]:
     """Return the verdict of each dialogue, in order; without a `detector`, that of the embedded release.
 
-    A dialogue that cannot be judged gets a verdict with the status ``failed``, which says why. Personal data
-    are masked before anything is judged. For logs in files, and for more than fits into memory, there is
-    ``dialint score``.
+    A dialogue that cannot be judged gets a verdict with the status ``failed`` and the reason. Personal data
+    are masked before anything is judged. For logs in files, and for more than fits into memory, use ``dialint
+    score``.
 
     Raises:
         ReleaseRefused: the embedded release is damaged.
@@ -83,7 +83,7 @@ def score(
 
 
 def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
-    """A release speaks of the codes it was made for: a patch of their wording may differ, no more."""
+    """Check that a release was made for this version of the taxonomy; only the patch version may differ."""
     info = release.info
     if not info.codes and not unfinished:
         raise ReleaseRefused(
@@ -100,7 +100,7 @@ def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> N
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -117,7 +117,7 @@ class _TurnCoverage:
 
 
 class _Coverage:
-    """What a release may judge, by language; computed once for each combination of languages."""
+    """The codes that a release may judge, by language; computed once for each combination of languages."""
 
     def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy) -> None:
         self._info = info
@@ -195,14 +195,13 @@ class ReleaseDetector:
         self._languages = languages
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
-        """Called when a step begins that may take its time: with the place of the dialogue that is masked,
-        read or judged, or none for a row that goes through the model."""
+        """Called before each step that may take long: with the position of the dialogue that is masked,
+        rendered or judged, or None for a row that goes through the model."""
         self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
-        """Called while `verdicts` is at work, before every row that goes through the model and after every
-        dialogue: how many dialogues are done, how many tokens went through, how much was found."""
-        self._done = self._reported = self._n_findings = self._reached = self._tokens = (
-            self._tokens_before
-        ) = 0
+        """Called by `verdicts` before every row that goes through the model and after every dialogue, with
+        the number of dialogues done, tokens processed and findings."""
+        self._done = self._reported = self._n_findings = self._reached = 0
+        self._tokens = self._tokens_before = 0
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
@@ -264,7 +263,7 @@ class ReleaseDetector:
         self.on_progress(self._reported, self._tokens - self._tokens_before, self._n_findings)
 
     def _can_judge(self, turn: Turn) -> bool:
-        """Whether a turn gets a verdict where its language is covered, as the renderer has it."""
+        """Whether a turn is judged if its language is covered, by the renderer's rules."""
         return turn.role in JUDGED_ROLES and turn.role in self.info.render.roles and bool(turn.text.strip())
 
     def _iterate_scanned(self, dialogues: Iterable[tuple[int, Dialogue]]) -> Iterator[Dialogue]:
@@ -354,14 +353,15 @@ class ReleaseDetector:
         probability: float,
         evidence_of: tuple[int, int] | TurnScores | None,
     ) -> Finding:
-        """The finding with its evidence: offsets in the text of the log, quote in the masked one. Where it
-        lies is given, or read from the scores of the turn's tokens. `turns` are masked, the last one is
+        """The finding with its evidence: offsets in the text of the log, quote in the masked one. The
+        evidence is that of the check, or located by the scores of the turn's tokens. `turns` are masked, the
+        last one is
         judged."""
         entry, masked = self.taxonomy.codes[code], turns[-1]
         if isinstance(evidence_of, tuple):
             where = evidence_of
         else:
-            masked_span = _stripped_span(masked.text)
+            masked_span = len(masked.text) - len(masked.text.lstrip()), len(masked.text.rstrip())
             if entry.scope == "span" and evidence_of is not None:
                 masked_span = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
             where = text.to_original(*masked_span)
@@ -381,8 +381,8 @@ class ReleaseDetector:
 
 
 def _reason(code: Code, turns: Sequence[Turn], quote: str) -> str:
-    """What was seen, in the words of the dialogue: the code, its turn, and the evidence; where a turn is
-    wrong as an answer, also what the customer said last before it. Why the model thinks so is not known."""
+    """The reason of a finding: the code, its turn and the evidence in the words of the dialogue; for a turn
+    that is wrong as an answer, also the customer's last words before it. It does not explain the model."""
     seen = f"{code.name.en} in turn {turns[-1].index}: {_quote(quote)}"
     requested = next(
         (turn for turn in reversed(turns) if turn.role == "customer" and turn.text.strip()), None
@@ -405,7 +405,7 @@ def _last_question(text: str) -> str:
 
 
 def _quote(words: str) -> str:
-    """`words` on one line, the end left out where they are many."""
+    """`words` on one line, shortened at the end."""
     line = " ".join(words.split())
     if len(line) > MAX_WORDS:
         line = line[: MAX_WORDS + 1].rpartition(" ")[0] or line[:MAX_WORDS]
@@ -422,8 +422,3 @@ def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
     name = how.check.name if how.check is not None else ""
     seen = finding.reason.rstrip(".")
     return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
-
-
-def _stripped_span(text: str) -> tuple[int, int]:
-    """The whole text less outer blanks."""
-    return len(text) - len(text.lstrip()), len(text.rstrip())

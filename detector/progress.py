@@ -66,7 +66,7 @@ def progress(what: str, unit: str = "dialogues", *, quiet: bool = False) -> Iter
 def track(
     items: Iterable[T], total: int | None, what: str, unit: str = "dialogues", *, quiet: bool = False
 ) -> Iterator[T]:
-    """Yields `items` and shows how many have been taken; `total` of them, if that is known."""
+    """Yields `items` and shows how many have been consumed, of `total` if that is known."""
     with progress(what, unit, quiet=quiet) as update:
         update(0, 0.0 if total else None)
         for n, item in enumerate(items, 1):

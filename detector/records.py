@@ -1,7 +1,7 @@
-"""The nouns that cross a file, a wire or a room: frozen, and strangers refused.
+"""The records that cross a file, a wire or a package: frozen, without unknown fields.
 
-Derived facts are properties or functions of these records and are stored nowhere else, but for a
-verdict's `quality`, which readers of the file want without the taxonomy at hand.
+Derived values are properties or functions of these records and are not stored, except a verdict's `quality`,
+which readers of the file need without the taxonomy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Fault = Literal["agent", "bot", "template", "knowledge base", "tool", "customer"
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 JUDGED_ROLES: tuple[Role, ...] = ("agent", "bot")
-"""Whose turns get a verdict."""
+"""Roles whose turns are judged."""
 
 
 class Record(BaseModel):
@@ -32,11 +32,11 @@ class Record(BaseModel):
 
 
 class Turn(Record):
-    """One message. `index` is its place in the input, from 0; blank turns keep theirs, and where internal
-    notes were left out, theirs are missing.
+    """One message. `index` is its position in the input, from 0; blank turns are counted, and the indices of
+    removed internal notes are missing.
 
-    `text` is what a person reads. `edits` say where the log's own text differs: markup, quoted replies
-    and signatures that were stripped.
+    `text` is the cleaned text. `edits` are its differences to the log's own text: markup, quoted replies and
+    signatures that were stripped.
     """
 
     index: Annotated[int, Field(ge=0)]
@@ -57,8 +57,8 @@ class Turn(Record):
 
 
 class Dialogue(Record):
-    """One conversation, turns in order. `policy` names a guideline; `sources` are ids or texts of
-    what the agent could have known; `masked` says whether personal data are placeholders by now."""
+    """One conversation, turns in order. `policy` names a guideline; `sources` are ids or texts of documents
+    available to the agent; `masked` is whether personal data have been replaced by placeholders."""
 
     id: Annotated[str, Field(min_length=1)]
     turns: tuple[Turn, ...]
@@ -77,7 +77,7 @@ class Dialogue(Record):
         return next((turn.at for turn in self.turns if turn.at is not None), None)
 
     def without_edits(self) -> Dialogue:
-        """The same dialogue, its texts taken for the log's own."""
+        """The same dialogue without edits, as if its texts were the log's own."""
         if not any(turn.edits for turn in self.turns):
             return self
         turns = tuple(turn.model_copy(update={"edits": ()}) if turn.edits else turn for turn in self.turns)
@@ -87,10 +87,9 @@ class Dialogue(Record):
 class Finding(Record):
     """One error, from a model or a person.
 
-    `turn` is the index in the input. `start` and `end` are offsets in code points into that turn's text,
-    end exclusive: in a verdict's file into the text as it stands in the log, in the store and with the
-    text of a `Dialogue` into that. `quote` is what a person reads there, without stripped markup and with
-    personal data as placeholders.
+    `turn` is the index in the input. `start` and `end` are offsets in code points into that turn's text, end
+    exclusive: in a verdict file into the text of the log, in the store into the text of the `Dialogue`.
+    `quote` is the quoted text without stripped markup and with personal data as placeholders.
     """
 
     code: str
@@ -114,7 +113,7 @@ class Finding(Record):
 class NotJudged(Record):
     """Agents' turns on which codes were not judged because of a language (ISO 639-1) that the release's model
     does not cover: the turn's own, or that of the customer or the whole dialogue for codes that depend on it.
-    Nobody looked for `codes` there, and for `check_only` no more than their exact checks did."""
+    `codes` were not searched for at all, `check_only` by exact checks only."""
 
     language: str
     turns: tuple[Annotated[int, Field(ge=0)], ...]
@@ -123,11 +122,11 @@ class NotJudged(Record):
 
 
 class Verdict(Record):
-    """What a release says of one dialogue. A failed one has a `failure` code and no quality, one that is
-    `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is a
-    clean dialogue. Where a part was judged, `judged_share` is that part of the agents' turns, and quality is
-    of that part. `probabilities` maps turn index to code to probability, of what was judged; 0 stands where a
-    code is not asked.
+    """The result of a release on one dialogue. A failed verdict has a `failure` code and no quality; one that
+    is `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is
+    a clean dialogue. If only a part was judged, `judged_share` is that share of the agents' turns, and
+    quality is that of the part. `probabilities` maps turn index to code to probability, for judged turns and
+    codes; it is 0 for a code that does not apply to the turn.
 
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
@@ -177,8 +176,8 @@ def _with_turn_offsets(finding: Finding, turn: Turn) -> Finding:
 
 
 class Label(Record):
-    """What is held to be true of one turn and code. `method` says how it became known
-    (``crowd:dawid-skene``, ``inject:<family>``); `start` and `end` bound the evidence, if known."""
+    """The label of one turn and code. `method` is its origin (``crowd:dawid-skene``, ``inject:<family>``);
+    `start` and `end` bound the evidence, if known."""
 
     dialogue_id: str
     turn: Annotated[int, Field(ge=0)]
@@ -191,10 +190,10 @@ class Label(Record):
 
 
 class Example(Record):
-    """A dialogue with its labels, for learning or for the exam.
+    """A dialogue with its labels, for training or evaluation.
 
-    A turn and code without a label is known to be free of that error. `pair` joins an injected
-    dialogue to its clean twin of the same form.
+    A turn and code without a label is free of that error. `pair` joins an injected dialogue to its clean twin
+    of the same form.
     """
 
     dialogue: Dialogue
@@ -204,7 +203,7 @@ class Example(Record):
 
     @property
     def errors(self) -> tuple[Label, ...]:
-        """The labels that are more likely true than not: what counts as an error where only yes and no do."""
+        """The labels with a probability over one half: the errors of a binary decision."""
         return tuple(label for label in self.labels if label.probability > 0.5)
 
 

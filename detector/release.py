@@ -1,6 +1,6 @@
-"""A release on disk: a folder of which every file's hash is verified before any of it is loaded.
+"""A release on disk: a folder whose files are verified by hash before any of them is loaded.
 
-`MANIFEST.json` names each file with its sha256; `release.json` says what the release is and may claim;
+`MANIFEST.json` lists each file with its sha256; `release.json` describes the release and its coverage;
 weights are safetensors only (`detector/engines/weight_formats.py` says in which forms). No remote code.
 """
 

@@ -1,13 +1,11 @@
-"""A dialogue as the model reads it: tokens, verdict slots, the origin of each token, and repeated words.
+"""Renders a dialogue as model input: tokens, verdict slots, the origin of each token, and repeated words.
 
-The same renderer serves training, scoring and serving. Whatever people wrote is encoded as plain text: the
-tokenizer's control tokens exist for the renderer alone, so nothing in a dialogue can pose as a role, a slot
-or a template.
+Training, scoring and serving use the same renderer. The text of a dialogue is encoded without control tokens,
+which only the renderer adds, so that no text can imitate a role, a slot or a template.
 
-`repeated_words` marks the words of a turn that occurred before in the dialogue, and on which side: repeated
-questions, contradictions and ignored questions all show in it, and a small encoder compares distant words
-poorly. It compares words and numbers as they are written: "5" and "five" agree, "booked" and "booking" do
-not.
+`repeated_words` marks the words of a turn that occurred before in the dialogue, and on which side: a feature
+for repeated questions, contradictions and ignored questions, as a small encoder compares distant words
+poorly. Words are compared as they are written: "5" and "five" agree, "booked" and "booking" do not.
 """
 
 from __future__ import annotations
@@ -28,7 +26,8 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role
 from dialint.detector.windows import Window, plan_windows, smallest_capacity
 
 N_KINDS = 5
-"""0: no word, or a short one; 1: new; 2: said before by the same side; 3: by the other; 4: by both."""
+"""0: no word, or a short one; 1: new; 2: repeated from the same side; 3: from the other side; 4: from
+both."""
 
 _WORD = re.compile(r"\d+(?:[.:,]\d+)*|[^\W\d_]+")
 _NUMBERS = (
@@ -45,9 +44,9 @@ def repeated_words(
 ) -> list[list[tuple[int, int, int]]]:
     """The words of each turn as (start, end, kind), offsets into its text, end exclusive.
 
-    `turns` are (whether the judged side speaks, text), in order; a word is compared with earlier turns
-    only, so that a dialogue cut short gives the same kinds. Without `own` nothing counts as said before
-    by the judged side.
+    `turns` are (is of the judged side, text), in order. A word is compared with earlier turns only, so that
+    the kinds of a truncated dialogue are the same. Without `own`, earlier words of the judged side are
+    ignored.
     """
     seen: tuple[set[str], set[str]] = (set(), set())
     results = []
@@ -67,7 +66,7 @@ def repeated_words(
 
 
 def normalized_words(text: str) -> frozenset[str]:
-    """The words of a text that count, as they are compared."""
+    """The words of a text that are compared, normalised."""
     forms = (_normalize_word(match[0]) for match in _WORD.finditer(text))
     return frozenset(form for form in forms if _is_counted(form))
 
@@ -87,7 +86,7 @@ def token_kinds(words: Sequence[tuple[int, int, int]], offsets: Sequence[tuple[i
 
 
 def _normalize_word(word: str) -> str:
-    """How a word is compared: in lower case, small numbers as digits, no thousands mark."""
+    """Normalise a word: lower case, small numbers as digits, no thousands separator."""
     low = word.lower()
     return _DIGITS.get(low, low.replace(",", "") if low[0].isdigit() else low)
 
@@ -97,7 +96,7 @@ def _is_counted(form: str) -> bool:
 
 
 OVERHEAD = 2
-"""Tokens that a turn costs beside its own: the role's mark and the slot."""
+"""Tokens added to each turn: the role's mark and the slot."""
 TOGETHER = 256
 """Turns that are encoded in one call."""
 HIDDEN = re.compile(
@@ -107,12 +106,12 @@ HIDDEN = re.compile(
 
 
 class RenderConfig(Record):
-    """How a release wants dialogues written; part of `release.json`.
+    """How a release renders dialogues; part of `release.json`.
 
     `roles` maps the roles that are rendered to their mark; a role without one is left out.
-    `begin` may be empty; `slot` stands after each judged turn, `dialogue_slot` at the end.
+    `begin` may be empty; `slot` follows each judged turn, `dialogue_slot` is at the end.
     `instruction` is a text before every window (its computation is shared where the model allows).
-    `history`: whether the model is told which words were said before, and by whom.
+    `history`: whether the model gets the kinds of repeated words.
     """
 
     context_tokens: Annotated[int, Field(ge=1)]
@@ -150,7 +149,7 @@ class Slot:
 @dataclass(frozen=True)
 class Rendered:
     """One window as token ids. `prefix` tokens at its start are the same in every window; `word_kinds` has
-    each token's kind of `dialint.detector.render`, or nothing where the model is not told."""
+    each token's kind, and is empty if the model does not use it."""
 
     ids: tuple[int, ...]
     slots: tuple[Slot, ...]
@@ -172,7 +171,7 @@ class _Encoded:
 
 
 class Renderer:
-    """Turns dialogues into windows of token ids. Holds a tokenizer, no state."""
+    """Renders dialogues as windows of token ids. Has a tokenizer and no state."""
 
     def __init__(self, config: RenderConfig, tokenizer_json: str) -> None:
         """`tokenizer_json` is the text of a Hugging Face ``tokenizer.json``.
@@ -210,8 +209,8 @@ class Renderer:
             raise ReleaseRefused("E_RELEASE", f"the instruction: {failure.message}") from None
 
     def render(self, dialogue: Dialogue, *, own_history: bool = True) -> tuple[Rendered, ...]:
-        """The dialogue's windows; every judged turn has a slot in at least one, one for each piece.
-        Without `own_history` the model is not told what the judged side said before.
+        """The dialogue's windows. Every judged turn has one slot for each of its pieces. Without
+        `own_history`, repetitions of the judged side's own words are not marked.
 
         Raises:
             DialogueFailed: no turn of it can be judged.

@@ -23,13 +23,13 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 SLICE_TOKENS = 1 << 18
-"""Tokens whose raw scores are held at a time: with 40 codes about 40 MB, and as much for offsets."""
+"""Tokens whose raw scores are in memory together: with 40 codes about 40 MB, and as much for offsets."""
 SUSPECT = -2.2
-"""Logit from which a similar later turn is scored once more: a probability of one in ten."""
+"""Logit from which a similar later turn is scored again: a probability of one in ten."""
 SIMILAR = 0.6
-"""Share of a turn's words that a similar one holds."""
+"""Least share of a turn's words that a similar turn contains."""
 COMPARED = 50
-"""Suspect turns that a later one is compared with."""
+"""Number of suspect turns that a later turn is compared with."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class TurnScores:
-    """Logits of one judged turn: `scores` of shape (codes,), -inf where a code is not asked here;
+    """Logits of one judged turn: `scores` of shape (codes,), -inf for codes that are not scored on this turn;
     `spans` of shape (tokens, codes) with `offsets` into the turn's text, one for each token."""
 
     turn: int
@@ -66,9 +66,9 @@ class TurnScores:
 
 @dataclass(frozen=True)
 class _Views:
-    """What the model reads of one dialogue: `once` is `dialogue`, in which nobody of the judged side says
-    the same text twice; `whole` is the full one from the first of the `copies` on (turn index of the first
-    by that of the copy), or nothing where there are none."""
+    """The windows of one dialogue: `once` is the dialogue without repeated turns of the judged side; `whole`
+    is the full dialogue from the first of the `copies` on, or empty without copies. `copies` maps the index
+    of a repeated turn to that of its first occurrence."""
 
     dialogue: Dialogue
     once: tuple[Rendered, ...]
@@ -82,17 +82,17 @@ class _Views:
 
 @dataclass(frozen=True)
 class Scanner:
-    """Computes raw scores of dialogues. `dialogue_codes` marks the codes that are read at the dialogue's
-    end; their score stands on the judged turn whose tokens say so most.
+    """Computes raw scores of dialogues. `dialogue_codes` marks the codes that are scored at the dialogue's
+    end; the score is assigned to the judged turn with the strongest evidence token.
 
-    `context_free` marks the codes that the words of a turn show by themselves: the same words said again
-    are the same error again. A model that is told which words were said before takes that for innocent, so
+    `context_free` marks the codes that depend on the words of a turn alone: repeated words are the same error
+    again. A model with repeated-word features takes repetitions for innocent, so
 
-    - a turn is scored for these codes as if nobody said the same text again, and a copy of it has its score;
-    - all codes of a turn before the first copy are scored without the copies: what is said again later
-      changes nothing about it;
-    - a turn similar to an earlier suspect one is scored for these codes once more without what its own
-      side said before, and the higher score counts.
+    - a turn is scored for these codes without its repetitions, and a copy gets the score of the first;
+    - all codes of a turn before the first copy are scored without the copies, as a later repetition changes
+      nothing about it;
+    - a turn similar to an earlier suspect one is scored for these codes again without the history of its own
+      side, and the higher score counts.
     """
 
     renderer: Renderer
@@ -101,12 +101,12 @@ class Scanner:
     context_free: tuple[bool, ...] = ()
 
     def scan(self, dialogues: Sequence[Dialogue]) -> list[tuple[TurnScores, ...] | DialogueFailed]:
-        """The judged turns of each dialogue, in order, or why it could not be judged."""
+        """The judged turns of each dialogue, in order, or the reason why it could not be judged."""
         return list(self.stream(dialogues))
 
     def stream(self, dialogues: Iterable[Dialogue]) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
-        """Like `scan`, one dialogue at a time: raw scores of about `SLICE_TOKENS` tokens are held at
-        a time, and those of one dialogue at least."""
+        """Like `scan`, as an iterator: the raw scores of about `SLICE_TOKENS` tokens, or of one longer
+        dialogue, are in memory together."""
         waiting: list[_Views | DialogueFailed] = []
         tokens = 0
         for dialogue in dialogues:
@@ -138,7 +138,7 @@ class Scanner:
     def _scan_views(
         self, views: list[_Views | DialogueFailed]
     ) -> Iterator[tuple[TurnScores, ...] | DialogueFailed]:
-        """Results of one slice; what was read is let go at once."""
+        """The results of one slice; its windows are released as soon as they are scored."""
         windows = [
             window for item in views if not isinstance(item, DialogueFailed) for window in item.windows
         ]
@@ -158,7 +158,7 @@ class Scanner:
             yield self._merge_windows([turns[index] for index in sorted(turns)], at_end)
 
     def _rescore_similar(self, dialogue: Dialogue, turns: dict[int, TurnScores]) -> None:
-        """Raises the context-free codes of turns that say much of what an earlier suspect turn said."""
+        """Raise the scores of context-free codes on turns that are similar to an earlier suspect turn."""
         if not (self.renderer.config.history and any(self.context_free)):
             return
         free = np.array(self.context_free)
@@ -179,15 +179,15 @@ class Scanner:
     def _add_copies(
         self, turns: dict[int, TurnScores], whole: dict[int, TurnScores], copies: dict[int, int]
     ) -> None:
-        """Puts the copies into `turns`, and from the first copy on what the whole dialogue says of the codes
-        that need context."""
+        """Add the copies to `turns`; from the first copy on, codes that need context get the scores of the
+        whole dialogue."""
         free = np.array(self.context_free)
         for index, turn in whole.items():
             if index >= min(copies):
                 turns[index] = _maximum(turn, turns[copies.get(index, index)], free)
 
     def _merge_windows(self, turns: list[TurnScores], at_end: Array | None) -> tuple[TurnScores, ...]:
-        """Dialogue codes placed on one turn each; they are asked nowhere else."""
+        """Assign each dialogue code to one turn; on all others it gets no score."""
         for code in np.flatnonzero(self.dialogue_codes).tolist():
             for turn in turns:
                 turn.scores[code] = -np.inf
@@ -198,7 +198,7 @@ class Scanner:
 
 
 def _copies(dialogue: Dialogue) -> dict[int, int]:
-    """The judged turns whose text an earlier one has, by index, with the index of the first."""
+    """The indices of judged turns with the text of an earlier one, mapped to the index of the first."""
     first: dict[str, int] = {}
     positions = [
         (turn.index, first.setdefault(turn.text, turn.index))
@@ -209,8 +209,8 @@ def _copies(dialogue: Dialogue) -> dict[int, int]:
 
 
 def find_similar_later(turns: Sequence[Turn], suspects: set[int]) -> set[int]:
-    """The indices of the `turns` that hold `SIMILAR` of their words from one of the last `COMPARED` suspect
-    turns before them."""
+    """The indices of the `turns` that share at least `SIMILAR` of their words with one of the last `COMPARED`
+    suspect turns before them."""
     results = set()
     earlier: deque[frozenset[str]] = deque(maxlen=COMPARED)
     for turn in turns if suspects else ():
@@ -244,7 +244,8 @@ def _maximum(turn: TurnScores, other: TurnScores, codes: np.ndarray) -> TurnScor
 
 
 def _join_pieces(pieces: Sequence[tuple[Slot, Array, Array]]) -> TurnScores:
-    """One turn of its pieces, each a slot with its scores and those of its tokens; the highest counts."""
+    """Combine the pieces of a turn, each a slot with its scores and those of its tokens: the highest
+    counts."""
     return TurnScores(
         pieces[0][0].turn,
         np.stack([row for _, row, _ in pieces]).max(axis=0).astype(np.float32),

@@ -1,6 +1,6 @@
-"""The errors by code, read from one versioned YAML file; no code is known to the program by name.
+"""The error taxonomy, read from one versioned YAML file; no code is hard-wired in the program.
 
-A team may give a file of its own with ``--taxonomy``; it must have the same shape.
+A team may use its own file with ``--taxonomy``; it must have the same schema.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class SeverityLevel(Record):
 
 
 class Code(Record):
-    """One behaviour, yes or no. `severities` lists every severity it may get, `severity` the usual
-    one; `needs` what must be present for the question to apply at all; `context_free` that the words of the
-    turn alone show the error, so that the same words show it again; `answers_customer` that the turn is wrong
-    as an answer to what the customer said last."""
+    """One kind of error, present or absent. `severities` are all severities it may have, `severity` the usual
+    one; `needs` is what must be present for the code to apply; `context_free`: the words of the turn alone
+    show the error, so that the same words are the same error; `answers_customer`: the turn is wrong as an
+    answer to the customer's last turn."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z][0-9]+$")]
     name: Names
@@ -77,8 +77,8 @@ class Code(Record):
 
 
 class Category(Record):
-    """A group of codes. Of an `exclusive` one exactly one code holds of every judged turn: it is one
-    question with several answers, where else every code is a question of yes and no."""
+    """A group of codes. In an `exclusive` category exactly one code applies to every judged turn; in all
+    others each code is present or absent by itself."""
 
     code: Annotated[str, Field(pattern=r"^[A-Z]$")]
     name: Names
@@ -135,7 +135,7 @@ class Taxonomy(Record):
         """The code called `name`, or all codes of that category; upper and lower case are equal.
 
         Raises:
-            ConfigError: neither; the message names what comes nearest.
+            ConfigError: neither; the message suggests the most similar names.
         """
         wanted = name.strip().upper()
         for category in self.categories:

@@ -1,8 +1,7 @@
-"""Verdicts on disk, there and back: JSONL, Parquet and CSV hold the same records.
+"""Reads and writes verdict files: JSONL, Parquet and CSV with the same records.
 
-One JSON object a line is the form a job grows in; the other two are made from it in bounded memory.
-Reading trusts the manifest alone: an output without one, or with other bytes, is refused. This module
-does not score, resume or summarise.
+A job appends JSON lines; the other two formats are converted from them in bounded memory. An output without a
+manifest, or with bytes that differ from it, is refused. Scoring, resuming and summaries are elsewhere.
 """
 
 from __future__ import annotations
@@ -26,35 +25,36 @@ VERDICT_COLUMNS = (
     "not_judged", "agent_turns", "agent", "team", "channel", "started_at",
 )  # fmt: skip
 ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
-"""Fields that tell of the dialogue and not of its errors."""
+"""Fields about the dialogue and not about its errors."""
 AS_JSON = ("probabilities", "not_judged")
 """Columns that hold JSON."""
 ABSENT = ("failure", "probabilities", "judged_share", "not_judged", *ORIGIN)
-"""Fields that stand in a line of JSONL only if there is something to say; older files lack some columns."""
+"""Fields that a line of JSONL has only if they are set; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
 NULLABLE = frozenset({"quality", "rewrite", *ABSENT})
 NUMBERS = frozenset({"quality", "judged_share", "agent_turns", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"
-"""What spreadsheets begin a formula with, in compatibility form: full-width and small signs count."""
+"""Characters that begin a formula in spreadsheets, in compatibility form: full-width and small signs
+count."""
 MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
 
 
 def output_stem(out: Path) -> str:
-    """What the names of files that belong to `out` begin with: its stem if it is JSON lines, else its whole
-    name, so that ``verdicts.jsonl`` and ``verdicts.csv`` may lie in one folder."""
+    """The prefix of the names of files that belong to `out`: its stem for JSON lines, else its whole name, so
+    that ``verdicts.jsonl`` and ``verdicts.csv`` may be in one folder."""
     return out.stem if out.suffix == ".jsonl" else out.name
 
 
 def manifest_path(out: Path) -> Path:
-    """Where the manifest of `out` is written: ``verdicts.jsonl`` has ``verdicts.manifest.json``,
-    ``verdicts.csv`` has ``verdicts.csv.manifest.json``."""
+    """The path of the manifest of `out`: ``verdicts.manifest.json`` for ``verdicts.jsonl``,
+    ``verdicts.csv.manifest.json`` for ``verdicts.csv``."""
     return out.with_name(f"{output_stem(out)}.manifest.json")
 
 
 def find_manifest(out: Path) -> Path:
-    """Where the manifest of `out` lies: at `manifest_path`, or, for what was written before 2026-11-23, under
-    the stem alone if that one names `out`."""
+    """Find the manifest of `out`: at `manifest_path`, or, for files written before 2026-11-23, under the stem
+    alone if that one lists `out`."""
     path, older = manifest_path(out), out.with_name(f"{out.stem}.manifest.json")
     if path == older or path.exists() or not older.exists():
         return path
@@ -66,7 +66,7 @@ def find_manifest(out: Path) -> Path:
 
 
 def rejects_path(out: Path) -> Path:
-    """Where the rejects of `out` are written."""
+    """The path of the rejects of `out`."""
     return out.with_name(f"{output_stem(out)}.rejects.jsonl")
 
 
@@ -129,15 +129,15 @@ def needs_escape(text: str) -> bool:
 
 
 def escape_cell(text: str | None) -> str:
-    """A cell no spreadsheet takes for a formula: every CSV and TSV of ours is made of such. Undone by
-    `unescape_cell`; none and "" stay apart."""
+    """Escape a cell so that no spreadsheet takes it for a formula; used in every CSV and TSV that is written.
+    Undone by `unescape_cell`; None and "" stay distinct."""
     if text is None:
         return ""
     return "'" + text if needs_escape(text) else text
 
 
 def unescape_cell(cell: str) -> str | None:
-    """The text behind a cell."""
+    """Undo `escape_cell`."""
     if cell == "":
         return None
     return cell[1:] if cell.startswith("'") else cell
@@ -229,7 +229,7 @@ def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
     schema = _schema()
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for group in _groups(lines):
-            rows = [_parquet_row(verdict) for verdict in parse_verdicts(group)]
+            rows = [_with_json(verdict.model_dump(mode="json")) for verdict in parse_verdicts(group)]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
@@ -244,10 +244,6 @@ def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
             group, size = [], 0
     if group:
         yield group
-
-
-def _parquet_row(verdict: Verdict) -> dict[str, Any]:
-    return _with_json(verdict.model_dump(mode="json"))
 
 
 def _read_parquet(path: Path) -> Iterator[Verdict]:

@@ -1,9 +1,8 @@
 """Runs a detector in a worker process, which is killed when one dialogue takes too long or too much memory.
 
-Dialogues are written by strangers, and a regular expression or a tokenizer that explodes on one of them holds
-Python's lock, so that nothing in the same process can stop it. `WatchedDetector` is a `Detector`: a dialogue
-that fails alone in a fresh worker gets a failed verdict, the others the verdicts that they would have had
-without it.
+Dialogues are untrusted input: a regular expression or a tokenizer that takes too long on one of them holds
+Python's lock, and nothing in the same process can stop it. `WatchedDetector` is a `Detector`: a dialogue that
+fails alone in a new worker gets a failed verdict, the others the verdicts that they would get without it.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
 FAILURE = "E_TIMEOUT"
 PER_CHARACTERS = 100_000
-"""A dialogue has its seconds once more for each so many characters of text."""
+"""The time limit of a dialogue is extended by `dialogue_seconds` for each so many characters of text."""
 WALL_FACTOR = 6
-"""A worker that waits, and does not compute, is given up after so many times its seconds."""
+"""A worker that waits instead of computing is killed after so many times its limit of wall-clock time."""
 POLL_S = 0.05
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""Those that a terminal or a scheduler sends to the whole group: the parent decides what becomes of them."""
+"""Signals that a terminal or a scheduler sends to the whole process group; only the parent handles them."""
 _PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
 class WatchConfig:
-    """What one dialogue may take before it is given up."""
+    """Limits of time and memory for one dialogue."""
 
     dialogue_seconds: float = 20.0
     """Seconds of computing in which a dialogue must be masked, be read, and pass through the model once; as
@@ -61,7 +60,7 @@ class WatchConfig:
 
 @dataclass(frozen=True)
 class WorkerFailure:
-    """Why a worker was ended or ended itself, and the place of the dialogue that it was at, if at one."""
+    """Why a worker was killed or died, and the position of the dialogue that it was processing, if any."""
 
     why: str
     at: int | None
@@ -299,7 +298,7 @@ class _Worker:
 
 
 def _content(message: tuple[str, Any]) -> Any:
-    """What a message brings.
+    """The value of a message.
 
     Raises:
         DialintError: the one that was raised in the worker.
@@ -317,8 +316,8 @@ def _content(message: tuple[str, Any]) -> Any:
 
 
 class _Clock:
-    """The time a worker has spent on one step: what its main thread computed, and, lest it wait for ever,
-    what the wall says, in small sums: a machine that slept was not slow."""
+    """The time of a worker's current step: CPU time of its main thread, and wall-clock time against endless
+    waits, added up in small intervals so that a suspended machine does not count."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -346,7 +345,7 @@ class _Clock:
 
 
 def _computed_s(pid: int) -> float:
-    """Seconds of computing of a process's main thread; 0 where the system does not say."""
+    """CPU seconds of a process's main thread; 0 if the system does not report them."""
     try:
         fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -355,7 +354,7 @@ def _computed_s(pid: int) -> float:
 
 
 def _memory_kib(pid: int) -> int:
-    """Memory of its own that a process holds; 0 where the system does not say."""
+    """Private memory of a process in KiB; 0 if the system does not report it."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -364,7 +363,7 @@ def _memory_kib(pid: int) -> int:
 
 
 def main(handle: int, parent: int) -> NoReturn:
-    """The worker in a fresh interpreter: the first message says what to load."""
+    """The worker in a new interpreter: the first message is what to load."""
     pipe = Connection(handle)
 
     def load_once() -> Detector:
@@ -376,7 +375,8 @@ def main(handle: int, parent: int) -> NoReturn:
 
 
 def _serve(pipe: Connection, parent: int, load_once: Callable[[], Detector]) -> NoReturn:
-    """Judge what comes until the pipe is closed. No file of the parent's stays open, locks among them."""
+    """Judge incoming dialogues until the pipe is closed. Closes all inherited files, as they may hold
+    locks."""
     code = 1
     try:
         for number in SIGNALS:
@@ -399,7 +399,8 @@ def _serve(pipe: Connection, parent: int, load_once: Callable[[], Detector]) -> 
 
 
 def _die_with(parent: int) -> None:
-    """Be killed when the parent ends, however it ends; `re` would not let a thread of ours watch it."""
+    """Ask the kernel to kill this process when the parent ends; a thread could not, as `re` holds Python's
+    lock."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         with suppress(OSError):  # the first to go where memory is short
@@ -438,7 +439,7 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
 
 
 def _sendable(error: Exception) -> Exception:
-    """The error, or one that says the same where it would not come through a pipe."""
+    """The error, or an equivalent one if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001  an error may define its own pickling, which may do anything

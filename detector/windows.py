@@ -1,8 +1,8 @@
-"""Cutting a dialogue into windows that fit the model. Works on token counts, not on text.
+"""Cuts a dialogue into windows that fit the model. Works on token counts, not on text.
 
-Turns are first cut into pieces that always fit, mostly one piece a turn; windows are runs of pieces
-after the dialogue's opening. Every judged piece is judged in exactly one window, with the pieces
-before it as context, as far back as fits.
+Turns are first cut into pieces that always fit, mostly one piece a turn; a window is the dialogue's opening
+and a run of pieces. Every judged piece is judged in exactly one window, with as many pieces before it as
+context as fit.
 """
 
 from __future__ import annotations

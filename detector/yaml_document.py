@@ -1,8 +1,7 @@
-"""A YAML file a person wrote, with the line of every value, so that an error can say where.
+"""Reads YAML files that people write, with the line of every value for error messages.
 
-Read as data only: every scalar stays the string that stands there (``no`` is not false, ``1.0`` is
-not a number; the record that is built from it decides), and tags, anchors, repeated keys and deep
-nesting are refused. It knows nothing of what the file means.
+Every scalar stays a string (``no`` is not false, ``1.0`` is not a number; the record that is built from it
+converts it). Tags, anchors, repeated keys and deep nesting are refused.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from cyclopts import Parameter
 
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.languages import language_name
-from dialint.detector.taxonomy import PACKAGED, Category, Code, Taxonomy, load_taxonomy
+from dialint.detector.taxonomy import PACKAGED, Code, Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -186,19 +186,14 @@ def _details(
         category = next(each for each in taxonomy.categories if code in each.codes)
         if number:
             yield ""
-        yield Text(_title(code, category, language), "bold")
+        names = getattr(code.name, language), getattr(category.name, language)
+        yield Text(f"{code.code}  {names[0]}  [{category.code} {names[1]}]", "bold")
         grid = _columns(show_header=False)
         grid.add_column(no_wrap=True)
         grid.add_column()
         for label, value in _lines(code, taxonomy, covered):
             grid.add_row(Text(label, "dim"), Text(value))
         yield grid
-
-
-def _title(code: Code, category: Category, language: Language) -> str:
-    return (
-        f"{code.code}  {getattr(code.name, language)}  [{category.code} {getattr(category.name, language)}]"
-    )
 
 
 def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tuple[str, str]]:

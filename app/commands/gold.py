@@ -1,4 +1,4 @@
-"""``dialint label gold``: what is known for sure, and the control tasks made of it."""
+"""``dialint label gold``: gold labels, and the control tasks made of them."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def import_synthetic(file: Path, *, project: str | None = None, session: Session
         Make them control tasks of this project.
     """
     from dialint.detector.example_files import read_examples
-    from dialint.labeling.store.gold import import_synthetic as bring_in
+    from dialint.labeling.store import gold as store_gold
 
     with session.open() as (store, actor):
-        names = bring_in(store, actor, read_examples(file), project)
+        names = store_gold.import_synthetic(store, actor, read_examples(file), project)
     print_line(f"{len(names):,} dialogues with gold" + (f", control tasks of {project}" if project else ""))
     return 0
 
@@ -77,12 +77,12 @@ def list_gold(*, retired: bool = False, out: Path | None = None, session: Sessio
         Write it to this file (.jsonl) as `dialint label gold import` reads it; must not exist.
     """
     from dialint.detector.artifacts import require_new_files
-    from dialint.labeling.store.gold import list_gold as all_gold
+    from dialint.labeling.store import gold as store_gold
     from dialint.labeling.store.gold_files import write_gold_file
 
     require_new_files(out)
     with session.open() as (store, actor):
-        rows = all_gold(store, actor, retired=retired)
+        rows = store_gold.list_gold(store, actor, retired=retired)
     if out is not None:
         write_gold_file(out, rows)
         print_line(f"{len(rows):,} rows of gold in {out}")
@@ -172,8 +172,8 @@ def decide(
     from dialint.labeling.store.gold import decide_gold
 
     with session.open() as (store, actor):
-        rows = decide_gold(store, actor, dialogue, turn, code, present=answer == "yes", reason=reason)
-    print_line(f"{rows.dialogue}, turn {rows.turn}, {rows.code}: {answer}")
+        row = decide_gold(store, actor, dialogue, turn, code, present=answer == "yes", reason=reason)
+    print_line(f"{row.dialogue}, turn {row.turn}, {row.code}: {answer}")
     return 0
 
 

@@ -1,7 +1,7 @@
-"""The draft of an answer, and the answer that comes of it.
+"""Drafts of answers, and the answers made of them.
 
-Pure: every step gives a new `Answer`. Nothing here knows the store or the screen. The key is made once for
-each item and travels with the draft, so that a click repeated after a lost connection counts once.
+Pure functions: every step returns a new `Answer`, without access to the store or the screen. The key is made
+once for each item and stays with the draft, so that a click repeated after a lost connection counts once.
 """
 
 from __future__ import annotations

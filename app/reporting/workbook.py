@@ -81,7 +81,11 @@ def write_workbook(
             for heading, wide in zip(content.headings, ranged, strict=True)
             for name in ((heading, "95 % from", "to") if wide else (heading,))
         ]
-        sheet(content.title, headings, [_wide(row) for row in content.rows])
+        sheet(
+            content.title,
+            headings,
+            [[value for cell in row for value in _spread(cell)] for row in content.rows],
+        )
     rest = iter(_findings(verdicts, with_text))
     sheet("Findings", FINDING_COLUMNS, (row for row, _ in zip(rest, range(MAX_ROWS), strict=False)))
     n_omitted = sum(1 for _ in rest)
@@ -91,10 +95,6 @@ def write_workbook(
 
 def _spread(cell: Cell) -> tuple[Cell, ...]:
     return (cell.value, cell.low, cell.high) if isinstance(cell, Figure) else (cell,)
-
-
-def _wide(row: Iterable[Cell]) -> list[Cell]:
-    return [value for cell in row for value in _spread(cell)]
 
 
 def _findings(verdicts: Iterable[Verdict], with_text: bool) -> Iterator[tuple[Cell, ...]]:

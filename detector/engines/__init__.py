@@ -1,1 +1,1 @@
-"""Where a model runs. Each engine turns windows into raw scores."""
+"""Engines, which run models: scanners on windows of tokens, the judge on prompts."""

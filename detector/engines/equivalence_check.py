@@ -1,8 +1,9 @@
-"""Whether packed attention computes what a backbone computes by itself; a model that differs is refused.
+"""Checks that packed attention computes the same as a backbone's own attention; a model that differs is
+refused.
 
-Backbones take attention in their own ways: a sliding window, a soft cap, positions that start late,
-or not through transformers' interface at all. A few tiny windows of random tokens, packed against one
-by one with the model's own attention, show it at load. Says nothing of how good the model is.
+Backbones implement attention differently: with a sliding window, a soft cap, an offset of positions, or
+without transformers' interface. At load, a few tiny windows of random tokens are run packed and one by one
+with the model's own attention, and compared. The quality of the model is not checked.
 """
 
 from __future__ import annotations

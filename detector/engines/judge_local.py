@@ -1,7 +1,7 @@
-"""The judge in this process with transformers: how strongly it believes in each verdict, and whole answers.
+"""Runs the LLM judge in this process with transformers: probabilities of verdicts, and whole answers.
 
-A belief is read from one forward pass, without a word being written: the probabilities of the tokens in which
-the verdicts differ. An answer is written greedily behind the verdict that is believed most.
+Probabilities are those of the tokens in which the verdicts differ, from one forward pass without generation.
+An answer is generated greedily after the most probable verdict.
 """
 
 from __future__ import annotations
@@ -93,11 +93,9 @@ class LocalJudge:
                     rules = [self._verbatim.of(texts[index]) for index in positions]
                     answers = self._generate([prompts[index] for index in positions], prefix, most, rules)
                     for index, ids in zip(positions, answers, strict=True):
-                        written[index] = self._text([*prefix, *ids])
+                        text = self.prompt.tokenizer.decode([*prefix, *ids], skip_special_tokens=True)
+                        written[index] = str(text)
         return written
-
-    def _text(self, ids: Sequence[int]) -> str:
-        return str(self.prompt.tokenizer.decode(ids, skip_special_tokens=True))
 
     @contextmanager
     def _reading(self, attention: str) -> Iterator[None]:

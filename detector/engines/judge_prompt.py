@@ -1,6 +1,7 @@
-"""A question as token ids: the base's own chat template around it, people's text unable to pose as one.
+"""Encodes questions of the judge as token ids, with the base's chat template; no dialogue text can imitate
+one.
 
-The same ids are trained on, scored with and served. A base without a chat template gets a plain one.
+Training, scoring and serving use the same ids. A base without a chat template gets a plain one.
 """
 
 from __future__ import annotations

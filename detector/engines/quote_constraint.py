@@ -1,8 +1,8 @@
-"""Quotes that cannot be invented: in one, an answer can only hold tokens that go on with the turn's text.
+"""Constrained decoding of quotes: within a quote, only tokens that continue the turn's text are allowed.
 
-A quote begins behind `MARK`, and may close where what stands in it is a part of the turn, word for word, and
-not blank. Everything else is free. Works on bytes, so that tokens may cut letters and escapes anywhere; the
-turn is spelled as in the prompt (`dialint.detector.engines.spelling`).
+A quote begins after `MARK`, and may be closed if it is a part of the turn, word for word, and not blank.
+Other tokens are unconstrained. Works on bytes, so that tokens may cut letters and escapes anywhere; the turn
+is spelled as in the prompt (`dialint.detector.engines.spelling`).
 """
 
 from __future__ import annotations

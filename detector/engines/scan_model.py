@@ -59,7 +59,7 @@ def attention_layers(backbone: nn.Module) -> list[AttentionLayer]:
     """Every layer's attention, in order.
 
     Raises:
-        NoHeads: queries, keys and values are not three projections of known names.
+        UnsupportedHeads: queries, keys and values are not three projections of known names.
     """
     results = []
     for name, module in backbone.named_modules():
@@ -95,7 +95,7 @@ def prune_heads(backbone: nn.Module, n_heads: list[int]) -> None:
     """Give each layer's attention as many key heads as `n_heads` says, in place.
 
     Raises:
-        NoHeads: it cannot have them.
+        UnsupportedHeads: the architecture does not support it.
     """
     layers = attention_layers(backbone)
     if len(layers) != len(n_heads) or any(

@@ -1,9 +1,8 @@
-"""JSON as a tokenizer may be given it: no text becomes a control token, no two texts the same tokens.
+"""Spells JSON for a tokenizer: no text becomes a control token, no two texts the same tokens.
 
-A string of JSON can spell any of its characters as an escape, which changes nothing of what it means. So
-the first letter of whatever the tokenizer would take for control is escaped, and so is what the tokenizer
-does not give back as it was: one may compose letters and accents, another has a sign of its own for blanks,
-a third lacks an emoji.
+A JSON string may escape any character without changing its meaning. So the first letter of every control
+token in a text is escaped, and so are characters that do not survive the tokenizer's round trip: one composes
+letters and accents, another has its own sign for blanks, a third lacks an emoji.
 """
 
 from __future__ import annotations

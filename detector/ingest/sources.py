@@ -118,15 +118,12 @@ def _validate_parts(path: str) -> None:
 
 def _validate_location(path: str, pattern: str) -> None:
     """A link must stay in the folder that the user named: that of the file, or of the pattern."""
-    fixed = pattern if path == pattern else pattern[: _first_magic(pattern)]
+    first_magic = min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
+    fixed = pattern if path == pattern else pattern[:first_magic]
     folder = os.path.realpath(Path(fixed + "_").parent)
     target = os.path.realpath(path)
     if os.path.commonpath([folder, target]) != folder:
         raise file_error("E_PATH", path, "is a link that leads out of its folder")
-
-
-def _first_magic(pattern: str) -> int:
-    return min((pattern.find(sign) for sign in "*?[" if sign in pattern), default=len(pattern))
 
 
 def _signature(status: os.stat_result) -> Signature:

@@ -164,7 +164,8 @@ def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
     names: set[str] = set()
     while stale:
         changed = {i for i in stale if drafts[i].search(drafts[i - 1].view.low if 0 < i < n_turns else "")}
-        new_names = _names_in(drafts)
+        entities = [item for draft in drafts for item in draft.entities]
+        new_names = {item.key for item in entities if item.kind == "NAME" and item.key[0] != "["}
         changed |= _add_mentions(
             drafts, new_names, range(len(drafts)) if new_names != names else sorted(changed)
         )
@@ -175,12 +176,6 @@ def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:
         replace_spans(draft.text, draft.entities, [placeholders.name(item) for item in draft.entities])
         for draft in drafts
     ]
-
-
-def _names_in(drafts: Sequence[_Draft]) -> set[str]:
-    return {
-        item.key for draft in drafts for item in draft.entities if item.kind == "NAME" and item.key[0] != "["
-    }
 
 
 def _add_mentions(drafts: Sequence[_Draft], names: set[str], positions: Iterable[int]) -> set[int]:

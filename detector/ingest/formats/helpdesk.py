@@ -44,7 +44,8 @@ def drafts_zendesk(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
         text, html = _body(comment, ("plain_body", "body"), "html_body", path, name)
         internal = record_flag(comment, "public", path, public=True)
         turns.append(DraftTurn(role, text, comment.get("created_at"), author, internal, html))
-    yield Draft(name, turns, {"channel": _channel(record)}, path="comments")
+    channel = fields.mapping(fields.first(record, "comments"), "via").get("channel")
+    yield Draft(name, turns, {"channel": channel if isinstance(channel, str) else None}, path="comments")
 
 
 def _zendesk_role(comment: dict[str, Any], user: dict[str, Any] | None, requester: object) -> object:
@@ -57,11 +58,6 @@ def _zendesk_role(comment: dict[str, Any], user: dict[str, Any] | None, requeste
     if requester is not None:
         return "customer" if comment.get("author_id") == requester else "agent"
     return "author without a role: no user list"
-
-
-def _channel(record: dict[str, Any]) -> str | None:
-    channel = fields.mapping(fields.first(record, "comments"), "via").get("channel")
-    return channel if isinstance(channel, str) else None
 
 
 def _body(

@@ -192,7 +192,10 @@ class FastLines:
     ) -> tuple[Turn, ...] | None:
         if not 0 < len(results) <= self._config.max_turns:
             return None
-        if not (short or self._fit(results)):
+        limit = self._config.max_turn_bytes
+        if not short and any(
+            len(turn.text) * 4 > limit and len(turn.text.encode()) > limit for turn in results
+        ):
             return None
         roles: list[Role] = ["system" if turn.role == "tool" else turn.role for turn in results]
         if "system" in roles and roles.count("system") == len(roles):
@@ -209,10 +212,6 @@ class FastLines:
         if blank:
             warnings["W_BLANK_TURN"] += blank
         return turns
-
-    def _fit(self, turns: list[_Turn]) -> bool:
-        limit = self._config.max_turn_bytes
-        return all(len(turn.text) * 4 <= limit or len(turn.text.encode()) <= limit for turn in turns)
 
 
 def _complete(turns: tuple[Turn, ...], results: list[_Turn]) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import CANONICAL, LOG_FORMATS, LogFormat, unsupported_hint
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
@@ -133,15 +132,11 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
             "document", _requested_format(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
         )
     if detected.split == "elements" and detected.shape.array == "refused":
-        raise _array_refused(source, detected.shape)
+        hint = "one JSON array; write one object a line (jq -c '.[]')"
+        raise file_error("E_FORMAT", source.name, f"{detected.shape.name} records in {hint}")
     if detected.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
         return DetectedFormat("lines", detected.shape)  # one long line: passed over if it is too long
     return detected
-
-
-def _array_refused(source: Source, shape: LogFormat) -> InputRefused:
-    hint = "one JSON array; write one object a line (jq -c '.[]')"
-    return file_error("E_FORMAT", source.name, f"{shape.name} records in {hint}")
 
 
 def is_one_record_a_line(text: bytes, ending: str) -> bool:

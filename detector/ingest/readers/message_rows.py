@@ -399,12 +399,9 @@ def _number_rows(
         if first is None:
             connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
         number = position if first is None else first[0]
-        bad = _pack_fault(row.bad)
+        fault = row.bad
+        bad = None if fault is None else json.dumps([fault.code, fault.path, fault.found, fault.expected])
         yield number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad
-
-
-def _pack_fault(bad: BadRecord | None) -> str | None:
-    return None if bad is None else json.dumps([bad.code, bad.path, bad.found, bad.expected])
 
 
 def _iso(value: object) -> str:
