@@ -27,7 +27,7 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 from dialint.eval.results import pair_labels, probe_turns, source_of
 
 MIN_WEIGHT = 0.1
-"""Weight of a label with probability 0.5."""
+"""Weight of a label with probability 0.5; one of 0 or 1, and no label, have weight 1."""
 
 
 @Parameter(name="*")
@@ -78,12 +78,13 @@ def target_answer(labelled: LabelledQuestion) -> Answer:
     """The target answer for training: the label's verdict and probability."""
     if not labelled.is_error:
         return fit_answer(Answer(verdict="no_error", probability=labelled.probability))
-    start, end = labelled.span or _whole_text(labelled.text)
+    text = labelled.text
+    start, end = labelled.span or (len(text) - len(text.lstrip()), len(text.rstrip()))
     return fit_answer(
         Answer(
             verdict="error",
             probability=labelled.probability,
-            quote=labelled.text[start:end],
+            quote=text[start:end],
             severity=labelled.severity,
             rewrite=labelled.rewrite,
         )
@@ -183,11 +184,12 @@ def _questions_of_example(
     for turn, code in (*labelled_codes, *sampled):
         position = position_of[turn]
         text, label = dialogue.turns[position].text, labels.get((turn, code))
+        turns = tuple(before for before in dialogue.turns if before.index <= turn)
         span = None
         if label is not None and label.start is not None and label.end is not None:
             span = texts[position].from_original(label.start, label.end)
         yield LabelledQuestion(
-            question=Question(dialogue=_dialogue_until(dialogue, turn), turn=turn, code=code),
+            question=Question(dialogue=dialogue.model_copy(update={"turns": turns}), turn=turn, code=code),
             code=taxonomy.codes[code],
             probability=label.probability if label is not None else 0.0,
             text=text,
@@ -195,14 +197,9 @@ def _questions_of_example(
             severity=taxonomy.codes[code].severity,
             rewrite=_clean_twin_turn(example, twin, label) if config.rewrites else None,
             source=source_of(example),
-            weight=_label_certainty(label),
+            weight=1.0 if label is None else max(MIN_WEIGHT, abs(2 * label.probability - 1)),
             stands_for=1.0 if (turn, code) in labelled_codes else stands_for,
         )
-
-
-def _label_certainty(label: Label | None) -> float:
-    """The distance of a label from a coin's toss, at least `MIN_WEIGHT`; no label counts in full."""
-    return 1.0 if label is None else max(MIN_WEIGHT, abs(2 * label.probability - 1))
 
 
 def _sample_unlabelled(
@@ -226,11 +223,3 @@ def _clean_twin_turn(example: Example, twin: Example | None, label: Label | None
     before = [turn.text for turn in example.dialogue.turns if turn.index < label.turn]
     same = before == [turn.text for turn in twin.dialogue.turns if turn.index < label.turn]
     return clean if clean and clean.strip() and clean != own and same else None
-
-
-def _dialogue_until(dialogue: Dialogue, turn: int) -> Dialogue:
-    return dialogue.model_copy(update={"turns": tuple(own for own in dialogue.turns if own.index <= turn)})
-
-
-def _whole_text(text: str) -> tuple[int, int]:
-    return len(text) - len(text.lstrip()), len(text.rstrip())

@@ -12,7 +12,7 @@ import copy
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -68,18 +68,16 @@ def speed(
     if config.out is not None:
         check_writable(config.out)
     report = run(
-        load_detector(chosen), load_detector(_exact(chosen)), _dialogues(logs, config.limit), config.rounds
+        load_detector(chosen),
+        load_detector(replace(chosen, precision="fp32")),
+        _dialogues(logs, config.limit),
+        config.rounds,
     )
     from rich.console import Console
 
     Console(markup=False, emoji=False).print(table(report))
     if config.out is not None:
         write_json(config.out, report)
-
-
-def _exact(config: DetectorConfig) -> DetectorConfig:
-    """The same in fp32, where scores can be compared to 1e-4."""
-    return DetectorConfig(**{**vars(config), "precision": "fp32"})
 
 
 def _dialogues(logs: Sequence[str], limit: int) -> list[Dialogue]:
