@@ -1,7 +1,7 @@
 """Training data of a scanner: windows of token ids with a target for every slot.
 
-Reads files of `Example` records. Personal data are masked and windows rendered by the same code that
-serves; nothing here knows how the labels were made.
+Personal data are masked and windows rendered by the same code that serves. Independent of how the labels were
+made.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from dialint.eval.results import pair_labels, probe_turns
 
 @dataclass(frozen=True)
 class Target:
-    """A window and what its heads should say: `turns` of shape (slots, codes), `spans` of shape
+    """A window and the targets of its heads: `turns` of shape (slots, codes), `spans` of shape
     (tokens, codes), `dialogue` of shape (codes,) or None where the dialogue's end is not in it.
 
-    `pair` names what an error and its clean twin share, "" without a twin; `rival` is then the place
+    `pair` is the id that an error and its clean twin share, "" without a twin; `rival` is then the position
     (slot, code) that must score higher in the error than in the twin, slot -1 for the dialogue's end.
     """
 
@@ -42,7 +42,7 @@ class Target:
 
 
 def examples_fingerprint(folder: Path) -> str:
-    """What a folder of examples is known by: its files' bytes, not when or how fast they were made."""
+    """The fingerprint of a folder of examples: of its files' names and bytes."""
     files = json.loads((folder / "manifest.json").read_text())["files"]
     return fingerprint([(file["name"], file["sha256"]) for file in files])
 
@@ -50,18 +50,18 @@ def examples_fingerprint(folder: Path) -> str:
 def build_targets(
     examples: Iterable[Example], renderer: Renderer, codes: Sequence[str], dialogue_codes: Sequence[str]
 ) -> Iterator[Target]:
-    """The windows of all examples; one that has no judged turn gives none."""
-    column = {code: place for place, code in enumerate(codes)}
+    """The windows of all examples; one without an agent's turn has none."""
+    column = {code: index for index, code in enumerate(codes)}
     for example in examples:
         dialogue, texts = mask_dialogue(example.dialogue)
-        labels = [_masked(label, dialogue, texts) for label in example.labels if label.code in column]
+        labels = [_mask_label(label, dialogue, texts) for label in example.labels if label.code in column]
         try:
             windows = renderer.render(dialogue)
         except DialogueFailed:
             continue
         for window in windows:
-            target = _target(window, labels, column, frozenset(dialogue_codes))
-            yield _paired(target, example, column, dialogue_codes) if example.pair else target
+            target = _build_target(window, labels, column, frozenset(dialogue_codes))
+            yield _add_pair(target, example, column, dialogue_codes) if example.pair else target
 
 
 def build_targets_with_prefixes(
@@ -72,80 +72,80 @@ def build_targets_with_prefixes(
     codes: Sequence[str],
     dialogue_codes: Sequence[str],
 ) -> Iterator[Target]:
-    """The windows of every example whole, and a share of them also as they stood after one of their turns:
-    that of the error or of its counterpart in a pair, any other else."""
+    """The windows of every example, and of a share of them also truncated after one of their turns: in a pair
+    after the error or its counterpart, else after a random one."""
     for example in examples:
         yield from build_targets([example], renderer, codes, dialogue_codes)
-        chance = random.Random(f"{seed}/{example.pair or example.dialogue.id}")
-        if chance.random() >= share:
+        rng = random.Random(f"{seed}/{example.pair or example.dialogue.id}")
+        if rng.random() >= share:
             continue
-        made, _ = injected_error(example) if example.pair else (-1, "")
+        error_turn, _ = injected_error(example) if example.pair else (-1, "")
         judged = [turn.index for turn in example.dialogue.turns if turn.role in ("agent", "bot")]
         if not judged:
             continue
-        cut = truncate_example(example, made if made >= 0 else chance.choice(judged))
-        for target in build_targets([cut], renderer, codes, dialogue_codes):
+        prefix = truncate_example(example, error_turn if error_turn >= 0 else rng.choice(judged))
+        for target in build_targets([prefix], renderer, codes, dialogue_codes):
             pair = f"{target.pair}~cut" if target.pair and target.rival and target.rival[0] >= 0 else ""
             yield replace(target, dialogue=None, pair=pair, rival=target.rival if pair else None)
 
 
-def _paired(
+def _add_pair(
     target: Target, example: Example, column: dict[str, int], dialogue_codes: Sequence[str]
 ) -> Target:
-    """The target with the place at which an error and its twin differ, if that is in this window."""
+    """The target with the position at which an error and its twin differ, if it is in this window."""
     turn, code = injected_error(example)
     if code not in column:
         return target
-    where = -1 if code in dialogue_codes else None
-    for place, slot in enumerate(target.window.slots):
-        where = place if where is None and slot.turn == turn else where
-    if where is None or (where < 0 and target.dialogue is None):
+    position = -1 if code in dialogue_codes else None
+    for index, slot in enumerate(target.window.slots):
+        position = index if position is None and slot.turn == turn else position
+    if position is None or (position < 0 and target.dialogue is None):
         return target
     error = any(label.code == code and label.turn == turn for label in example.labels)
-    return replace(target, pair=example.pair or "", rival=(where, column[code]), error=error)
+    return replace(target, pair=example.pair or "", rival=(position, column[code]), error=error)
 
 
 def injected_error(example: Example) -> tuple[int, str]:
-    """The turn and code of the error that a pair is about: in the error itself, or where it would stand
-    in its clean twin; (-1, "") if nothing says so."""
-    made = [(label.turn, label.code) for label in pair_labels(example)] or probe_turns(example)
-    return made[0] if made else (-1, "")
+    """The turn and code of the error of a pair, in the clean twin where it would be; (-1, "") if not
+    recorded."""
+    errors = [(label.turn, label.code) for label in pair_labels(example)] or probe_turns(example)
+    return errors[0] if errors else (-1, "")
 
 
 def truncate_example(example: Example, turn: int) -> Example:
-    """The example as it stood right after `turn`, for learning to judge live."""
-    kept = tuple(item for item in example.dialogue.turns if item.index <= turn)
+    """The example up to and with `turn`, for training on dialogues that go on."""
+    turns = tuple(item for item in example.dialogue.turns if item.index <= turn)
     return example.model_copy(
         update={
-            "dialogue": example.dialogue.model_copy(update={"turns": kept}),
+            "dialogue": example.dialogue.model_copy(update={"turns": turns}),
             "labels": tuple(label for label in example.labels if label.turn <= turn),
         }
     )
 
 
-def _masked(label: Label, dialogue: Dialogue, texts: Sequence[MaskedText]) -> Label:
+def _mask_label(label: Label, dialogue: Dialogue, texts: Sequence[MaskedText]) -> Label:
     """The label with its span in the masked text; without a span, the whole turn."""
-    place = next(place for place, turn in enumerate(dialogue.turns) if turn.index == label.turn)
+    index = next(index for index, turn in enumerate(dialogue.turns) if turn.index == label.turn)
     if label.start is None or label.end is None:
-        return label.model_copy(update={"start": 0, "end": max(1, len(texts[place].text))})
-    start, end = texts[place].from_original(label.start, label.end)
+        return label.model_copy(update={"start": 0, "end": max(1, len(texts[index].text))})
+    start, end = texts[index].from_original(label.start, label.end)
     return label.model_copy(update={"start": start, "end": end})
 
 
-def _target(
+def _build_target(
     window: Rendered, labels: Sequence[Label], column: dict[str, int], dialogue_codes: frozenset[str]
 ) -> Target:
     turns = np.zeros((len(window.slots), len(column)), np.float32)
     spans = []
-    for place, slot in enumerate(window.slots):
+    for index, slot in enumerate(window.slots):
         tokens = np.zeros((len(slot.offsets), len(column)), np.float32)
         for label in labels:
             if label.turn != slot.turn:
                 continue
-            touched = [a < (label.end or 0) and b > (label.start or 0) for a, b in slot.offsets]
+            touched = [start < (label.end or 0) and end > (label.start or 0) for start, end in slot.offsets]
             tokens[touched, column[label.code]] = label.probability
             if label.code not in dialogue_codes and any(touched):
-                turns[place, column[label.code]] = label.probability
+                turns[index, column[label.code]] = label.probability
         spans.append(tokens)
     dialogue = None
     if window.dialogue_slot is not None:

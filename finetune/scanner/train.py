@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
 EVALUATION_SETS = ("dev", "dev_unseen")
-"""Sets that are evaluated during training: families of training, and families that only choose."""
+"""Sets that are evaluated during training: error families of training, and families never trained on."""
 
 
 def scan(config: ScanConfig) -> None:
@@ -90,7 +90,7 @@ def scan(config: ScanConfig) -> None:
     model = merge_adapters(config, base, trainer.model, len(codes))
     trainer.model = model
     trainer.parameters.clear()
-    trainer.optimizer.param_groups.clear()  # the last to hold the rounded model: both need not fit the GPU
+    trainer.optimizer.param_groups.clear()  # frees the rounded model: both need not fit the GPU
     trainer.optimizer.state.clear()
     save_weights(model.state_dict(), config.out / WEIGHTS)
     embeddings: Any = model.backbone.get_input_embeddings()
@@ -131,7 +131,7 @@ def scan(config: ScanConfig) -> None:
 
 
 def _validate(config: ScanConfig) -> None:
-    """Refuse what cannot run, before any work is done.
+    """Validate options and files before any work is done.
 
     Raises:
         ConfigError: a library or a file is missing, or a launcher started several processes.
@@ -173,15 +173,15 @@ def select_codes(config: ScanConfig) -> tuple[list[str], list[str]]:
     Raises:
         ConfigError: E_CODE, there is none, or one that the taxonomy does not have.
     """
-    named = set(config.codes) or {
+    selected = set(config.codes) or {
         label.code
         for example in read_examples(require_set(config.examples, "train"))
         for label in example.labels
     }
     taxonomy = load_taxonomy(config.taxonomy).codes
-    if not named or named - set(taxonomy):
-        raise ConfigError("E_CODE", f"no codes to learn, or unknown ones: {sorted(named - set(taxonomy))}")
-    codes = [code for code in taxonomy if code in named]
+    if not selected or selected - set(taxonomy):
+        raise ConfigError("E_CODE", f"no codes to train, or unknown ones: {sorted(selected - set(taxonomy))}")
+    codes = [code for code in taxonomy if code in selected]
     return codes, [code for code in codes if taxonomy[code].scope == "dialogue"]
 
 

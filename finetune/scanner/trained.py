@@ -93,11 +93,11 @@ def _read_release(folder: Path) -> TrainedScanner:
     release = Release(folder)
     info = release.info
     model = local.load_engine(release, "fp32", 1, "cpu").model
-    examples = info.training.get("examples")
+    examples, config = info.training.get("examples"), info.training.get("config")
     return TrainedScanner(
         model, info.head_codes, info.dialogue_codes, info.render, release.config, release.tokenizer_json(),
         info.base.sha256, str(examples) if examples else None, release.fingerprint,
-        info.base.model_dump(exclude={"sha256"}), info.taxonomy, info.training.get("config"),
+        info.base.model_dump(exclude={"sha256"}), info.taxonomy, config if isinstance(config, dict) else None,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Our options as those of a Hugging Face trainer: the one place where the two vocabularies meet."""
+"""Translates our options into those of the Hugging Face trainers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OPTIMIZERS: dict[Optimizer, str] = {
 
 
 def resolve_device(running: RunOptions) -> str:
-    """The device that is meant; one GPU for each process of a launcher.
+    """Resolve the device; with a launcher, one GPU for each process.
 
     Raises:
-        ConfigError: E_DEVICE, this machine has none such, or one GPU is named for several processes.
+        ConfigError: E_DEVICE, this machine has no such device, or one GPU is named for several processes.
     """
     from dialint.detector.engines import local
 
@@ -74,7 +74,8 @@ def build_trainer_config(
     """The configuration of a trainer of trl that trains `model`, of class `kind`; `stage` adds what the stage
     alone knows.
 
-    Saving is left to `Watching`, logging to every step, trackers to `dialint.finetune.train.metrics_log`.
+    Saving is left to `TrainingCallback`, logging to every step, trackers to
+    `dialint.finetune.train.metrics_log`.
     """
     device = resolve_device(running)
     if ":" in device and "LOCAL_RANK" not in os.environ:
@@ -88,7 +89,7 @@ def build_trainer_config(
         "bf16": uses_bf16(running),
         "fp16": False,
         "tf32": None,
-        "optim": _optimizer(running),
+        "optim": _optimizer_name(running),
         "activation_checkpointing": recompute,
         "max_grad_norm": 1.0,
         "lr_scheduler_type": "cosine",
@@ -107,14 +108,15 @@ def build_trainer_config(
     return restrict_to_one_gpu(kind(**{**shared, **stage}), device)  # type: ignore[no-any-return]
 
 
-def _optimizer(running: RunOptions) -> str:
-    """The optimizer's other name. Pages are CUDA's: on a CPU paged is the same as not."""
+def _optimizer_name(running: RunOptions) -> str:
+    """The optimizer's name in transformers. Paging needs CUDA: on a CPU the paged optimizer is the plain
+    one."""
     paged = running.optimizer == "paged-adamw-8bit"
     return OPTIMIZERS["adamw-8bit" if paged and resolve_device(running) == "cpu" else running.optimizer]
 
 
 def schedule_arguments(learning: ScheduleOptions, metric: str) -> dict[str, Any]:
-    """The schedule of a stage that looks at its dev split, where less of `metric` is better."""
+    """The schedule of a stage that evaluates on its dev split, where lower `metric` is better."""
     return {
         "include_num_input_tokens_seen": "all",
         "gradient_accumulation_steps": learning.accumulate,

@@ -1,8 +1,8 @@
 """The callback of every Hugging Face trainer: metrics log, progress, checkpoints, signals.
 
-Writes ``metrics.jsonl``, shows progress, seals each checkpoint and keeps the newest (and the best, where one
-is kept), and on SIGTERM saves and stops after the current step. Of several processes the first one alone
-writes, and all save and stop at the same step.
+Writes ``metrics.jsonl``, shows progress, seals each checkpoint and removes all but the newest and the best,
+and on SIGTERM saves and stops after the current step. Of several processes only the first writes, and all
+save and stop at the same step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dialint.finetune.train.progress import Progress
 
 
 class TrainingCallback(TrainerCallback):
-    """Watches one run in `out`, which belongs to `job`; `log_bytes` of an older log stay."""
+    """Logs, checkpoints and stops one run of `job` in `out`; `log_bytes` of an earlier log stay."""
 
     def __init__(self, out: Path, job: str, running: RunOptions, log_bytes: int = 0) -> None:
         self.out, self.job, self.running = out, job, running
@@ -37,7 +37,7 @@ class TrainingCallback(TrainerCallback):
         self._progress: Progress | None = None
         self._saved = time.monotonic()
         self._tokens = 0
-        self._shown = ""
+        self._message = ""
         self._handler: Any = None
 
     def on_train_begin(
@@ -57,7 +57,7 @@ class TrainingCallback(TrainerCallback):
         self.close()
 
     def close(self) -> None:
-        """Give the signal and the screen back."""
+        """Restore the signal handler, and close progress and log."""
         if self._handler is not None:
             signal.signal(signal.SIGTERM, self._handler)
             self._handler = None
@@ -76,24 +76,24 @@ class TrainingCallback(TrainerCallback):
     ) -> TrainerControl:
         if self._progress is not None:
             seen = int(state.num_input_tokens_seen or 0)
-            self._progress.advance(seen - self._tokens, self._shown)
+            self._progress.advance(seen - self._tokens, self._message)
             self._tokens = seen
         due = time.monotonic() - self._saved >= 60 * self.running.checkpoint_minutes
         if self.running.checkpoint_steps is not None:
             due = state.global_step % self.running.checkpoint_steps == 0
-        due, self.stopped = self._agreed(due, self.stopped)
+        due, self.stopped = self._synchronize(due, self.stopped)
         if due or self.stopped:
             control.should_save = True
         if self.stopped:
             control.should_training_stop = True
         return control
 
-    def _agreed(self, due: bool, stopped: bool) -> tuple[bool, bool]:
-        """Whether to save, by the clock of the first process, and whether any has been told to stop."""
+    def _synchronize(self, due: bool, stopped: bool) -> tuple[bool, bool]:
+        """Whether to save, by the clock of the first process, and whether any process received SIGTERM."""
         if self._processes.num_processes == 1:
             return due, stopped
-        all_of_them = gather_object([(due, stopped)])
-        return all_of_them[0][0], any(stopped for _, stopped in all_of_them)
+        gathered = gather_object([(due, stopped)])
+        return gathered[0][0], any(stopped for _, stopped in gathered)
 
     def on_log(
         self,
@@ -115,10 +115,12 @@ class TrainingCallback(TrainerCallback):
         ):  # the trainer's own summary at the end
             return
         if "loss" in figures:
-            self._shown = f"loss {figures['loss']:.4f}"
-        kept = {name: value for name, value in figures.items() if math.isfinite(value) and name not in CLOCKS}
-        pace = {"tokens_s": round(self._progress.tokens_s)} if self._progress is not None else {}
-        self._log.write({"step": state.global_step, **kept, **pace})
+            self._message = f"loss {figures['loss']:.4f}"
+        finite = {
+            name: value for name, value in figures.items() if math.isfinite(value) and name not in CLOCKS
+        }
+        speed = {"tokens_s": round(self._progress.tokens_s)} if self._progress is not None else {}
+        self._log.write({"step": state.global_step, **finite, **speed})
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -144,4 +146,4 @@ CLOCKS = frozenset(
         "train_tokens_per_second",
     )
 )
-"""Figures of the trainer's own clock: `Progress` keeps ours."""
+"""Times that the trainer measures itself; `Progress` measures ours."""

@@ -80,7 +80,7 @@ def other_version(path: Path) -> OutputRefused:
 
 
 def seal(folder: Path, job: str, log_bytes: int) -> None:
-    """Make a checkpoint count: its files durable, and last the manifest that names them.
+    """Complete a checkpoint: sync its files and write the manifest that lists them last.
 
     `log_bytes` is the length of the run's metrics file at this step.
 
@@ -115,7 +115,7 @@ def job_mismatch(path: Path, before: str, now: str) -> OutputRefused:
         first, second = json.loads(before), json.loads(now)
         details = option_changes(first["options"], second["options"])
         if first["inputs"] != second["inputs"]:
-            details.append("the data or the base is another one")
+            details.append("the data or the base differs")
         if first["processes"] != second["processes"]:
             details.append(f"{first['processes']} processes shared a step, {second['processes']} do now")
     except (ValueError, KeyError, TypeError):
@@ -134,23 +134,23 @@ def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
         if not (folder / SEAL).exists():
             shutil.rmtree(folder)
             continue
-        told = read_manifest(folder / SEAL)
-        if told["job"] != job:
-            raise job_mismatch(folder, told["job"], job)
-        verify_whole(folder, told["files"], frozenset((SEAL,)))
-        return folder, int(told["log_bytes"])
+        manifest = read_manifest(folder / SEAL)
+        if manifest["job"] != job:
+            raise job_mismatch(folder, manifest["job"], job)
+        verify_whole(folder, manifest["files"], frozenset((SEAL,)))
+        return folder, int(manifest["log_bytes"])
     return None
 
 
-def remove_except(out: Path, *kept: Path) -> None:
-    """Remove all checkpoints but `kept`."""
+def remove_except(out: Path, *retained: Path) -> None:
+    """Remove all checkpoints but `retained`."""
     for folder in _folders(out):
-        if folder not in kept:
+        if folder not in retained:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_all(out: Path) -> None:
-    """Remove all checkpoints: the run has ended and its result is sealed."""
+    """Remove all checkpoints, after the result of the run is sealed."""
     for folder in _folders(out):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -160,8 +160,8 @@ def _folders(out: Path) -> list[Path]:
 
 
 def _step(folder: Path) -> int:
-    found: Any = _FOLDER.fullmatch(folder.name)
-    return int(found[1])
+    match: Any = _FOLDER.fullmatch(folder.name)
+    return int(match[1])
 
 
 def _fsync(path: Path) -> None:

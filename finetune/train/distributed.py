@@ -44,9 +44,9 @@ class ProcessGroup:
             return items
         from torch.distributed import all_gather_object
 
-        everybodys: list[list[T]] = [[] for _ in range(self.size)]
-        all_gather_object(everybodys, items)
-        return [item for theirs in everybodys for item in theirs]
+        gathered: list[list[T]] = [[] for _ in range(self.size)]
+        all_gather_object(gathered, items)
+        return [item for part in gathered for item in part]
 
     def any(self, mine: bool) -> bool:
         """Whether it holds in any process."""
@@ -58,16 +58,16 @@ class ProcessGroup:
             return
         import torch
 
-        learning = list(parameters)
-        found = [torch.zeros_like(p) if p.grad is None else p.grad for p in learning]
-        together = torch.cat([gradient.flatten() for gradient in found])
+        trained = list(parameters)
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
+        together = torch.cat([gradient.flatten() for gradient in gradients])
         torch.distributed.all_reduce(together)
-        for p, gradient in zip(learning, torch.split(together, [p.numel() for p in learning]), strict=True):
+        for p, gradient in zip(trained, torch.split(together, [p.numel() for p in trained]), strict=True):
             p.grad = gradient.view_as(p)
 
 
 def init_process_group(device: str) -> ProcessGroup:
-    """The team that the launcher's environment names; `device` is this process's own: cpu, cuda or cuda:N."""
+    """Join the processes that the launcher started; `device` is this process's own: cpu, cuda or cuda:N."""
     size = world_size()
     if size == 1:
         return ProcessGroup()
@@ -81,7 +81,7 @@ def init_process_group(device: str) -> ProcessGroup:
 
 
 def backend_for(device: str) -> str:
-    """How processes talk whose tensors lie on `device`; what lies on the CPU is sent by gloo in any case."""
+    """The torch.distributed backend for tensors on `device`; tensors on the CPU always use gloo."""
     return "cpu:gloo,cuda:nccl" if device.partition(":")[0] == "cuda" else "gloo"
 
 

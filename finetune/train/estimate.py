@@ -19,15 +19,15 @@ T = TypeVar("T")
 STATE_BYTES: dict[Optimizer, int] = {"adamw": 8, "adamw-8bit": 2, "paged-adamw-8bit": 2}
 """Two moments of each trained parameter, in fp32 or in 8 bits."""
 LARGE = 1_000_000_000
-"""Weights above which activations are computed twice unless asked otherwise."""
-MEASURED = 3
+"""Weights above which activations are recomputed by default."""
+MAX_TIMED_STEPS = 3
 """Steps that are timed at most, after one to warm up."""
-MOST_PARTLY = 5
+MAX_PARTIAL_STEPS = 5
 """Parts of a long step that are timed at most, each of four times as many questions as the one before."""
 SAMPLE = 256
-"""Questions that a plan is made of where the number of steps is given."""
+"""Questions that a dry run reads where the number of steps is an option."""
 BUDGET_S = 8.0
-"""Seconds in which no further step is begun to be timed."""
+"""Seconds after which no further step is timed."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Workload:
         scale = self.value_bytes / 2
         inputs = 2 * self.tokens * self.hidden * scale
         layer = self.tokens * (34 * self.hidden + 5 * self.heads * self.window) * scale
-        kept = inputs * self.layers + layer if self.checkpointing else layer * self.layers
-        return round(kept + 8 * self.tokens * self.vocabulary)
+        stored = inputs * self.layers + layer if self.checkpointing else layer * self.layers
+        return round(stored + 8 * self.tokens * self.vocabulary)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def estimate_limit(running: RunOptions) -> int | None:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Seconds of a step, its tokens a second, and what was timed to know."""
+    """Seconds of a step, tokens a second, and what was timed for it."""
 
     seconds: float
     tokens_s: float
@@ -146,57 +146,61 @@ class StepTime:
 
 
 def measure_step_time(step: Callable[[int], int], clock: Callable[[], float] = perf_counter) -> StepTime:
-    """The pace of `step`, which takes a number and gives its tokens. The first warms up, and counts only
-    where it leaves no time for another."""
+    """Time `step`, a function of the step's number that returns its tokens. The first step warms up, and
+    counts only if it leaves no time for another."""
     started = clock()
     tokens = step(0)
     first = clock() - started
     if 2 * first > BUDGET_S:
         return StepTime(first, tokens / first, "the first step")
     tokens = n_steps = 0
-    begun = clock()
-    while n_steps < MEASURED and (not n_steps or clock() - started < BUDGET_S):
+    timed_from = clock()
+    while n_steps < MAX_TIMED_STEPS and (not n_steps or clock() - started < BUDGET_S):
         n_steps += 1
         tokens += step(n_steps)
-    seconds = clock() - begun
+    seconds = clock() - timed_from
     return StepTime(seconds / n_steps, tokens / seconds, f"{n_steps} step{'s' * (n_steps > 1)}")
 
 
 def measure_partial_step_time(
     part: Callable[[int], None], n_parts: int, tokens: int, clock: Callable[[], float] = perf_counter
 ) -> StepTime:
-    """The pace of a step that is too long to be timed: of `n_parts` equal parts, of which `part` runs as many
-    as it is told, and `tokens`. One part first, then more while there is time: many take less each."""
-    begun, n, n_timed = clock(), 1, 0
+    """Estimate a step of `tokens` tokens that is too long to be timed: it has `n_parts` equal parts, and
+    `part` runs a number of them. One part first, then more while there is time: many take less each."""
+    first_started, n, n_timed = clock(), 1, 0
     while True:
         started = clock()
         part(n)
         ended = clock()
         seconds = (ended - started) / n * n_parts
         n_timed += 1
-        if n == n_parts or n_timed == MOST_PARTLY or (ended - begun) + 4 * (ended - started) > BUDGET_S:
+        if (
+            n == n_parts
+            or n_timed == MAX_PARTIAL_STEPS
+            or (ended - first_started) + 4 * (ended - started) > BUDGET_S
+        ):
             return StepTime(seconds, tokens / seconds, f"{n} of {n_parts} questions of a step")
         n = min(n_parts, 4 * n)
 
 
-def print_memory(sizes: ModelSizes, taken: Memory) -> None:
-    """Print what is known before a step is run: it may be the step that does not fit."""
+def print_memory(sizes: ModelSizes, memory: Memory) -> None:
+    """Print parameters and memory, before a step is run that may not fit."""
     print(f"parameters: {sizes.n_trained:,} trained, {sizes.n_frozen:,} frozen")
-    print(taken.summary(), flush=True)
+    print(memory.summary(), flush=True)
 
 
-def print_time(n_steps: int, pace: StepTime, cost: Cost) -> None:
-    """Print what `n_steps` steps take."""
-    all_s = n_steps * pace.seconds
+def print_time(n_steps: int, time: StepTime, cost: Cost) -> None:
+    """Print the time and cost of `n_steps` steps."""
+    all_s = n_steps * time.seconds
     print(
-        f"time: {n_steps:,} steps of {pace.seconds:.2f} s, about {all_s / 60:,.0f} min at "
-        f"{pace.tokens_s:,.0f} tokens/s (measured on {pace.timed}), looks not counted"
+        f"time: {n_steps:,} steps of {time.seconds:.2f} s, about {all_s / 60:,.0f} min at "
+        f"{time.tokens_s:,.0f} tokens/s (measured on {time.timed}), evaluations not counted"
     )
     print(f"cost: {cost.summary(all_s)} at {cost.watts:g} W ({cost.source})", flush=True)
 
 
 WATTS_A_CORE = 10.0
-"""A guess where nothing says more: servers' processors are sold at 3 to 10 W a core, memory comes on top."""
+"""The default where no power is known: server processors take 3 to 10 W a core, memory not included."""
 
 
 @dataclass(frozen=True)
@@ -208,11 +212,11 @@ class Cost:
     source: str
 
     def price(self, seconds: float) -> float:
-        """What so many seconds cost."""
+        """The price of `seconds`."""
         return self.price_per_hour * seconds / 3600
 
     def watt_hours(self, seconds: float) -> float:
-        """The energy of so many seconds."""
+        """The energy of `seconds`."""
         return self.watts * seconds / 3600
 
     def summary(self, seconds: float) -> str:
@@ -253,14 +257,13 @@ def peak_memory() -> int:
 
 
 def _limit(device: str) -> float | None:
-    """The most power that the GPU may take, in watts; None where nobody says. What it takes at the moment
-    says nothing of what it will take while it learns."""
+    """The GPU's power limit in watts, None if unknown. Its power at the moment is not that of training."""
     if shutil.which("nvidia-smi") is None:
         return None
-    place = device.partition(":")[2] or "0"
-    command = ["nvidia-smi", f"--id={place}", "--query-gpu=power.limit", "--format=csv,noheader,nounits"]
+    index = device.partition(":")[2] or "0"
+    command = ["nvidia-smi", f"--id={index}", "--query-gpu=power.limit", "--format=csv,noheader,nounits"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
-        return float(said.strip())
+        output = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
+        return float(output.strip())
     except (OSError, subprocess.SubprocessError, ValueError):
         return None

@@ -60,13 +60,13 @@ class TrainingSetup:
 
 
 def parse_gpu_memory(device: str) -> int | None:
-    """The memory that a device like ``cuda:24GB`` names (10^9 bytes a GB), None for one that is here."""
+    """The memory of a device like ``cuda:24GB`` (10^9 bytes a GB), None for other devices."""
     match = _GPU.fullmatch(device)
     return round(float(match[1]) * 1e9) if match else None
 
 
 def memory_table(way: TrainingSetup, gpu: int) -> str:
-    """A table of what was asked for and of what would take less, with what fits into `gpu` bytes."""
+    """A table of the requested setup and of smaller ones, with which of them fit into `gpu` bytes."""
     usable = round((gpu - RESERVED) * (1 - FRAGMENTS))
     sizes = count_weights(way)
     lines = [
@@ -89,7 +89,7 @@ def memory_table(way: TrainingSetup, gpu: int) -> str:
 
 
 def _ways(way: TrainingSetup) -> Iterator[tuple[str, TrainingSetup]]:
-    """What was asked for, then what takes less."""
+    """The requested setup, then smaller ones."""
     yield "as asked", way
     less = way
     options: list[str] = []
@@ -145,15 +145,15 @@ def _weight_sizes(folder: Path, kind: str | None, adapters: AdapterOptions, bf16
     total = sum(weight.numel() for weight in weights.values())
     if adapters.adapter == "none":
         return WeightCounts(total, 0, 0)
-    one, two = (_n_learnt(_on_meta(folder, kind, adapters, bf16, n_layers=n)) for n in (1, 2))
-    learnt = one + (two - one) * (whole.config.get_text_config().num_hidden_layers - 1)
+    one, two = (_n_trained(_on_meta(folder, kind, adapters, bf16, n_layers=n)) for n in (1, 2))
+    n_trained = one + (two - one) * (whole.config.get_text_config().num_hidden_layers - 1)
     frozen = sum(weight.numel() * weight.element_size() for weight in weights.values())
     if adapters.quantise == "nf4":
         packed = sum(
             weight.numel() for name, weight in weights.items() if weight.dim() == 2 and _is_packed(name)
         )
         frozen = round(NF4_BYTES * packed) + 2 * (total - packed)
-    return WeightCounts(learnt, total, frozen)
+    return WeightCounts(n_trained, total, frozen)
 
 
 def _is_packed(name: str) -> bool:
@@ -161,7 +161,7 @@ def _is_packed(name: str) -> bool:
     return not any(part in name for part in ("embed", "lm_head", "score"))
 
 
-def _n_learnt(model: Any) -> int:
+def _n_trained(model: Any) -> int:
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
 
 
@@ -214,34 +214,34 @@ def _kept(
     model.to(torch.bfloat16 if bf16 else torch.float32)
     rows, window, scored = work.rows, work.window, work.scored
     own = {weight.untyped_storage()._cdata for weight in model.parameters()}
-    kept: dict[int, torch.Tensor] = {}
+    saved: dict[int, torch.Tensor] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.untyped_storage()._cdata not in own:
-            kept[tensor.untyped_storage()._cdata] = tensor  # alive, so that no other storage gets its number
+            saved[tensor.untyped_storage()._cdata] = tensor  # alive, so that no other storage gets its number
         return tensor
 
     with torch.device("meta"), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         ids = torch.zeros(1, rows * window, dtype=torch.long)
-        named = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
         if kind is None:  # an encoder has tables of positions and segments, shorter than a row of windows
-            named["position_ids"] = torch.zeros_like(ids)
+            inputs["position_ids"] = torch.zeros_like(ids)
             if getattr(model.config, "type_vocab_size", 0):
-                named["token_type_ids"] = torch.zeros_like(ids)
+                inputs["token_type_ids"] = torch.zeros_like(ids)
         bounds = torch.arange(0, rows * window + 1, window, device="cpu")
         if kind == "CAUSAL_LM":
-            named["logits_to_keep"] = torch.zeros(scored, dtype=torch.long)
-            logits = model(**named, cu_seq_lens_q=bounds).logits[0].float()
+            inputs["logits_to_keep"] = torch.zeros(scored, dtype=torch.long)
+            logits = model(**inputs, cu_seq_lens_q=bounds).logits[0].float()
             cross_entropy(logits, torch.zeros(scored, dtype=torch.long), reduction="none").sum()
         else:
-            model.base_model(**named, cu_seq_lens_q=bounds).last_hidden_state.float().sum()
-    return sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
+            model.base_model(**inputs, cu_seq_lens_q=bounds).last_hidden_state.float().sum()
+    return sum(tensor.untyped_storage().nbytes() for tensor in saved.values())
 
 
 def _on_meta(
     folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, *, n_layers: int | None
 ) -> Any:
-    """The model without numbers, as it learns, of its first `n_layers` layers or of all."""
+    """The model on ``meta`` in training mode, with its first `n_layers` layers or all."""
     import torch
     from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
@@ -292,10 +292,10 @@ def setup_from_options(
     copies: int = 0,
     extra: int = 0,
 ) -> TrainingSetup:
-    """The way that a stage's options ask for, on a GPU."""
+    """The setup of a stage's options on a GPU."""
     bf16 = running.precision != "fp32"
     way = TrainingSetup(folder, kind, adapters, running.optimizer, bf16, False, work, copies, extra)
     sizes = count_weights(way)
     large = sizes.n_trained + sizes.n_frozen > LARGE
-    asked = running.gradient_checkpointing
-    return replace(way, checkpointing=large if asked is None else asked)
+    requested = running.gradient_checkpointing
+    return replace(way, checkpointing=large if requested is None else requested)

@@ -1,8 +1,7 @@
 """Figures of a training run: a line of JSON each, and MLflow and TensorBoard where they are installed.
 
-``metrics.jsonl`` is the record; the others are mirrors that nothing reads back. They are no
-dependencies: a machine without them loses nothing but the screens, and one that fails is named once and
-let go, whatever went wrong in it. Entries hold numbers and names, never dialogue text.
+``metrics.jsonl`` is the record; the others are mirrors that nothing reads back. They are optional, and one
+that raises an error is reported once and no longer used. Entries hold numbers and names, never dialogue text.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ METRICS = "metrics.jsonl"
 
 
 class Mirror(Protocol):
-    """A tracker that is shown every entry too."""
+    """An experiment tracker that gets every entry, too."""
 
     def show(self, step: int, figures: Mapping[str, float]) -> None:
         """Take the figures of one step."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Close the tracker's run."""
 
 
 class MetricsLog:
     """A folder's log of figures, opened for adding."""
 
     def __init__(self, folder: Path, keep: int | None = None) -> None:
-        """`keep` bytes of an older log stay, all if it is None: a run that goes on from a checkpoint
-        drops the lines that it will write again.
+        """`keep` bytes of an older log stay, all if it is None: a run that resumes from a checkpoint drops
+        the lines that it will write again.
 
         Raises:
             WorldError: the disk is full or failed.
@@ -49,7 +48,7 @@ class MetricsLog:
 
     @property
     def size(self) -> int:
-        """Bytes so far: what a checkpoint has to remember."""
+        """Bytes so far; a checkpoint records them."""
         return self._file.size
 
     def write(self, entry: Mapping[str, Any]) -> None:
@@ -57,20 +56,20 @@ class MetricsLog:
         self._file.write(json.dumps(entry).encode() + b"\n")
         figures = dict(flatten(entry))
         step = int(figures.pop("step", 0))
-        self._tell(lambda mirror: mirror.show(step, figures))
+        self._each_mirror(lambda mirror: mirror.show(step, figures))
 
     def close(self) -> None:
-        """Make it durable and let it go."""
+        """Sync and close the file and the mirrors."""
         self._file.sync()
         self._file.close()
-        self._tell(lambda mirror: mirror.close())
+        self._each_mirror(lambda mirror: mirror.close())
 
-    def _tell(self, what: Callable[[Mirror], None]) -> None:
+    def _each_mirror(self, what: Callable[[Mirror], None]) -> None:
         for mirror in tuple(self._mirrors):
             try:
                 what(mirror)
             except Exception as error:  # noqa: BLE001 - a tracker may not stop a training
-                _lost(type(mirror).__name__, error)
+                _warn(type(mirror).__name__, error)
                 self._mirrors.remove(mirror)
 
     def __enter__(self) -> MetricsLog:
@@ -90,7 +89,7 @@ def flatten(entry: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, fl
 
 
 def open_mirrors(folder: Path) -> Iterator[Mirror]:
-    """The trackers that are installed here. DIALINT_MIRRORS=0 wants none."""
+    """The trackers that are installed; none with DIALINT_MIRRORS=0."""
     if os.environ.get("DIALINT_MIRRORS") == "0":
         return
     for library, kind in (("tensorboard", TensorBoard), ("mlflow", MLflow)):
@@ -98,10 +97,10 @@ def open_mirrors(folder: Path) -> Iterator[Mirror]:
             try:
                 yield kind(folder)
             except Exception as error:  # noqa: BLE001 - a tracker may not stop a training
-                _lost(kind.__name__, error)
+                _warn(kind.__name__, error)
 
 
-def _lost(mirror: str, error: Exception) -> None:
+def _warn(mirror: str, error: Exception) -> None:
     reason = str(error).partition("\n")[0][:200]
     print(f"{mirror} no longer shows this run: {type(error).__name__}: {reason}", file=sys.stderr)
 
@@ -120,25 +119,25 @@ class TensorBoard:
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Flush and close the event file."""
         self._writer.close()
 
 
 class MLflow:
     """A run named like the folder, where MLFLOW_TRACKING_URI says, else in ``mlflow.db`` beside it. A run
-    that goes on is the same run."""
+    that resumes is the same run."""
 
     def __init__(self, folder: Path) -> None:
         client = import_module("mlflow").MlflowClient
         self._metric: Any = import_module("mlflow.entities").Metric
         uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(folder / 'mlflow.db').resolve()}"
         self._client: Any = client(tracking_uri=uri)
-        known = folder / "mlflow_run"
-        if not known.exists():
-            found = self._client.get_experiment_by_name("dialint")
-            experiment = found.experiment_id if found else self._client.create_experiment("dialint")
-            known.write_text(self._client.create_run(experiment, run_name=folder.name).info.run_id)
-        self._run = known.read_text()
+        run_file = folder / "mlflow_run"
+        if not run_file.exists():
+            existing = self._client.get_experiment_by_name("dialint")
+            experiment = existing.experiment_id if existing else self._client.create_experiment("dialint")
+            run_file.write_text(self._client.create_run(experiment, run_name=folder.name).info.run_id)
+        self._run = run_file.read_text()
 
     def show(self, step: int, figures: Mapping[str, float]) -> None:
         """Take the figures of one step."""
@@ -147,5 +146,5 @@ class MLflow:
         self._client.log_batch(self._run, metrics=metrics)
 
     def close(self) -> None:
-        """Mark the run as finished; going on opens it again."""
+        """Mark the run as finished; resuming reopens it."""
         self._client.set_terminated(self._run)

@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 def build_optimizer(
-    wanted: Optimizer, groups: Sequence[Iterable[torch.nn.Parameter]], device: str, weight_decay: float = 0.01
+    name: Optimizer, groups: Sequence[Iterable[torch.nn.Parameter]], device: str, weight_decay: float = 0.01
 ) -> torch.optim.Optimizer:
     """AdamW over groups of parameters; with 8-bit states it is bitsandbytes'. Paging needs CUDA: on a CPU the
     paged optimizer is the plain one.
 
     Raises:
-        ConfigError: E_EXTRA, bitsandbytes is not there.
+        ConfigError: E_EXTRA, bitsandbytes is not installed.
     """
     import torch
 
-    made = [{"params": list(group)} for group in groups]
-    if wanted == "adamw":
-        return torch.optim.AdamW(made, weight_decay=weight_decay, fused=True)
-    require_library("bitsandbytes", f"--optimizer {wanted}")
+    parameter_groups = [{"params": list(group)} for group in groups]
+    if name == "adamw":
+        return torch.optim.AdamW(parameter_groups, weight_decay=weight_decay, fused=True)
+    require_library("bitsandbytes", f"--optimizer {name}")
     library: Any = import_module("bitsandbytes.optim")
-    paged = wanted == "paged-adamw-8bit" and device.startswith("cuda")
+    paged = name == "paged-adamw-8bit" and device.startswith("cuda")
     optimizer: torch.optim.Optimizer = (library.PagedAdamW8bit if paged else library.AdamW8bit)(
-        made, weight_decay=weight_decay
+        parameter_groups, weight_decay=weight_decay
     )
     return optimizer
 

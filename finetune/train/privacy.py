@@ -58,19 +58,19 @@ def compute_epsilon(noise: float, delta: float, rate: float, steps: int) -> floa
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """opacus warns of bounds that it only begins its search with, and of taking everybody."""
+    """Ignore warnings of opacus about the bounds that its search starts from, and about a rate of 1."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Optimal order is the", UserWarning)
         warnings.filterwarnings("ignore", "divide by zero|invalid value", RuntimeWarning)
         yield
 
 
-def sample_owners(n_owners: int, rate: float, chance: torch.Generator) -> list[int]:
-    """Who takes part in a step: each for himself, so perhaps nobody."""
+def sample_owners(n_owners: int, rate: float, generator: torch.Generator) -> list[int]:
+    """The owners of a step, each sampled independently with probability `rate`; possibly none."""
     import torch
 
-    taken: list[int] = (torch.rand(n_owners, generator=chance) < rate).nonzero()[:, 0].tolist()
-    return taken
+    sampled: list[int] = (torch.rand(n_owners, generator=generator) < rate).nonzero()[:, 0].tolist()
+    return sampled
 
 
 def set_noisy_gradient(
@@ -78,7 +78,7 @@ def set_noisy_gradient(
     losses: Iterable[Callable[[], torch.Tensor]],
     noise: float,
     expected: float,
-    chance: torch.Generator,
+    generator: torch.Generator,
     step: int,
 ) -> None:
     """Set the gradients of `weights` to the sum over owners of each one's, no longer than `CLIP`, and noise,
@@ -88,7 +88,7 @@ def set_noisy_gradient(
     Source: Abadi et al. 2016, Deep learning with differential privacy, algorithm 1.
 
     Raises:
-        ConfigError: E_DIVERGED, a loss or a gradient is no number.
+        ConfigError: E_DIVERGED, a loss or a gradient is NaN or infinite.
     """
     import torch
 
@@ -103,5 +103,5 @@ def set_noisy_gradient(
                 total += weight.grad
             weight.grad = None
     for weight, total in zip(weights, sums, strict=True):
-        waves = torch.randn(total.shape, generator=chance).to(total)
-        weight.grad = (total + noise * CLIP * waves) / expected
+        gaussian = torch.randn(total.shape, generator=generator).to(total)
+        weight.grad = (total + noise * CLIP * gaussian) / expected

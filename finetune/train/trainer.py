@@ -35,8 +35,8 @@ from dialint.finetune.train.options import RunOptions
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What came of it: the model with its best or last weights, and figures of the run. `weights` are the
-    model's where no process holds all of it."""
+    """The model with its best or last weights, and figures of the run. `weights` are the model's if it is
+    sharded among processes."""
 
     model: Any
     figures: dict[str, Any]
@@ -48,34 +48,34 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
 
     Raises:
         OutputRefused: the checkpoint is of another job, or damaged.
-        SystemExit: 0, after SIGTERM: what was learnt is saved, and the same command goes on; or after what it
-            would take was said, where no more is wanted.
+        SystemExit: 0, after SIGTERM, with a checkpoint from which the same command resumes; or after the
+            estimate of a dry run.
     """
     if running.dry_run:
         print_trainer_estimate(trainer, running)
         if out.is_dir() and not any(out.iterdir()):
-            out.rmdir()  # the trainer's own doing
+            out.rmdir()  # the trainer made it
         sys.exit(0)
     processes = PartialState()
-    with processes.main_process_first():  # it removes what is not complete
-        found = checkpoint.find_latest(out, job)
-    resume, log_bytes = (str(found[0]), found[1]) if found else (None, 0)
-    _widen(trainer)
-    watching = TrainingCallback(out, job, running, log_bytes)
-    trainer.add_callback(watching)
+    with processes.main_process_first():  # it removes incomplete checkpoints
+        newest = checkpoint.find_latest(out, job)
+    resume, log_bytes = (str(newest[0]), newest[1]) if newest else (None, 0)
+    _cast_adapters(trainer)
+    callback = TrainingCallback(out, job, running, log_bytes)
+    trainer.add_callback(callback)
     trainer.remove_callback(PrinterCallback)
     disable_progress_bar()  # type: ignore[no-untyped-call]
     started = time.monotonic()
     try:
         trainer.train(resume_from_checkpoint=resume)
     finally:
-        watching.close()
+        callback.close()
     state = trainer.state
-    processes.wait_for_everyone()  # before the first one clears away what others may still read
-    if watching.stopped and state.global_step < state.max_steps:
+    processes.wait_for_everyone()  # before the first one removes what others may still read
+    if callback.stopped and state.global_step < state.max_steps:
         if processes.is_main_process:
-            told = f"stopped at step {state.global_step} of {state.max_steps}"
-            print(f"{told}; saved, the same command goes on", file=sys.stderr)
+            stopped = f"stopped at step {state.global_step} of {state.max_steps}"
+            print(f"{stopped}; saved, the same command resumes", file=sys.stderr)
         sys.exit(0)
     seconds = time.monotonic() - started
     figures = {
@@ -94,7 +94,7 @@ def run_trainer(trainer: Any, out: Path, job: str, running: RunOptions) -> Train
     return TrainResult(trainer.model, figures, weights)
 
 
-def _widen(trainer: Any) -> None:
+def _cast_adapters(trainer: Any) -> None:
     """Adapters of a 4-bit base in fp32 again: trl rounds them to bf16, in which small steps vanish, and from
     a checkpoint they come back in fp32. FSDP wants them as they are: of one type with the base."""
     if trainer.is_fsdp_enabled:
@@ -105,7 +105,7 @@ def _widen(trainer: Any) -> None:
 
 
 def print_trainer_estimate(trainer: Any, running: RunOptions) -> None:
-    """Print the estimate, memory before the first step; the model learns nothing of it."""
+    """Print the estimate, memory before the first step; no weight changes."""
     model, arguments = trainer.model, trainer.args
     first = zip(trainer.get_train_dataloader(), range(8), strict=False)
     lengths = [_batch_tokens(trainer, batch) for batch, _ in first]
@@ -124,7 +124,7 @@ def print_trainer_estimate(trainer: Any, running: RunOptions) -> None:
     batches = iter(trainer.get_train_dataloader())
     per_step = max(1, arguments.gradient_accumulation_steps)
     model.train()
-    trainer.current_gradient_accumulation_steps = per_step  # what its own loop would say
+    trainer.current_gradient_accumulation_steps = per_step  # as its own loop sets it
 
     def step(_: int) -> int:
         nonlocal batches
@@ -144,12 +144,12 @@ def print_trainer_estimate(trainer: Any, running: RunOptions) -> None:
         model.zero_grad()
 
     rows = next(batches)
-    if isinstance(rows, list):  # questions that are still to be answered, each by a group
-        pace = measure_partial_step_time(groups, len(rows) // trainer.num_generations, lengths[0])
+    if isinstance(rows, list):  # prompts without completions yet, a group of them for each question
+        step_time = measure_partial_step_time(groups, len(rows) // trainer.num_generations, lengths[0])
     else:
-        pace = measure_step_time(step)
+        step_time = measure_step_time(step)
     device = "cuda" if next(model.parameters()).is_cuda else "cpu"
-    print_time(_trainer_steps(trainer, per_step), pace, estimate_cost(running, device))
+    print_time(_trainer_steps(trainer, per_step), step_time, estimate_cost(running, device))
 
 
 def _trainer_steps(trainer: Any, per_step: int) -> int:
@@ -159,7 +159,7 @@ def _trainer_steps(trainer: Any, per_step: int) -> int:
 
 
 def _batch_tokens(trainer: Any, batch: Any) -> int:
-    """Tokens of a batch; of prompts that are still to be answered with the longest answer each."""
+    """Tokens of a batch; for prompts without completions with the longest completion each."""
     if isinstance(batch, dict):
         return max(1, sum(int(part.numel()) for name, part in batch.items() if name.endswith("input_ids")))
     written = trainer.processing_class.apply_chat_template([row["prompt"] for row in batch], tokenize=False)

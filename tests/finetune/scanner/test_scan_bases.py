@@ -123,7 +123,7 @@ def _turns(item: Any, code: str) -> list[tuple[int, bool]]:
 def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> None:
     base = resolve_base("embedded")
     ground = load_base(replace(config, base=base.folder, context_tokens=500))
-    assert ground.new == ()
+    assert ground.new_ids == ()
     assert describe_base(base) == {
         "name": "embedded-3 (of sentence-transformers/all-MiniLM-L6-v2)",
         "revision": Release(base.folder).info.base.revision,

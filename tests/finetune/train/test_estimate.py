@@ -10,8 +10,8 @@ import torch
 from dialint.detector.engines.quantization import quantize_linear_layers
 from dialint.finetune.train import estimate
 from dialint.finetune.train.estimate import (
-    MEASURED,
-    MOST_PARTLY,
+    MAX_PARTIAL_STEPS,
+    MAX_TIMED_STEPS,
     SAMPLE,
     Cost,
     Memory,
@@ -116,10 +116,10 @@ def test_a_plan_runs_a_fixed_number_of_steps_at_most(parts: int) -> None:
     """On a machine so quick that the budget never ends it."""
     clock, ran = Clock(), []
     measure_partial_step_time(ran.append, parts, 1000, lambda: clock.now + 1e-9 * len(ran))
-    assert len(ran) <= MOST_PARTLY
+    assert len(ran) <= MAX_PARTIAL_STEPS
     steps: list[int] = []
     measure_step_time(lambda number: steps.append(number) or 1, lambda: clock.now + 1e-9 * len(steps))  # type: ignore[func-returns-value]
-    assert len(steps) == 1 + MEASURED
+    assert len(steps) == 1 + MAX_TIMED_STEPS
 
 
 @pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 100_000])
@@ -140,6 +140,6 @@ def test_the_whole_is_told_in_four_lines(capsys: pytest.CaptureFixture[str]) -> 
         "beside the program itself",
     ]
     assert capsys.readouterr().out.splitlines() == [
-        "time: 90 steps of 2.00 s, about 3 min at 500 tokens/s (measured on 3 steps), looks not counted",
+        "time: 90 steps of 2.00 s, about 3 min at 500 tokens/s (measured on 3 steps), evaluations not counted",
         "cost: 3.0 Wh, cost 0.20 at 60 W (given)",
     ]
