@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dialint.labeling.aggregation.answers import Answers, Floats, Indices
+from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.spans import Span
 
 SMALL = 4_000_000
@@ -176,19 +176,15 @@ def simulate_anomalous_crowd(plan: AnomalousCrowdPlan) -> AnomalousCrowd:
     follows = colluder[worker] & (random.random(len(task)) < plan.follows)
     label = np.where(follows, sheets[group[worker], task], label)
     answers = Answers(
-        _narrow(task),
-        _narrow(worker),
-        _narrow(label),
+        task.astype(np.int32),
+        worker.astype(np.int32),
+        label.astype(np.int32),
         tuple(f"t{n}" for n in range(plan.n_tasks)),
         tuple(f"w{n}" for n in range(plan.n_workers)),
         tuple(f"l{n}" for n in range(plan.n_labels)),
         seconds=_seconds(plan, random, sizes[task], worker, spammer),
     )
     return AnomalousCrowd(answers, truth, sizes, spammer, group, school)
-
-
-def _narrow(values: NDArray[np.int64]) -> Indices:
-    return values.astype(np.int32)
 
 
 def _truths(plan: AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
@@ -257,8 +253,8 @@ def _seconds(
     spammer: NDArray[np.bool_],
 ) -> Floats:
     """Honest people read, a longer text longer; spammers click."""
-    pace = random.normal(0.0, 0.35, plan.n_workers)[worker]
-    honest = 0.6 * np.log(sizes) + pace + random.normal(0.0, 0.5, len(worker))
+    log_speed = random.normal(0.0, 0.35, plan.n_workers)[worker]
+    honest = 0.6 * np.log(sizes) + log_speed + random.normal(0.0, 0.5, len(worker))
     clicks = random.normal(0.3, 0.5, len(worker))
     return np.exp(np.where(spammer[worker], clicks, honest))
 

@@ -101,10 +101,12 @@ class Person:
             if rng.random() < (self.sensitivity if label is not None else 1 - self.specificity):
                 code_lengths = (lengths or {}).get(code.code, DEFAULT_LENGTHS)
                 finding = self._sample_finding(turn, code, label, code_lengths, rng)
-                shown = displayed.get((turn.index, code.code))
-                overlaps = shown is not None and shown.start < finding.end and finding.start < shown.end
-                if shown is not None and overlaps and rng.random() < KEEP_PROBABILITY:
-                    finding = shown.model_copy(update={"probability": 1.0})
+                existing = displayed.get((turn.index, code.code))
+                overlaps = (
+                    existing is not None and existing.start < finding.end and finding.start < existing.end
+                )
+                if existing is not None and overlaps and rng.random() < KEEP_PROBABILITY:
+                    finding = existing.model_copy(update={"probability": 1.0})
                 findings.append(finding)
         return tuple(findings)
 
