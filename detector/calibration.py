@@ -74,20 +74,30 @@ class Scan(Record):
 
 
 class Check(Record):
+<<<<<<< /tmp/tmpqw4s8931/m
+    """A named exact check finds this code, and was right this often where it was measured. `report` says
+    whether its hits accuse or are only suggestions."""
+||||||| /tmp/tmpqw4s8931/b
+    """A named exact check finds this code, and was right this often where it was measured."""
+=======
     """The exact check of one code, and its measured precision."""
+>>>>>>> /tmp/tmpqw4s8931/t
 
     name: str
     precision: Probability
+    report: Literal["finding", "suggestion"] = "finding"
 
 
 class CodeRelease(Record):
-    """How a release finds one code: by the scan, by an exact check, or by both."""
+    """How a release finds one code: by the scan, whose suspicions must pass the `gate` of that name if there
+    is one, by exact checks, or by both."""
 
     scan: Scan | None = None
-    check: Check | None = None
+    checks: tuple[Check, ...] = ()
+    gate: str | None = None
 
     @model_validator(mode="after")
     def _check_source(self) -> CodeRelease:
-        if self.scan is None and self.check is None:
+        if self.scan is None and not self.checks:
             raise ValueError("a covered code needs a scan or a check")
         return self

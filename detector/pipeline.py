@@ -11,14 +11,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import CodeRelease, round_probability
-from dialint.detector.checks import CHECKS, Hit, check_covers
+from dialint.detector.calibration import Check, CodeRelease, round_probability
+from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
+from dialint.detector.gates import GATES, Outcome, Suspicion
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.languages import detect_languages, parse_languages
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
@@ -106,11 +108,11 @@ def available_cores() -> int:
 
 @dataclass(frozen=True)
 class _TurnCoverage:
-    """Which codes a release may judge on a turn: by the model, by an exact check, and the language that
-    decides about each."""
+    """Which codes a release may judge on a turn: by the model, by exact checks and which, and the language
+    that decides about each."""
 
     scanned: frozenset[str]
-    checked: frozenset[str]
+    checked: Mapping[str, tuple[Check, ...]]
     language: Mapping[str, str]
     is_judged: bool
     """Whether the model may judge any code; if the release has no model for any, a check."""
@@ -140,7 +142,7 @@ class _Coverage:
 
     def _turn(self, own: str, customer: str, whole: str) -> _TurnCoverage:
         """Of a turn in the language `own`; the others are the customer's before it and the dialogue's."""
-        scanned, checked, languages = set(), set(), {}
+        scanned, checked, languages = set(), dict[str, tuple[Check, ...]](), {}
         for code, how in self._info.codes.items():
             with_context = (own,) if code in self._context_free else (own, customer)
             languages[code] = own
@@ -150,12 +152,13 @@ class _Coverage:
                 languages[code] = own if lacking is None else lacking
                 if lacking is None:
                     scanned.add(code)
-            if how.check is not None and all(check_covers(how.check.name, each) for each in with_context):
-                checked.add(code)
+            checks = tuple(
+                check for check in how.checks if all(check_covers(check.name, each) for each in with_context)
+            )
+            if checks:
+                checked[code] = checks
         has_model = any(how.scan is not None for how in self._info.codes.values())
-        return _TurnCoverage(
-            frozenset(scanned), frozenset(checked), languages, bool(scanned if has_model else checked)
-        )
+        return _TurnCoverage(frozenset(scanned), checked, languages, bool(scanned if has_model else checked))
 
     def gaps(self, coverage: Mapping[int, _TurnCoverage], turns: Sequence[int]) -> tuple[NotJudged, ...]:
         """The codes that were not judged, by the language that is why, and on which of `turns`."""
@@ -185,14 +188,17 @@ class ReleaseDetector:
         scanner: Scanner,
         taxonomy: Taxonomy,
         languages: tuple[str, ...] = (),
+        log: LogProfile = EMPTY_PROFILE,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
-        forces them."""
+        forces them; `log` is what the whole log says about its dialogues."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
         self._weights = weights
         self._languages = languages
+        self._log = log
+        self._context = CheckContext(log)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
         """Called before each step that may take long: with the position of the dialogue that is masked,
@@ -211,12 +217,17 @@ class ReleaseDetector:
                 taxonomy.model_dump(mode="json"),
                 scanner.engine.fingerprint,
                 *([languages] if languages else []),
+                *([] if log == EMPTY_PROFILE else [asdict(log)]),
             ]
         )
 
     def with_info(self, info: ReleaseInfo) -> ReleaseDetector:
         """The same weights under another `release.json`, for a release in the making."""
-        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages)
+        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages, self._log)
+
+    def with_log(self, log: LogProfile) -> ReleaseDetector:
+        """The same detector for dialogues of a log with this profile."""
+        return ReleaseDetector(self.info, self._weights, self.scanner, self.taxonomy, self._languages, log)
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         self._done = self._reported = self._n_findings = self._reached = 0
@@ -294,55 +305,83 @@ class ReleaseDetector:
         """The verdict. `judged` are the indices of the agents' turns, `scan` their scores if any."""
         place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         scores_of = {turn.turn: turn for turn in scan}
-        hits = {
-            (hit.turn, code): hit
-            for code, how in self.info.codes.items()
-            if how.check is not None
-            for hit in CHECKS[how.check.name](dialogue)
-            if code in coverage[hit.turn].checked
-        }
-        findings = []
+        hits = self._run_checks(dialogue, coverage)
+        reported: dict[Outcome, list[Finding]] = {"finding": [], "suggestion": [], "dropped": []}
         probabilities: dict[int, dict[str, float]] = {}
         for index in judged:
             position = place_of[index]
             probabilities[index] = {}
             for code, how in self.info.codes.items():
-                hit = hits.get((index, code))
+                check, hit = hits.get((index, code), (None, None))
                 scores = scores_of.get(index) if code in coverage[index].scanned else None
                 if hit is None and scores is None and (how.scan or code not in coverage[index].checked):
                     continue
-                probability = self._probability(scores, code, how, hit)
+                by_scan = 0.0
+                if how.scan is not None and scores is not None:
+                    column = self.info.head_codes.index(code)
+                    by_scan = how.scan.probability(float(scores.scores[column]))
+                probability = max(by_scan, check.precision if check is not None else 0.0)
                 probabilities[index][code] = round_probability(probability)
-                if hit is not None or _is_over_threshold(how, probability):
-                    finding = self._finding(
-                        code,
-                        dialogue.turns[position],
-                        masked.turns[: position + 1],
-                        texts[position],
-                        probability,
-                        (hit.start, hit.end) if hit is not None else scores,
-                    )
-                    findings.append(finding if hit is None else _by_check(finding, how, hit))
+                if check is None and not _is_over_threshold(how, by_scan):
+                    continue
+                where = (
+                    (hit.start, hit.end) if hit is not None else self._evidence(code, texts[position], scores)
+                )
+                finding = self._finding(
+                    code,
+                    dialogue.turns[position],
+                    masked.turns[: position + 1],
+                    texts[position],
+                    probability,
+                    where,
+                )
+                outcome: Outcome = "finding"
+                if check is not None and hit is not None:
+                    outcome = check.report
+                    finding = _with_proof(finding, f"exact check '{check.name}', no model: {hit.why}")
+                elif how.gate is not None:
+                    result = GATES[how.gate](Suspicion(dialogue, position, *where, by_scan, self._log))
+                    outcome = result.outcome
+                    finding = _with_proof(finding, f"gate '{how.gate}': {result.why}")
+                reported[outcome].append(finding)
+        findings = tuple(reported["finding"])
         share = sum(coverage[index].is_judged for index in judged) / len(judged)
         return Verdict(
             dialogue_id=dialogue.id,
             release=self.release,
             taxonomy=self.taxonomy.version,
             status="scored" if share else "not_judged",
-            quality=self.taxonomy.quality(tuple(findings)) if share else None,
-            findings=tuple(findings),
+            quality=self.taxonomy.quality(findings) if share else None,
+            findings=findings,
+            suggestions=tuple(reported["suggestion"]),
             probabilities=probabilities if all_probabilities else None,
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
             not_judged=self._coverage.gaps(coverage, judged),
             agent_turns=len(judged),
         )
 
-    def _probability(self, turn: TurnScores | None, code: str, how: CodeRelease, hit: Hit | None) -> float:
-        by_check = how.check.precision if hit is not None and how.check is not None else 0.0
-        by_scan = 0.0
-        if how.scan is not None and turn is not None:
-            by_scan = how.scan.probability(float(turn.scores[self.info.head_codes.index(code)]))
-        return max(by_check, by_scan)
+    def _run_checks(
+        self, dialogue: Dialogue, coverage: Mapping[int, _TurnCoverage]
+    ) -> dict[tuple[int, str], tuple[Check, Hit]]:
+        """The best hit for each turn and code: of a check that accuses rather than of one that suggests, and
+        of the more precise one."""
+        hits: dict[tuple[int, str], tuple[Check, Hit]] = {}
+        by_name: dict[str, tuple[Hit, ...]] = {}
+        for code, how in self.info.codes.items():
+            for check in sorted(how.checks, key=lambda check: (check.report == "finding", check.precision)):
+                if check.name not in by_name:
+                    by_name[check.name] = tuple(CHECKS[check.name](dialogue, self._context))
+                for hit in by_name[check.name]:
+                    if hit.code in (None, code) and check in coverage[hit.turn].checked.get(code, ()):
+                        hits[hit.turn, code] = check, hit
+        return hits
+
+    def _evidence(self, code: str, text: MaskedText, scores: TurnScores | None) -> tuple[int, int]:
+        """Where the scan sees the error, as offsets into the turn's text before masking."""
+        span = _stripped_span(text.text)
+        if self.taxonomy.codes[code].scope == "span" and scores is not None:
+            span = evidence_span(scores, self.info.head_codes.index(code), text.text)
+        return text.to_original(*span)
 
     def _finding(
         self,
@@ -351,13 +390,32 @@ class ReleaseDetector:
         turns: Sequence[Turn],
         text: MaskedText,
         probability: float,
-        evidence_of: tuple[int, int] | TurnScores | None,
+        where: tuple[int, int],
     ) -> Finding:
+<<<<<<< /tmp/tmpvxeguz1t/m
+        """The finding with its evidence at `where` in the text of the log, and the quote of the masked one.
+        `turns` are masked, the last one is judged."""
+||||||| /tmp/tmpvxeguz1t/b
+        """The finding with its evidence: offsets in the text of the log, quote in the masked one. Where it
+        lies is given, or read from the scores of the turn's tokens. `turns` are masked, the last one is
+        judged."""
+=======
         """The finding with its evidence: offsets in the text of the log, quote in the masked one. The
         evidence is that of the check, or located by the scores of the turn's tokens. `turns` are masked, the
         last one is
         judged."""
+>>>>>>> /tmp/tmpvxeguz1t/t
         entry, masked = self.taxonomy.codes[code], turns[-1]
+<<<<<<< /tmp/tmpvxeguz1t/m
+||||||| /tmp/tmpvxeguz1t/b
+        if isinstance(evidence_of, tuple):
+            where = evidence_of
+        else:
+            masked_span = _stripped_span(masked.text)
+            if entry.scope == "span" and evidence_of is not None:
+                masked_span = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
+            where = text.to_original(*masked_span)
+=======
         if isinstance(evidence_of, tuple):
             where = evidence_of
         else:
@@ -365,6 +423,7 @@ class ReleaseDetector:
             if entry.scope == "span" and evidence_of is not None:
                 masked_span = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
             where = text.to_original(*masked_span)
+>>>>>>> /tmp/tmpvxeguz1t/t
         masked_span = text.from_original(*where)
         start, end = original.to_log(*where)
         return Finding(
@@ -418,7 +477,27 @@ def _is_over_threshold(how: CodeRelease, probability: float) -> bool:
     return contract is not None and probability >= contract.threshold
 
 
+<<<<<<< /tmp/tmpvxeguz1t/m
+def _with_proof(finding: Finding, proof: str) -> Finding:
+    return finding.model_copy(update={"reason": f"{finding.reason.rstrip('.')} ({proof})."})
+
+
+def _stripped_span(text: str) -> tuple[int, int]:
+    """The whole text less outer blanks."""
+    return len(text) - len(text.lstrip()), len(text.rstrip())
+||||||| /tmp/tmpvxeguz1t/b
 def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
     name = how.check.name if how.check is not None else ""
     seen = finding.reason.rstrip(".")
     return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
+
+
+def _stripped_span(text: str) -> tuple[int, int]:
+    """The whole text less outer blanks."""
+    return len(text) - len(text.lstrip()), len(text.rstrip())
+=======
+def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
+    name = how.check.name if how.check is not None else ""
+    seen = finding.reason.rstrip(".")
+    return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
+>>>>>>> /tmp/tmpvxeguz1t/t

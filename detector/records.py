@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from dialint.detector import offsets
 
-Role = Literal["customer", "agent", "bot", "system"]
+Role = Literal["customer", "agent", "bot", "system", "tool"]
 Severity = Literal["S1", "S2", "S3", "S4"]
 Scope = Literal["span", "turn", "dialogue"]
 Fault = Literal["agent", "bot", "template", "knowledge base", "tool", "customer"]
@@ -31,12 +31,35 @@ class Record(BaseModel):
     )
 
 
+class ToolCall(Record):
+    """A call of a tool or function by an agent or a bot, which the customer did not see. `id` links it to its
+    result, where the log has ids."""
+
+    name: Annotated[str, Field(min_length=1)]
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    id: str | None = None
+
+
 class Turn(Record):
     """One message. `index` is its position in the input, from 0; blank turns are counted, and the indices of
-    removed internal notes are missing.
+        removed internal notes are missing.
 
-    `text` is the cleaned text. `edits` are its differences to the log's own text: markup, quoted replies and
-    signatures that were stripped.
+    <<<<<<< /tmp/tmpcfaqptvk/m
+        `text` is what a person reads. `edits` say where the log's own text differs: markup, quoted replies
+        and signatures that were stripped.
+
+        `tool_calls` are those that an agent or a bot made with this message, whose text is empty where nothing
+        was said beside. A turn of the role ``tool`` has a tool's result as its text: evidence, never judged, and
+        never shown to the customer. `tool_call_id` says of which call, where the log does; without it the result
+        belongs to the earliest call before it that has none. `tool_error`: whether the tool failed, where the log
+        says so.
+    ||||||| /tmp/tmpcfaqptvk/b
+        `text` is what a person reads. `edits` say where the log's own text differs: markup, quoted replies
+        and signatures that were stripped.
+    =======
+        `text` is the cleaned text. `edits` are its differences to the log's own text: markup, quoted replies and
+        signatures that were stripped.
+    >>>>>>> /tmp/tmpcfaqptvk/t
     """
 
     index: Annotated[int, Field(ge=0)]
@@ -45,6 +68,9 @@ class Turn(Record):
     at: datetime | None = None
     author: str | None = None
     edits: tuple[offsets.Edit, ...] = Field(default=(), exclude_if=lambda edits: not edits)
+    tool_calls: tuple[ToolCall, ...] = Field(default=(), exclude_if=lambda calls: not calls)
+    tool_call_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    tool_error: bool | None = Field(default=None, exclude_if=lambda value: value is None)
 
     def to_log(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of `text` as offsets of the text in the log."""
@@ -128,6 +154,10 @@ class Verdict(Record):
     quality is that of the part. `probabilities` maps turn index to code to probability, for judged turns and
     codes; it is 0 for a code that does not apply to the turn.
 
+    `findings` are accusations, under the release's contract. `suggestions` are below it: of a code that keeps
+    no contract, of evidence that a gate could not confirm, or from a log unlike those the release was
+    calibrated on. A person may read them; they count in no quality and no rate.
+
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
 
@@ -138,6 +168,7 @@ class Verdict(Record):
     failure: str | None = None
     quality: Annotated[float, Field(ge=0.0, le=100.0)] | None = None
     findings: tuple[Finding, ...] = ()
+    suggestions: tuple[Finding, ...] = Field(default=(), exclude_if=lambda findings: not findings)
     probabilities: dict[int, dict[str, Probability]] | None = None
     judged_share: Probability | None = None
     not_judged: tuple[NotJudged, ...] = ()
@@ -160,13 +191,16 @@ class Verdict(Record):
     def placed_in(self, dialogue: Dialogue) -> Verdict:
         """The verdict of a file with its offsets in the texts of `dialogue` in place of the log's."""
         turns = {turn.index: turn for turn in dialogue.turns if turn.edits}
-        if not any(finding.turn in turns for finding in self.findings):
+        if not any(finding.turn in turns for finding in (*self.findings, *self.suggestions)):
             return self
-        findings = tuple(
-            _with_turn_offsets(finding, turns[finding.turn]) if finding.turn in turns else finding
-            for finding in self.findings
-        )
-        return self.model_copy(update={"findings": findings})
+        placed = {
+            name: tuple(
+                _with_turn_offsets(finding, turns[finding.turn]) if finding.turn in turns else finding
+                for finding in findings
+            )
+            for name, findings in (("findings", self.findings), ("suggestions", self.suggestions))
+        }
+        return self.model_copy(update=placed)
 
 
 def _with_turn_offsets(finding: Finding, turn: Turn) -> Finding:

@@ -26,6 +26,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.checks import CHECKS
 from dialint.detector.errors import OutputRefused, ReleaseRefused
+from dialint.detector.gates import GATES
 from dialint.detector.records import Record
 from dialint.detector.render import RenderConfig
 
@@ -67,10 +68,27 @@ class ReleaseInfo(Record):
         for name, codes in (("dialogue_codes", set(self.dialogue_codes)), ("scanned codes", scanned)):
             if codes - head:
                 raise ValueError(f"{name} {sorted(codes - head)} are not in head_codes")
-        checks = {how.check.name for how in self.codes.values() if how.check is not None}
-        if checks - set(CHECKS):
-            raise ValueError(f"no exact checks {sorted(checks - set(CHECKS))}")
+        for kind, names, known in (
+            ("exact checks", {check.name for how in self.codes.values() for check in how.checks}, CHECKS),
+            ("gates", {how.gate for how in self.codes.values() if how.gate is not None}, GATES),
+        ):
+            if names - set(known):
+                raise ValueError(f"no {kind} {sorted(names - set(known))}")
         return self
+
+
+def _upgrade(content: bytes) -> bytes:
+    """A `release.json` of today: up to embedded-3 a code has one `check` or null in place of `checks`. What is
+    no such JSON stays, for the validation to refuse."""
+    try:
+        info = json.loads(content)
+        for how in info["codes"].values():
+            if "check" in how:
+                check = how.pop("check")
+                how["checks"] = [] if check is None else [check]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return content
+    return json.dumps(info).encode()
 
 
 class Release:
@@ -158,7 +176,7 @@ class Release:
 
     def _info(self) -> ReleaseInfo:
         try:
-            return ReleaseInfo.model_validate_json((self.folder / "release.json").read_bytes())
+            return ReleaseInfo.model_validate_json(_upgrade((self.folder / "release.json").read_bytes()))
         except OSError:
             raise ReleaseRefused("E_RELEASE", f"{self.folder}: no release.json") from None
         except ValidationError as error:

@@ -142,7 +142,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 
 LATE = {
-    "dialint.detector.checks": "pattern",
+    "dialint.detector.checks.phrases": "pattern",
     "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
     "dialint.labeling.synthetic.scenes": "pattern",
@@ -154,7 +154,7 @@ LATE = {
 
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
-    from dialint.detector.checks import _phrases
+    from dialint.detector.checks.phrases import _phrases
     from dialint.labeling.synthetic import empathy, topic
     from dialint.labeling.synthetic.grammar_rules import Rule
     from dialint.labeling.synthetic.repetition import SYNONYMS

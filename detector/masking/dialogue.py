@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
 
 from dialint.detector.masking import (
     cued_values,
@@ -29,7 +32,7 @@ from dialint.detector.masking.spans import (
     make_view,
     replace_spans,
 )
-from dialint.detector.records import Dialogue
+from dialint.detector.records import Dialogue, Turn
 
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
@@ -137,17 +140,22 @@ def mask_text(text: str) -> MaskedText:
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
     """The dialogue with placeholders for personal data, and the masked text of each turn.
 
-    The same value gets the same placeholder in all turns. Sources that are texts are masked like turns;
-    sources that are ids, other ids, authors and metadata stay. Masking is idempotent.
+    The same value gets the same placeholder in all turns. Sources that are texts and the arguments of tool
+    calls are masked like turns; sources that are ids, other ids, authors and metadata stay. Masking is
+    idempotent.
     """
     turns = dialogue.turns
-    texts = [turn.text for turn in turns] + [source for source in dialogue.sources if " " in source]
-    masked = _mask(texts, n_turns=len(turns))
+    source_texts = [source for source in dialogue.sources if " " in source]
+    arguments = [
+        text for turn in turns for call in turn.tool_calls for text in _argument_texts(call.arguments)
+    ]
+    masked = _mask([turn.text for turn in turns] + source_texts + arguments, n_turns=len(turns))
     sources = iter(masked[len(turns) :])
+    masked_arguments = iter(masked[len(turns) + len(source_texts) :])
     result = dialogue.model_copy(
         update={
             "turns": tuple(
-                turn if turn.text == after.text else turn.model_copy(update={"text": after.text})
+                _with_masked(turn, after.text, masked_arguments)
                 for turn, after in zip(dialogue.without_edits().turns, masked, strict=False)
             ),
             "sources": tuple(next(sources).text if " " in source else source for source in dialogue.sources),
@@ -155,6 +163,38 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
         }
     )
     return result, tuple(masked[: len(turns)])
+
+
+def _argument_texts(value: JsonValue, key: str = "") -> Iterator[str]:
+    """The texts among the arguments of a call, in order, each after its key, which says what it is."""
+    if isinstance(value, str):
+        yield f"{key}: {value}"
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _argument_texts(item, name.replace("_", " "))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _argument_texts(item, key)
+
+
+def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn:
+    """`turn` with a masked text, and its calls with the next of the masked `arguments`."""
+
+    def masked(value: JsonValue, key: str = "") -> JsonValue:
+        if isinstance(value, str):
+            return next(arguments).text.removeprefix(f"{key}: ")
+        if isinstance(value, dict):
+            return {name: masked(item, name.replace("_", " ")) for name, item in value.items()}
+        return [masked(item, key) for item in value] if isinstance(value, list) else value
+
+    changes: dict[str, Any] = {}
+    if turn.text != text:
+        changes["text"] = text
+    if turn.tool_calls:
+        changes["tool_calls"] = tuple(
+            call.model_copy(update={"arguments": masked(call.arguments)}) for call in turn.tool_calls
+        )
+    return turn.model_copy(update=changes) if changes else turn
 
 
 def _mask(texts: Sequence[str], n_turns: int) -> list[MaskedText]:

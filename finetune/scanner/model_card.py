@@ -92,12 +92,12 @@ def _labelled(examples: dict[str, Any]) -> str:
 def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
     how = info.codes[code]
     words = [f"- **{code}** {taxonomy.codes[code].name.en}:"]
-    if how.check is not None:
-        languages = CHECK_LANGUAGES.get(how.check.name, ())
+    for check in how.checks:
+        languages = CHECK_LANGUAGES.get(check.name, ())
         where = f" in {', '.join(map(language_name, languages))}" if languages else ""
         lines = ", on made-up lines" if languages and "en" not in languages else ""
-        right = f"(right in {how.check.precision:.0%} of its hits{lines})"
-        words.append(f"exact check `{how.check.name}`{where} {right}")
+        right = f"(right in {check.precision:.0%} of its hits{lines})"
+        words.append(f"exact check `{check.name}`{where} {right}")
     if how.scan is not None and how.scan.contract is not None:
         contract = how.scan.contract
         words.append(

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
 from dialint.detector.calibration import Check, CodeRelease
-from dialint.detector.checks import CHECKS
+from dialint.detector.checks import CHECKS, NO_CONTEXT
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.extras import require_single_process
@@ -136,9 +136,9 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     codes = _select_codes(config, detector, info, calibrated)
     if config.taxonomy is None:
         for code, (name, precision) in PHRASES_OF.items():
-            if code in codes and codes[code].check is None:
-                check = Check(name=name, precision=precision)
-                codes[code] = codes[code].model_copy(update={"check": check})
+            if code in codes and not codes[code].checks:
+                checks = (Check(name=name, precision=precision),)
+                codes[code] = codes[code].model_copy(update={"checks": checks})
     info = info.model_copy(update={"codes": codes})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
     examples = read_manifest(config.examples / "manifest.json")
@@ -232,7 +232,7 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         if scan is not None:
             scan = scan.model_copy(update={"languages": languages[code]})
         if scan is not None or check is not None:
-            releases[code] = CodeRelease(scan=scan, check=check)
+            releases[code] = CodeRelease(scan=scan, checks=() if check is None else (check,))
     return releases
 
 
@@ -270,7 +270,7 @@ def _measure_check(code: str, examples: list[Example]) -> Check | None:
     for example in examples:
         labelled = {label.turn for label in example.errors if label.code == code}
         text = {turn.index: turn.text for turn in example.dialogue.turns}
-        for hit in CHECKS[CHECK_OF[code]](example.dialogue):
+        for hit in CHECKS[CHECK_OF[code]](example.dialogue, NO_CONTEXT):
             hits[source_of(example), text[hit.turn]] = hit.turn in labelled
     right, wrong = sum(hits.values()), len(hits) - sum(hits.values())
     return Check(name=CHECK_OF[code], precision=round((right + 1) / (right + wrong + 2), 3))
@@ -293,7 +293,7 @@ def _select_codes(
     for code, release in calibrated.items():
         precision = figures[code]["average_precision"] or 0.0
         scan = release.scan
-        may_flag = release.check is not None or (scan is not None and scan.contract is not None)
+        may_flag = bool(release.checks) or (scan is not None and scan.contract is not None)
         print(f"{code}: average precision {precision} on {name}", flush=True)
         rivals = detector.taxonomy.rivals(code)
         if (may_flag or rivals) and precision >= config.min_average_precision:

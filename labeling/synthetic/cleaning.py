@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from dialint.detector.checks import same_text_again
+from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.synthetic.dialogue_acts import is_closing
 from dialint.labeling.synthetic.draft import Draft, DraftTurn

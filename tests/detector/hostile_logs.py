@@ -31,7 +31,7 @@ from pyarrow import parquet
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dialint.detector.checks import CHECKS
+from dialint.detector.checks import CHECKS, NO_CONTEXT
 from dialint.detector.errors import UserError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Reject, inspect, open_logs, read
@@ -77,7 +77,7 @@ def outcome_of(path: Path, config: ReadConfig, mask: bool) -> Outcome:
                 if mask:
                     masked, _ = mask_dialogue(record.dialogue)
                     for check in CHECKS.values():
-                        list(check(masked))
+                        list(check(masked, NO_CONTEXT))
     except UserError as refusal:
         refused = refusal.code
     except BaseException:  # noqa: BLE001  what must never happen is reported, not raised here

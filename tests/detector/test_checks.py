@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from languages_corpus import dialogues
 
-from dialint.detector.checks import CHECKS, asks_secret, insult, same_text_again, unfilled_placeholder
+from dialint.detector.checks import CHECKS
+from dialint.detector.checks.phrases import asks_secret, insult
+from dialint.detector.checks.placeholders import unfilled_placeholder
+from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.records import Dialogue, Turn
 
 

@@ -137,7 +137,7 @@ LONG = tiny.render_config(context_tokens=129)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"codes": {"M2": CodeRelease(check=Check(name="no_such_check", precision=0.9))}},
+        {"codes": {"M2": CodeRelease(checks=(Check(name="no_such_check", precision=0.9),))}},
         {"codes": {"L2": INFO.codes["L1"]}},
         {"dialogue_codes": ("R2",)},
         {"head_codes": ("L1", "L1", "T1", "R1")},

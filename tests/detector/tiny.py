@@ -68,7 +68,7 @@ def release_info(**changes: object) -> ReleaseInfo:
             "L1": CodeRelease(scan=scan),
             "T1": CodeRelease(scan=scan),
             "R1": CodeRelease(scan=scan),
-            "M2": CodeRelease(check=Check(name="unfilled_placeholder", precision=0.9)),
+            "M2": CodeRelease(checks=(Check(name="unfilled_placeholder", precision=0.9),)),
         },
         "render": render_config(),
         "training": {},

@@ -34,6 +34,9 @@ from dialint.detector.ingest.validation import (
 from dialint.detector.records import Dialogue, Role, Turn
 
 _new = object.__new__
+_NEW_TURN = {
+    name: None if field.is_required() else field.default for name, field in Turn.model_fields.items()
+}
 _set_fields = BaseModel.__dict__["__dict__"].__set__
 _set_fields_set = BaseModel.__dict__["__pydantic_fields_set__"].__set__
 _set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
@@ -47,7 +50,7 @@ def build_turns(roles: Sequence[Role], texts: Sequence[str]) -> tuple[Turn, ...]
         turn = _new(Turn)
         _set_fields(
             turn,
-            {"index": index, "role": role, "text": text, "at": None, "author": None, "edits": ()},
+            {**_NEW_TURN, "index": index, "role": role, "text": text},
         )
         _set_fields_set(turn, {"index", "role", "text"})
         _set_extra(turn, None)

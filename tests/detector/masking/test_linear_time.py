@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.checks import CHECKS
+from dialint.detector.checks import CHECKS, NO_CONTEXT
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.readers.format_detection import detect_format
@@ -83,7 +83,7 @@ def cost(work: Callable[[], object]) -> float:
 
 def check(given: Dialogue) -> None:
     for find in CHECKS.values():
-        list(find(given))
+        list(find(given, NO_CONTEXT))
 
 
 def ratio(work: Callable[[Dialogue], object], short: Dialogue, long: Dialogue) -> float:

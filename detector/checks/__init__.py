@@ -1,0 +1,34 @@
+"""Exact checks: rules that detect errors without a model. Findings name their check in `reason`.
+
+A release says which checks serve which code and how often they were right. Checks read the
+original text, before masking, so that a placeholder of the masking is never reported as an unfilled one.
+"""
+
+from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
+from dialint.detector.checks.phrases import asks_secret, insult
+from dialint.detector.checks.placeholders import unfilled_placeholder
+from dialint.detector.checks.repeats import same_text_again
+from dialint.detector.languages import UNKNOWN
+
+__all__ = ["CHECKS", "CHECK_LANGUAGES", "NO_CONTEXT", "CheckContext", "CheckFunction", "Hit", "check_covers"]
+
+CHECKS: dict[str, CheckFunction] = {
+    "unfilled_placeholder": unfilled_placeholder,
+    "same_text_again": same_text_again,
+    "insult": insult,
+    "asks_secret": asks_secret,
+}
+"""Every check by the name a release uses."""
+
+CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
+    "same_text_again": ("en",),
+    "insult": ("de", "es", "fr", "ru"),
+    "asks_secret": ("de", "es", "fr", "ru"),
+}
+"""Languages of the checks that are not free of language: an unfilled slot is one whatever stands around it,
+but whether a customer called for the same words again is read from English ones."""
+
+
+def check_covers(name: str, language: str) -> bool:
+    """Whether a check applies to turns in `language`."""
+    return language == UNKNOWN or language in CHECK_LANGUAGES.get(name, (language,))

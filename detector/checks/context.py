@@ -1,0 +1,34 @@
+"""What an exact check gets and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
+from dialint.detector.records import Dialogue
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A match of a check: offsets into the turn's text, end exclusive, and why. `code` is set by checks that
+    serve several codes."""
+
+    turn: int
+    start: int
+    end: int
+    why: str
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """What a check may know beside the dialogue: the rest of the log."""
+
+    log: LogProfile = EMPTY_PROFILE
+
+
+NO_CONTEXT = CheckContext()
+
+CheckFunction = Callable[[Dialogue, CheckContext], Iterator[Hit]]
+"""Reads a dialogue as it stands in the log, before masking."""

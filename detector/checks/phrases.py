@@ -1,0 +1,91 @@
+"""Insults, and requests for secrets, in the words of `phrases.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.yaml_document import read_document
+
+QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
+_ENDS = re.compile(r"[.!?…\n]")
+_AFTER_INSULT = r"(?=\s*(?:[.,;:!?…)]|\Z|\b(?:und|oder|y|o|et|ou|и|или)\b))"
+MAX_FILLERS = 4
+
+
+@dataclass(frozen=True)
+class _Phrases:
+    """The phrases of one check in one language, and the words that make them none."""
+
+    pattern: re.Pattern[str]
+    blocked: re.Pattern[str]
+
+
+@cache
+def _phrases(kind: str) -> tuple[_Phrases, ...]:
+    """Those of `phrases.yaml` for ``insult`` or ``secret``."""
+    return tuple(
+        _compile_phrases(language, kind)
+        for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
+    )
+
+
+def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
+    def either(words: list[str]) -> str:
+        return "(?:" + "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) + ")"
+
+    part = language[kind]
+    between = rf"(?:,?\s{either(language['please'])},?|\s{either(part['fillers'])}){{0,{MAX_FILLERS}}}"
+    whole = rf"{either(part['openings'])}{between}\s{either(part['words'])}"
+    if part["phrases"]:
+        whole = rf"(?:{whole}|{either(part['phrases'])})"
+    after = _AFTER_INSULT if kind == "insult" else rf"(?!\s{either(language['negations'])}\b)"
+    result = rf"(?<![\w-]){whole}(?![\w-]){after}"
+    blocked = rf"(?<!\w){either(language['blockers'])}(?!\w)"
+    return _Phrases(*(re.compile(pattern, re.IGNORECASE) for pattern in (result, blocked)))
+
+
+def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
+    """The first phrase of each judged turn that is not quoted, denied, conditional or the customer's own."""
+    customer_text = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
+    for turn in dialogue.turns:
+        if turn.role not in JUDGED_ROLES:
+            continue
+        quoted = [match.span() for match in QUOTED.finditer(turn.text)]
+        for phrases in _phrases(kind):
+            match = next(
+                (
+                    one
+                    for one in phrases.pattern.finditer(turn.text)
+                    if _is_own(turn.text, one, phrases, quoted, customer_text)
+                ),
+                None,
+            )
+            if match is not None:
+                yield Hit(turn.index, match.start(), match.end(), why)
+                break
+
+
+def _is_own(
+    text: str, match: re.Match[str], phrases: _Phrases, quoted: list[tuple[int, int]], customer_text: str
+) -> bool:
+    if match[0].casefold() in customer_text or any(start <= match.start() < end for start, end in quoted):
+        return False
+    before = _ENDS.split(text[: match.start()])[-1]
+    return phrases.blocked.search(before) is None
+
+
+def insult(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """The agent calls the customer names, or tells him to shut up or go away, in words of `phrases.yaml`."""
+    return _phrase_hits(dialogue, "insult", "the agent insults the customer")
+
+
+def asks_secret(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """The agent asks to be told a PIN, a password or a card's check digits, in words of `phrases.yaml`."""
+    return _phrase_hits(dialogue, "secret", "the agent asks for a secret")

@@ -1,0 +1,125 @@
+"""The same message sent again although nothing called for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+
+MIN_WORDS = 6
+SHORT_ANSWER = 4
+"""Words that mean something in the longest turn that counts as the plain answer to a question."""
+MAX_BETWEEN = 100
+"""Turns between two sendings of the same words; after more of them nobody can say what called for what."""
+
+_ROUTINE = re.compile(
+    r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
+    r"|\b(have a|enjoy|thank|thanks|welcome|goodbye|bye)\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"\?|\b(?:can|could|would|will) (?:you|i|we)\b|\b(?:please|i'?d|need|want|wish|like to|prefer)\b"
+    r"|\b(?:looking for|looks for|let'?s|how about|what about|instead|changed?|different|another|other)\b"
+    r"|\b(?:also|too|as well|actually|wait|forgot|remember|remembered|repeat|resend|again|once more|pardon)\b"
+    r"|\b(?:sure about|make sure|try|find|search|book|cancel|add|show|give|tell|send|keep|take|any)\b"
+    r"|\b(?:anything|check|else|rather|whatever|back to|second|more|help)\b",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    r"\b(?:(?=[^\W\d]*+\d)\w++|(?:mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b)|\b(?:today|tomorrow|tonight|morning|noon"
+    r"|evening|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[ap]m)\b",
+    re.IGNORECASE,
+)
+_PROPER_NOUN = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z](?=[^\WA-Z]*+[A-Z])\w++")
+_EMPTY_WORDS = """
+amazing answer appreciate appreciated asked before believe best come day excellent heard kind last like
+listening lot love lovely noted read sad sadly seriously service sitting sounds understood waiting wow
+a about again all alright already am an and are as at awesome be bye but cool cheers continue dear did
+didn do does doesn don done even ever fine for from get go going good goodbye got great ha had has have
+he hello help here hey hi hm hmm i in is it its just know ll lol m me much my never nice no nope not
+nothing now of off oh ok okay on or perfect please proceed re really right s said same see she so sorry
+still such super sure t thank thanks that the then there they this thx to too uh um understand up ve
+very wait was way we well were what why will with wonderful work worked working works yeah yep yes you
+your yup
+"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+_POLITE = re.compile(
+    r"\b(?:yes|no|ok|okay|sure|do|proceed|continue|go ahead|go on),? please\b"
+    r"|\bplease (?:do|proceed|continue)\b|\bcan'?t wait\b|\b(?:you can|please)? ?proceed(?: please)?\b",
+    re.IGNORECASE,
+)
+"""What reads like a wish and only agrees."""
+
+_CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
+"""A customer who only makes himself heard."""
+
+_QUESTION = re.compile(r"\?|__")
+_ANSWERED = re.compile(
+    r"\A\W*+(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W++)*+"
+    r"(?:yes|yeah|yep|yup|sure|ok|okay|no|nope|nah|please (?:do|proceed|continue)|proceed|go (?:ahead|on)"
+    r"|absolutely|of course|certainly|correct)\b",
+    re.IGNORECASE,
+)
+
+
+def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """An earlier message of the same side word for word, though the customer has answered in between and
+    said nothing that could call for the same words again.
+
+    Right repeats are left alone: after a new value, a request, a question or a short answer of substance;
+    a question that has not been answered; short messages, thanks, goodbyes and offers of further help.
+    """
+    sent: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for index, turn in enumerate(dialogue.turns):
+        for word in _words(turn.text):
+            first.setdefault(word, index)
+    for index, turn in enumerate(dialogue.turns):
+        if turn.role not in JUDGED_ROLES:
+            continue
+        key = " ".join(words := _words(turn.text))
+        if len(words) < MIN_WORDS or _ROUTINE.search(turn.text):
+            continue
+        last = sent.get(key)
+        if last is not None and _uncalled_for(turn.text, dialogue.turns, last, index, first):
+            start = len(turn.text) - len(turn.text.lstrip())
+            why = "the same words were sent before, and nothing new was said"
+            yield Hit(turn.index, start, len(turn.text.rstrip()), why)
+        sent[key] = index
+
+
+def _uncalled_for(
+    text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
+) -> bool:
+    """Whether what the customer said between the turns `sent` and `position` gives no reason to send the text
+    again. `first` is the turn in which each word of the dialogue stands first."""
+    if position - sent > MAX_BETWEEN:
+        return False
+    between = turns[sent:position]
+    customer_text = [turn.text for turn in between if turn.role == "customer"]
+    if not customer_text or (_QUESTION.search(text) and not _ANSWERED.match(customer_text[0])):
+        return False
+    if any(turn.role in JUDGED_ROLES and _QUESTION.search(turn.text) for turn in between[1:]):
+        return False  # a "yes" to another question may well call for the same words again
+    last = next((turns[i].text for i in range(sent - 1, -1, -1) if turns[i].role == "customer"), "")
+    earlier_words = {word for reply in customer_text for word in _words(reply) if first[word] <= sent}
+    return not any(_calls_for_more(reply, earlier_words, last) for reply in customer_text)
+
+
+def _calls_for_more(reply: str, earlier_words: set[str], last: str) -> bool:
+    """Whether the customer's turn `reply` asks, wishes or states something new, of which no word was
+    `earlier_words` before. Saying once more what was said in the turn before (`last`) does not count: the
+    text did not answer it the first time either."""
+    words = set(_words(reply)) - _EMPTY
+    if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= set(_words(last))):
+        return False
+    if _REQUEST.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
+        return True
+    values = {result.casefold() for result in (*_VALUE.findall(reply), *_PROPER_NOUN.findall(reply))}
+    return bool(values - earlier_words)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
