@@ -74,14 +74,8 @@ class Scan(Record):
 
 
 class Check(Record):
-<<<<<<< /tmp/tmpqw4s8931/m
     """A named exact check finds this code, and was right this often where it was measured. `report` says
     whether its hits accuse or are only suggestions."""
-||||||| /tmp/tmpqw4s8931/b
-    """A named exact check finds this code, and was right this often where it was measured."""
-=======
-    """The exact check of one code, and its measured precision."""
->>>>>>> /tmp/tmpqw4s8931/t
 
     name: str
     precision: Probability

@@ -392,38 +392,9 @@ class ReleaseDetector:
         probability: float,
         where: tuple[int, int],
     ) -> Finding:
-<<<<<<< /tmp/tmpvxeguz1t/m
         """The finding with its evidence at `where` in the text of the log, and the quote of the masked one.
         `turns` are masked, the last one is judged."""
-||||||| /tmp/tmpvxeguz1t/b
-        """The finding with its evidence: offsets in the text of the log, quote in the masked one. Where it
-        lies is given, or read from the scores of the turn's tokens. `turns` are masked, the last one is
-        judged."""
-=======
-        """The finding with its evidence: offsets in the text of the log, quote in the masked one. The
-        evidence is that of the check, or located by the scores of the turn's tokens. `turns` are masked, the
-        last one is
-        judged."""
->>>>>>> /tmp/tmpvxeguz1t/t
         entry, masked = self.taxonomy.codes[code], turns[-1]
-<<<<<<< /tmp/tmpvxeguz1t/m
-||||||| /tmp/tmpvxeguz1t/b
-        if isinstance(evidence_of, tuple):
-            where = evidence_of
-        else:
-            masked_span = _stripped_span(masked.text)
-            if entry.scope == "span" and evidence_of is not None:
-                masked_span = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
-            where = text.to_original(*masked_span)
-=======
-        if isinstance(evidence_of, tuple):
-            where = evidence_of
-        else:
-            masked_span = len(masked.text) - len(masked.text.lstrip()), len(masked.text.rstrip())
-            if entry.scope == "span" and evidence_of is not None:
-                masked_span = evidence_span(evidence_of, self.info.head_codes.index(code), masked.text)
-            where = text.to_original(*masked_span)
->>>>>>> /tmp/tmpvxeguz1t/t
         masked_span = text.from_original(*where)
         start, end = original.to_log(*where)
         return Finding(
@@ -477,7 +448,6 @@ def _is_over_threshold(how: CodeRelease, probability: float) -> bool:
     return contract is not None and probability >= contract.threshold
 
 
-<<<<<<< /tmp/tmpvxeguz1t/m
 def _with_proof(finding: Finding, proof: str) -> Finding:
     return finding.model_copy(update={"reason": f"{finding.reason.rstrip('.')} ({proof})."})
 
@@ -485,19 +455,3 @@ def _with_proof(finding: Finding, proof: str) -> Finding:
 def _stripped_span(text: str) -> tuple[int, int]:
     """The whole text less outer blanks."""
     return len(text) - len(text.lstrip()), len(text.rstrip())
-||||||| /tmp/tmpvxeguz1t/b
-def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
-    name = how.check.name if how.check is not None else ""
-    seen = finding.reason.rstrip(".")
-    return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
-
-
-def _stripped_span(text: str) -> tuple[int, int]:
-    """The whole text less outer blanks."""
-    return len(text) - len(text.lstrip()), len(text.rstrip())
-=======
-def _by_check(finding: Finding, how: CodeRelease, hit: Hit) -> Finding:
-    name = how.check.name if how.check is not None else ""
-    seen = finding.reason.rstrip(".")
-    return finding.model_copy(update={"reason": f"{seen} (exact check '{name}', no model: {hit.why})."})
->>>>>>> /tmp/tmpvxeguz1t/t

@@ -44,22 +44,14 @@ class Turn(Record):
     """One message. `index` is its position in the input, from 0; blank turns are counted, and the indices of
         removed internal notes are missing.
 
-    <<<<<<< /tmp/tmpcfaqptvk/m
-        `text` is what a person reads. `edits` say where the log's own text differs: markup, quoted replies
-        and signatures that were stripped.
+    `text` is the cleaned text. `edits` are its differences to the log's own text: markup, quoted replies and
+    signatures that were stripped.
 
-        `tool_calls` are those that an agent or a bot made with this message, whose text is empty where nothing
-        was said beside. A turn of the role ``tool`` has a tool's result as its text: evidence, never judged, and
-        never shown to the customer. `tool_call_id` says of which call, where the log does; without it the result
-        belongs to the earliest call before it that has none. `tool_error`: whether the tool failed, where the log
-        says so.
-    ||||||| /tmp/tmpcfaqptvk/b
-        `text` is what a person reads. `edits` say where the log's own text differs: markup, quoted replies
-        and signatures that were stripped.
-    =======
-        `text` is the cleaned text. `edits` are its differences to the log's own text: markup, quoted replies and
-        signatures that were stripped.
-    >>>>>>> /tmp/tmpcfaqptvk/t
+    `tool_calls` are those that an agent or a bot made with this message, whose text is empty where nothing
+    was said beside. A turn of the role ``tool`` has a tool's result as its text: evidence, never judged, and
+    never shown to the customer. `tool_call_id` names the call, where the log does; without it the result
+    belongs to the earliest call before it that has none. `tool_error`: whether the tool failed, where the log
+    tells.
     """
 
     index: Annotated[int, Field(ge=0)]

@@ -78,8 +78,8 @@ class ReleaseInfo(Record):
 
 
 def _upgrade(content: bytes) -> bytes:
-    """A `release.json` of today: up to embedded-3 a code has one `check` or null in place of `checks`. What is
-    no such JSON stays, for the validation to refuse."""
+    """Converts a `release.json` of up to embedded-3, in which a code has one `check` or null in place of
+    `checks`. Anything else is returned as it is, for the validation to refuse."""
     try:
         info = json.loads(content)
         for how in info["codes"].values():

@@ -1,7 +1,7 @@
 """Exact checks: rules that detect errors without a model. Findings name their check in `reason`.
 
-A release says which checks serve which code and how often they were right. Checks read the
-original text, before masking, so that a placeholder of the masking is never reported as an unfilled one.
+A release lists the checks of each code and their measured precision. Checks read the original text, before
+masking, so that a placeholder of the masking is never reported as an unfilled one.
 """
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
@@ -18,15 +18,15 @@ CHECKS: dict[str, CheckFunction] = {
     "insult": insult,
     "asks_secret": asks_secret,
 }
-"""Every check by the name a release uses."""
+"""The checks by their names in releases."""
 
 CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
 }
-"""Languages of the checks that are not free of language: an unfilled slot is one whatever stands around it,
-but whether a customer called for the same words again is read from English ones."""
+"""Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
+customer requested the same words again is decided by English words."""
 
 
 def check_covers(name: str, language: str) -> bool:

@@ -11,8 +11,8 @@ from dialint.detector.records import Dialogue
 
 @dataclass(frozen=True)
 class Hit:
-    """A match of a check: offsets into the turn's text, end exclusive, and why. `code` is set by checks that
-    serve several codes."""
+    """A match of a check: offsets into the turn's text, end exclusive, and the reason. Checks that serve
+    several codes set `code`."""
 
     turn: int
     start: int

@@ -21,7 +21,7 @@ MAX_FILLERS = 4
 
 @dataclass(frozen=True)
 class _Phrases:
-    """The phrases of one check in one language, and the words that make them none."""
+    """The phrases of one check in one language, and the words before them that exclude a match."""
 
     pattern: re.Pattern[str]
     blocked: re.Pattern[str]
@@ -29,7 +29,7 @@ class _Phrases:
 
 @cache
 def _phrases(kind: str) -> tuple[_Phrases, ...]:
-    """Those of `phrases.yaml` for ``insult`` or ``secret``."""
+    """The phrases of `phrases.yaml` for ``insult`` or ``secret``, by language."""
     return tuple(
         _compile_phrases(language, kind)
         for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
@@ -82,10 +82,10 @@ def _is_own(
 
 
 def insult(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
-    """The agent calls the customer names, or tells him to shut up or go away, in words of `phrases.yaml`."""
+    """Detects an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
     return _phrase_hits(dialogue, "insult", "the agent insults the customer")
 
 
 def asks_secret(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
-    """The agent asks to be told a PIN, a password or a card's check digits, in words of `phrases.yaml`."""
+    """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`."""
     return _phrase_hits(dialogue, "secret", "the agent asks for a secret")

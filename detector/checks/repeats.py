@@ -10,9 +10,9 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 MIN_WORDS = 6
 SHORT_ANSWER = 4
-"""Words that mean something in the longest turn that counts as the plain answer to a question."""
+"""Most content words of a turn that counts as a short answer to a question."""
 MAX_BETWEEN = 100
-"""Turns between two sendings of the same words; after more of them nobody can say what called for what."""
+"""Most turns between a text and its repetition; over a longer distance the cause cannot be determined."""
 
 _ROUTINE = re.compile(
     r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
@@ -50,10 +50,10 @@ _POLITE = re.compile(
     r"|\bplease (?:do|proceed|continue)\b|\bcan'?t wait\b|\b(?:you can|please)? ?proceed(?: please)?\b",
     re.IGNORECASE,
 )
-"""What reads like a wish and only agrees."""
+"""Phrases with the form of a request that only agree."""
 
 _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
-"""A customer who only makes himself heard."""
+"""A turn of a customer who only calls for attention."""
 
 _QUESTION = re.compile(r"\?|__")
 _ANSWERED = re.compile(
@@ -65,11 +65,12 @@ _ANSWERED = re.compile(
 
 
 def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
-    """An earlier message of the same side word for word, though the customer has answered in between and
-    said nothing that could call for the same words again.
+    """Detects a message that repeats an earlier one of the same side word for word, although the customer's
+    turns in between gave no reason for it.
 
-    Right repeats are left alone: after a new value, a request, a question or a short answer of substance;
-    a question that has not been answered; short messages, thanks, goodbyes and offers of further help.
+    Justified repetitions are no hits: after a new value, a request, a question or a short answer of
+    substance; of a question that has not been answered; short messages, thanks, goodbyes and offers of
+    further help.
     """
     sent: dict[str, int] = {}
     first: dict[str, int] = {}
@@ -93,8 +94,8 @@ def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> I
 def _uncalled_for(
     text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
 ) -> bool:
-    """Whether what the customer said between the turns `sent` and `position` gives no reason to send the text
-    again. `first` is the turn in which each word of the dialogue stands first."""
+    """Whether the customer's turns between `sent` and `position` give no reason to send the text again.
+    `first` maps each word to the turn in which it occurs first."""
     if position - sent > MAX_BETWEEN:
         return False
     between = turns[sent:position]
