@@ -6,12 +6,13 @@ drops it, and says why; the reason of a finding names its gate. A release says w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from dialint.detector.log_profile import LogProfile
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, Finding, Turn
 
 Outcome = Literal["finding", "suggestion", "dropped"]
 
@@ -51,3 +52,19 @@ Gate = Callable[[Suspicion], GateResult]
 
 GATES: dict[str, Gate] = {}
 """Every gate by the name a release uses."""
+
+
+_PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|demoted)[:,]")
+
+
+def append_proof(finding: Finding, proof: str) -> Finding:
+    """The finding with `proof` at the end of its reason: ``gate 'NAME': ...``, ``exact check 'NAME', ...`` or
+    ``demoted: ...``."""
+    return finding.model_copy(update={"reason": f"{finding.reason.rstrip('.')} ({proof})."})
+
+
+def proof_name(finding: Finding) -> str:
+    """The last proof that `append_proof` put into the reason (``gate 'NAME'``), without its explanation;
+    empty without any."""
+    names = _PROOF.findall(finding.reason)
+    return names[-1] if names else ""

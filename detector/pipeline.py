@@ -17,7 +17,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import Check, CodeRelease, round_probability
 from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
-from dialint.detector.gates import GATES, Outcome, Suspicion
+from dialint.detector.gates import GATES, Outcome, Suspicion, append_proof
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.languages import detect_languages, parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
@@ -189,15 +189,18 @@ class ReleaseDetector:
         taxonomy: Taxonomy,
         languages: tuple[str, ...] = (),
         log: LogProfile = EMPTY_PROFILE,
+        demoted: Mapping[str, str] | None = None,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
-        forces them; `log` is what the whole log says about its dialogues."""
+        forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
+        be suggested here to why."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
         self._weights = weights
         self._languages = languages
         self._log = log
+        self.demoted = dict(demoted or {})
         self._context = CheckContext(log)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
@@ -218,16 +221,37 @@ class ReleaseDetector:
                 scanner.engine.fingerprint,
                 *([languages] if languages else []),
                 *([] if log == EMPTY_PROFILE else [asdict(log)]),
+                *([{"demoted": self.demoted}] if self.demoted else []),
             ]
         )
 
     def with_info(self, info: ReleaseInfo) -> ReleaseDetector:
         """The same weights under another `release.json`, for a release in the making."""
-        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages, self._log)
+        return self._copy(info=info)
 
     def with_log(self, log: LogProfile) -> ReleaseDetector:
         """The same detector for dialogues of a log with this profile."""
-        return ReleaseDetector(self.info, self._weights, self.scanner, self.taxonomy, self._languages, log)
+        return self._copy(log=log)
+
+    def with_demoted(self, demoted: Mapping[str, str]) -> ReleaseDetector:
+        """The same detector where findings of some codes are suggestions only: `demoted` maps them to why."""
+        return self._copy(demoted={**self.demoted, **demoted})
+
+    def _copy(
+        self,
+        info: ReleaseInfo | None = None,
+        log: LogProfile | None = None,
+        demoted: Mapping[str, str] | None = None,
+    ) -> ReleaseDetector:
+        return ReleaseDetector(
+            info or self.info,
+            self._weights,
+            self.scanner,
+            self.taxonomy,
+            self._languages,
+            self._log if log is None else log,
+            self.demoted if demoted is None else demoted,
+        )
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         self._done = self._reported = self._n_findings = self._reached = 0
@@ -338,11 +362,14 @@ class ReleaseDetector:
                 outcome: Outcome = "finding"
                 if check is not None and hit is not None:
                     outcome = check.report
-                    finding = _with_proof(finding, f"exact check '{check.name}', no model: {hit.why}")
+                    finding = append_proof(finding, f"exact check '{check.name}', no model: {hit.why}")
                 elif how.gate is not None:
                     result = GATES[how.gate](Suspicion(dialogue, position, *where, by_scan, self._log))
                     outcome = result.outcome
-                    finding = _with_proof(finding, f"gate '{how.gate}': {result.why}")
+                    finding = append_proof(finding, f"gate '{how.gate}': {result.why}")
+                if outcome == "finding" and code in self.demoted:
+                    outcome = "suggestion"
+                    finding = append_proof(finding, f"demoted: {self.demoted[code]}")
                 reported[outcome].append(finding)
         findings = tuple(reported["finding"])
         share = sum(coverage[index].is_judged for index in judged) / len(judged)
@@ -446,10 +473,6 @@ def _quote(words: str) -> str:
 def _is_over_threshold(how: CodeRelease, probability: float) -> bool:
     contract = how.scan.contract if how.scan is not None else None
     return contract is not None and probability >= contract.threshold
-
-
-def _with_proof(finding: Finding, proof: str) -> Finding:
-    return finding.model_copy(update={"reason": f"{finding.reason.rstrip('.')} ({proof})."})
 
 
 def _stripped_span(text: str) -> tuple[int, int]:

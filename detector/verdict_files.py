@@ -31,6 +31,9 @@ AS_JSON = ("probabilities", "not_judged")
 ABSENT = ("failure", "probabilities", "judged_share", "not_judged", *ORIGIN)
 """Fields that a line of JSONL has only if they are set; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
+KINDS = {"finding": "findings", "suggestion": "suggestions"}
+"""The column ``kind`` of a row in CSV, and the field of the verdict that the row belongs to. Rows of files
+older than 2026-11-23 have no kind and are findings."""
 NULLABLE = frozenset({"quality", "rewrite", *ABSENT})
 NUMBERS = frozenset({"quality", "judged_share", "agent_turns", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"
@@ -144,17 +147,19 @@ def unescape_cell(cell: str) -> str | None:
 
 
 def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
-    """One row for each finding; a dialogue without findings has one row with empty finding cells."""
+    """One row for each finding and each suggestion, told apart by the column ``kind``; a dialogue without any
+    has one row in which that and the finding's cells are empty."""
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(VERDICT_COLUMNS + FINDING_COLUMNS)
+    writer.writerow((*VERDICT_COLUMNS, "kind", *FINDING_COLUMNS))
     for verdict in verdicts:
         head = _with_json(verdict.model_dump(include=set(VERDICT_COLUMNS), mode="json"))
         cells = [_cell(head[name]) for name in VERDICT_COLUMNS]
-        for finding in verdict.findings:
-            writer.writerow(cells + [_cell(getattr(finding, name)) for name in FINDING_COLUMNS])
-        if not verdict.findings:
-            writer.writerow(cells + [""] * len(FINDING_COLUMNS))
+        for kind, name in KINDS.items():
+            for finding in getattr(verdict, name):
+                writer.writerow([*cells, kind, *(_cell(getattr(finding, name)) for name in FINDING_COLUMNS)])
+        if not verdict.findings and not verdict.suggestions:
+            writer.writerow(cells + [""] * (1 + len(FINDING_COLUMNS)))
     text.flush()
     text.detach()
 
@@ -174,7 +179,7 @@ def _cell(value: str | float | None) -> str:
 def _read_csv(path: Path) -> Iterator[Verdict]:
     """Rows of one dialogue stand together; ids are unique, so a new id begins a new verdict."""
     head: dict[str, Any] = {}
-    findings: list[dict[str, Any]] = []
+    findings: dict[str, list[dict[str, Any]]] = {name: [] for name in KINDS.values()}
     limit = csv.field_size_limit(MAX_CELL)  # of the whole process: put back when the file is read
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -182,15 +187,16 @@ def _read_csv(path: Path) -> Iterator[Verdict]:
                 cells = {name: row.get(name, "") for name in VERDICT_COLUMNS + FINDING_COLUMNS}
                 values = {name: _value(name, cell) for name, cell in cells.items()}
                 if head and values["dialogue_id"] != head["dialogue_id"]:
-                    yield _verdict(head, findings)
-                    findings = []
+                    yield _verdict(head, **findings)
+                    findings = {name: [] for name in KINDS.values()}
                 head = {name: values[name] for name in VERDICT_COLUMNS}
                 if values["code"] is not None:
-                    findings.append({name: values[name] for name in FINDING_COLUMNS})
+                    kind = row.get("kind") or "finding"
+                    findings[KINDS[kind]].append({name: values[name] for name in FINDING_COLUMNS})
     finally:
         csv.field_size_limit(limit)
     if head:
-        yield _verdict(head, findings)
+        yield _verdict(head, **findings)
 
 
 def _value(name: str, cell: str) -> Any:
@@ -200,9 +206,11 @@ def _value(name: str, cell: str) -> Any:
     return text
 
 
-def _verdict(head: dict[str, Any], findings: list[dict[str, Any]]) -> Verdict:
+def _verdict(
+    head: dict[str, Any], findings: list[dict[str, Any]], suggestions: list[dict[str, Any]]
+) -> Verdict:
     held = {name: json.loads(head[name]) for name in AS_JSON if head[name] is not None}
-    record = {**head, "not_judged": [], **held, "findings": findings}
+    record = {**head, "not_judged": [], **held, "findings": findings, "suggestions": suggestions}
     return Verdict.model_validate_json(json.dumps(record))
 
 
@@ -217,19 +225,23 @@ def _schema() -> Any:
         return pa.field(name, kinds.get(name, text), nullable=name in NULLABLE)
 
     finding = pa.struct([field(name) for name in FINDING_COLUMNS])
-    nested = pa.field("findings", pa.list_(pa.field("item", finding, nullable=False)), nullable=False)
-    return pa.schema([*(field(name) for name in VERDICT_COLUMNS), nested])
+    item = pa.field("item", finding, nullable=False)
+    nested = [pa.field(name, pa.list_(item), nullable=False) for name in KINDS.values()]
+    return pa.schema([*(field(name) for name in VERDICT_COLUMNS), *nested])
 
 
 def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
-    """One row for each dialogue, findings nested, probabilities as a JSON string."""
+    """One row for each dialogue, findings and suggestions nested, probabilities as a JSON string."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = _schema()
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for group in _groups(lines):
-            rows = [_with_json(verdict.model_dump(mode="json")) for verdict in parse_verdicts(group)]
+            rows = [
+                _with_json({"suggestions": [], **verdict.model_dump(mode="json")})
+                for verdict in parse_verdicts(group)
+            ]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
@@ -252,4 +264,5 @@ def _read_parquet(path: Path) -> Iterator[Verdict]:
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             for row in file.read_row_group(number).to_pylist():
-                yield _verdict({name: row.get(name) for name in VERDICT_COLUMNS}, row["findings"])
+                head = {name: row.get(name) for name in VERDICT_COLUMNS}
+                yield _verdict(head, row["findings"], row.get("suggestions") or [])

@@ -37,27 +37,36 @@ def visible(text: str) -> str:
 
 
 def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
-    """One dialogue's findings for a person; an empty string if there is none."""
+    """One dialogue's findings, then its suggestions, for a person; an empty string if there is none."""
     if verdict.status == "failed":
         return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
-    if not verdict.findings and verdict.status == "scored":
+    if not verdict.findings and not verdict.suggestions and verdict.status == "scored":
         return ""
     quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
     facts = ", ".join(part for part in (quality, describe_gaps(verdict)) if part)
     lines = [f"{visible(verdict.dialogue_id)}   {facts}"]
     for finding in verdict.findings:
-        lines.append(
-            f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
-            f"  {format_probability(finding.probability)}  “{visible(finding.quote)}”"
-        )
-        # of the reason only what the line above does not have: code, turn and quote
-        head, closing_quote, rest = finding.reason.partition("”")
-        repeated = closing_quote and f" in turn {finding.turn}: “" in head
-        if more := rest.strip(".;() ") if repeated else finding.reason:
-            lines.append(f"      {visible(more)}")
-        if finding.rewrite:
-            lines.append(f"      better: {visible(finding.rewrite)}")
+        lines += _text_lines(finding, taxonomy)
+    if verdict.suggestions:
+        lines.append("  suggestions, not counted:")
+    for finding in verdict.suggestions:
+        lines += [f"  {line}" for line in _text_lines(finding, taxonomy)]
     return "\n".join(lines) + "\n"
+
+
+def _text_lines(finding: Finding, taxonomy: Taxonomy) -> list[str]:
+    lines = [
+        f"  turn {finding.turn}  {finding.severity}  {title(finding.code, taxonomy)}"
+        f"  {format_probability(finding.probability)}  “{visible(finding.quote)}”"
+    ]
+    # of the reason only what the line above does not have: code, turn and quote
+    head, closing_quote, rest = finding.reason.partition("”")
+    repeated = closing_quote and f" in turn {finding.turn}: “" in head
+    if more := rest.strip(".;() ") if repeated else finding.reason:
+        lines.append(f"      {visible(more)}")
+    if finding.rewrite:
+        lines.append(f"      better: {visible(finding.rewrite)}")
+    return lines
 
 
 def title(code: str, taxonomy: Taxonomy) -> str:
@@ -87,21 +96,12 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
     verdict = located.verdict
     location = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
     name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(located.file))}"
-    kind, inside = "passed", ""
+    kind, inside, said = "passed", "", ""
     if verdict.status == "failed":
         kind = "error"
         inside = f"<error message={quoteattr(_xml(verdict.failure or '?'))} type={quoteattr('failed')}/>"
     elif verdict.findings:
-        body = escape(
-            _xml(
-                "\n".join(
-                    f"turn {finding.turn}: {title(finding.code, taxonomy)} ({finding.severity}, "
-                    f"{format_probability(finding.probability)}): “{visible(finding.quote)}” "
-                    f"{visible(finding.reason)}"
-                    for finding in verdict.findings
-                )
-            )
-        )
+        body = _junit_text(verdict.findings, taxonomy)
         least = len(SEVERITIES) if fail_on is None else SEVERITIES.index(fail_on)
         counted = [one for one in verdict.findings if SEVERITIES.index(one.severity) <= least]
         if counted:
@@ -110,13 +110,30 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
             worst = min(counted, key=lambda finding: finding.severity)
             inside = f"<failure message={quoteattr(short)} type={quoteattr(worst.code)}>{body}</failure>"
         else:
-            inside = f"<system-out>{body}</system-out>"
+            said = body
     if kind == "passed" and verdict.status == "not_judged":
         kind = "skipped"
-        inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>{inside}"
-    elif kind == "passed" and not inside and describe_gaps(verdict):
-        inside = f"<system-out>{escape(describe_gaps(verdict))}</system-out>"
+        inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>"
+    elif kind == "passed" and not said:
+        said = escape(describe_gaps(verdict))
+    if verdict.suggestions:
+        suggested = f"suggestions, not counted:\n{_junit_text(verdict.suggestions, taxonomy)}"
+        said = f"{said}\n{suggested}" if said else suggested
+    inside += f"<system-out>{said}</system-out>" if said else ""
     return kind, f"<testcase {name} {location}>{inside}</testcase>\n"
+
+
+def _junit_text(findings: Iterable[Finding], taxonomy: Taxonomy) -> str:
+    return escape(
+        _xml(
+            "\n".join(
+                f"turn {finding.turn}: {title(finding.code, taxonomy)} ({finding.severity}, "
+                f"{format_probability(finding.probability)}): “{visible(finding.quote)}” "
+                f"{visible(finding.reason)}"
+                for finding in findings
+            )
+        )
+    )
 
 
 def _junit_reject(reject: dict[str, Any]) -> str:
@@ -140,8 +157,8 @@ def write_junit(
 ) -> None:
     """JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
 
-    A finding is a failure (with `fail_on`: only if it is that severe); a dialogue that could not be read
-    or judged is an error, one in a language that the release does not cover is skipped.
+    A finding is a failure (with `fail_on`: only if it is that severe), a suggestion never is; a dialogue that
+    could not be read or judged is an error, one in a language that the release does not cover is skipped.
 
     The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
     """
@@ -189,9 +206,10 @@ def write_sarif(
     version: str,
     spool: BinaryIO,
 ) -> None:
-    """SARIF 2.1.0: a result for each finding, with the line of the dialogue in the log. What could not be
-    read or judged is a tool notification of level error, a language that is not covered one of level
-    warning; they are kept in `spool` until the results end."""
+    """SARIF 2.1.0: a result for each finding and, of level note, each suggestion, with the line of the
+    dialogue in the log; the property `kind` tells them apart. What could not be read or judged is a tool
+    notification of level error, a language that is not covered one of level warning; they are kept in `spool`
+    until the results end."""
     order = {code: index for index, code in enumerate(taxonomy.codes)}
     driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
     out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
@@ -255,7 +273,9 @@ def _notification(text: str, file: str, line: int, level: str = "error") -> dict
 
 def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
-    for finding in one.verdict.findings:
+    both = [("finding", each) for each in one.verdict.findings]
+    both += [("suggestion", each) for each in one.verdict.suggestions]
+    for kind, finding in both:
         key = f"{one.verdict.dialogue_id}:{finding.turn}:{finding.code}"
         seen[key] = seen.get(key, 0) + 1
         location = _location(one.file, one.line)
@@ -264,8 +284,11 @@ def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> 
         yield {
             "ruleId": finding.code,
             **rule_index,
-            "level": LEVELS[finding.severity],
-            "message": {"text": explanation(finding, taxonomy)},
+            "level": LEVELS[finding.severity] if kind == "finding" else "note",
+            "message": {
+                "text": ("" if kind == "finding" else "Suggestion, not counted: ")
+                + explanation(finding, taxonomy)
+            },
             "locations": [
                 {
                     "physicalLocation": location,
@@ -281,6 +304,7 @@ def _results(one: LocatedVerdict, order: dict[str, int], taxonomy: Taxonomy) -> 
             "partialFingerprints": {"dialogueTurnRule/v1": key if seen[key] == 1 else f"{key}#{seen[key]}"},
             "properties": {
                 "dialogue_id": one.verdict.dialogue_id,
+                "kind": kind,
                 "turn": finding.turn,
                 "start": finding.start,
                 "end": finding.end,

@@ -21,7 +21,7 @@ from dialint.detector.ingest.read import inspect, open_logs
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
 from dialint.detector.progress import Progress
-from dialint.detector.records import NotJudged, Severity, Verdict
+from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
@@ -46,27 +46,34 @@ NOT_IN_READ = ("max_bad",)
 
 @dataclass(frozen=True)
 class FindingFilter:
-    """Which findings are reported. `codes` are whole codes; empty means all."""
+    """Which findings and suggestions are reported. `codes` are whole codes; empty means all."""
 
     codes: frozenset[str]
     severities: frozenset[Severity]
     taxonomy: Taxonomy
 
     def __call__(self, verdict: Verdict) -> Verdict:
-        """The verdict with only the findings that are reported; its quality is derived from these."""
-        findings = tuple(
-            finding
-            for finding in verdict.findings
-            if finding.severity in self.severities and (not self.codes or finding.code in self.codes)
-        )
+        """The verdict with only the findings and suggestions that are reported; its quality is derived from
+        these findings."""
+        findings = tuple(filter(self._is_reported, verdict.findings))
+        suggestions = tuple(filter(self._is_reported, verdict.suggestions))
         gaps = tuple(gap for gap in map(self._filter_gap, verdict.not_judged) if gap.codes or gap.check_only)
-        if len(findings) == len(verdict.findings) and gaps == verdict.not_judged:
+        before = (verdict.findings, verdict.suggestions, verdict.not_judged)
+        if (findings, suggestions, gaps) == before:
             return verdict
         quality = self.taxonomy.quality(findings) if verdict.status == "scored" else None
         if verdict.status == "not_judged":
             gaps = gaps or verdict.not_judged
-        changed = {"findings": findings, "quality": quality, "not_judged": gaps}
+        changed = {
+            "findings": findings,
+            "suggestions": suggestions,
+            "quality": quality,
+            "not_judged": gaps,
+        }
         return Verdict.model_validate({**dict(verdict), **changed})
+
+    def _is_reported(self, finding: Finding) -> bool:
+        return finding.severity in self.severities and (not self.codes or finding.code in self.codes)
 
     def _filter_gap(self, gap: NotJudged) -> NotJudged:
         if not self.codes:

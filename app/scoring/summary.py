@@ -1,7 +1,8 @@
 """Counts over verdicts: for the summary table, the manifest and the exit code.
 
 A failed dialogue is counted as failed and nowhere else, one in a language that the release does not cover as
-not judged; its findings by exact checks count as findings. A dialogue without an agent's turn is failed too:
+not judged; its findings by exact checks count as findings. Suggestions are counted apart, and decide neither
+the exit code nor what is serious. A dialogue without an agent's turn is failed too:
 it is not clean, but nothing broke, and trying again cannot help.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -17,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dialint.detector.errors import TooManyBad
+from dialint.detector.gates import proof_name
 from dialint.detector.ingest.cleaning import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
@@ -52,6 +55,8 @@ class Tally:
     serious: int = 0
     serious_by_check: int = 0
     findings: dict[str, Counter[str]] = field(default_factory=dict)
+    suggestions: dict[str, Counter[str]] = field(default_factory=dict)
+    """By code and what demoted them."""
     languages: dict[str, LanguageTally] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
     failed_ids: list[str] = field(default_factory=list)
@@ -95,6 +100,8 @@ class Tally:
         self._add_languages(verdict)
         for finding in verdict.findings:
             self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
+        for finding in verdict.suggestions:
+            self.suggestions.setdefault(finding.code, Counter())[proof_name(finding)] += 1
 
     def _add_languages(self, verdict: Verdict) -> None:
         turns: dict[str, set[int]] = {}
@@ -140,6 +147,15 @@ class Tally:
                 code: {severity: by[severity] for severity in SEVERITIES if by[severity]}
                 for code, by in sorted(self.findings.items())
             },
+            **(
+                {
+                    "suggestions": {
+                        code: dict(sorted(by.items())) for code, by in sorted(self.suggestions.items())
+                    }
+                }
+                if self.suggestions
+                else {}
+            ),
         }
 
 
@@ -168,11 +184,16 @@ def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: fl
 
 
 def summary_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> RenderableType:
-    """Findings by code and severity, the share of dialogues with an S1 or S2, failed and slowest ones.
-    `reading` holds the reader's counts: rejected, duplicates, warnings."""
+    """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
+    an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
+    warnings."""
     parts: list[RenderableType] = []
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
+    if tally.suggestions:
+        parts.append(_suggestions_table(tally, detector))
+    demoted: Mapping[str, str] = getattr(detector, "demoted", {})
+    parts += [Text(f"{code} demoted to suggestions: {why}", "bold yellow") for code, why in demoted.items()]
     share = tally.serious / tally.scored if tally.scored else 0.0
     by_check = (
         f", {tally.serious_by_check:,} of them with an S1 or S2 by check" if tally.serious_by_check else ""
@@ -236,4 +257,16 @@ def _findings_table(tally: Tally, taxonomy: Taxonomy) -> Table:
         entry = taxonomy.codes.get(code)
         numbers = [f"{by[severity]:,}" if by[severity] else "" for severity in SEVERITIES]
         table.add_row(code, Text(entry.name.en if entry else ""), *numbers, f"{by.total():,}")
+    return table
+
+
+def _suggestions_table(tally: Tally, detector: Detector) -> Table:
+    table = Table(title="Suggestions: to be read, not counted as errors", title_justify="left")
+    for name in ("code", "error", "demoted by"):
+        table.add_column(name)
+    table.add_column("all", justify="right")
+    for code, by in sorted(tally.suggestions.items()):
+        entry = detector.taxonomy.codes.get(code)
+        causes = ", ".join(f"{name or 'the release'} {n:,}" for name, n in by.most_common())
+        table.add_row(code, Text(entry.name.en if entry else ""), Text(causes), f"{by.total():,}")
     return table

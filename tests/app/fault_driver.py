@@ -7,7 +7,7 @@ killed it. JSON has `logs`, `options` of `ScoreConfig`, and any of
 the n-th write step), `full_after` (bytes that still fit on the disk), `fsync_error_at` (n),
 `hang_at` (id of a dialogue that is never judged),
 `stop_at` (n: the signal `stop_with` to ourselves while the n-th chunk is at work), `grace_s`,
-`count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
+`suggest` (codes whose findings are suggestions), `count_steps` (print ``[write steps, bytes written, fsyncs]``), `memory` (print the peak memory in KiB).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import artifacts
 from dialint.detector.errors import DialintError
+from dialint.detector.gates import append_proof
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.records import Dialogue, Finding, Severity, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -84,11 +85,20 @@ class FakeDetector:
             for code, severity in CODES[: number % 4 % 3]
         )
         probabilities = {agent.index: {code: number % 97 / 97 for code, _ in CODES}}
+        suggested = tuple(
+            append_proof(finding, "gate 'fake': no proof")
+            for finding in findings
+            if finding.code in self._about.get("suggest", ())
+        )
+        findings = tuple(
+            finding for finding in findings if finding.code not in self._about.get("suggest", ())
+        )
         return Verdict(
             **about,
             status="scored",
             quality=self.taxonomy.quality(findings),
             findings=findings,
+            suggestions=suggested,
             probabilities=probabilities if all_probabilities else None,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -12,12 +13,13 @@ import pytest
 import tiny
 from hypothesis import strategies as st
 
+from dialint.detector import gates
 from dialint.detector import scanner as detector_scanner
 from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
-from dialint.detector.records import Dialogue
+from dialint.detector.records import Dialogue, Finding
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
 from dialint.detector.taxonomy import load_taxonomy
@@ -114,6 +116,45 @@ def test_what_is_stripped_changes_no_finding_and_offsets_point_into_the_log(
             )
             assert "blockquote" not in source
     assert n_findings > 20
+
+
+def test_what_may_only_be_suggested_is_no_finding(
+    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its check, by its gate, or because its code is demoted; the rest of the verdict stays."""
+    monkeypatch.setitem(
+        gates.GATES,
+        "even_turns",
+        lambda suspicion: gates.GateResult(
+            "finding" if suspicion.position % 4 == 1 else "suggestion", "counted turns"
+        ),
+    )
+    items = [*many(), dialogue(("customer", "w1"), ("agent", "w2 {first_name}"))]
+    codes = dict(detector.info.codes)
+    codes["L1"] = codes["L1"].model_copy(update={"gate": "even_turns"})
+    check = codes["M2"].checks[0].model_copy(update={"report": "suggestion"})
+    codes["M2"] = codes["M2"].model_copy(update={"checks": (check,)})
+    careful = detector.with_info(detector.info.model_copy(update={"codes": codes})).with_demoted(
+        {"T1": "confirmed 2 of 14 times"}
+    )
+    assert careful.fingerprint != detector.fingerprint
+    names = Counter[tuple[str, str]]()
+    for item, before, after in zip(items, detector.verdicts(items), careful.verdicts(items), strict=True):
+        assert after.quality == detector.taxonomy.quality(after.findings)
+
+        def places(findings: Sequence[Finding]) -> list[tuple[object, ...]]:
+            return sorted((each.code, each.turn, each.start, each.end, each.quote) for each in findings)
+
+        assert places([*after.findings, *after.suggestions]) == places(before.findings)
+        assert {finding.code for finding in after.findings} <= {"L1", "R1"}
+        for finding in after.suggestions:
+            names[finding.code, gates.proof_name(finding)] += 1
+            assert item.turns[finding.turn].text[finding.start : finding.end] == finding.quote
+    assert {key for key, n in names.items() if n} == {
+        ("L1", "gate 'even_turns'"),
+        ("M2", "exact check 'unfilled_placeholder'"),
+        ("T1", "demoted"),
+    }
 
 
 def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:

@@ -67,6 +67,7 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
                 judged_share=draw(st.none() | shares) if judged else None,
                 not_judged=tuple(draw(st.lists(gaps, min_size=not judged, max_size=2))),
                 findings=tuple(draw(st.lists(findings, max_size=3))),
+                suggestions=tuple(draw(st.lists(findings, max_size=2))),
                 probabilities=draw(probabilities),
             )
         )
@@ -119,7 +120,12 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_format: FileFormat) -> None:
-    verdict = Verdict(dialogue_id="d", release="e", taxonomy="1", status="scored", quality=1.0)
+    finding = Finding(
+        code="C1", turn=0, severity="S2", probability=0.5, quote="q", start=0, end=1, reason="r"
+    )
+    verdict = Verdict(
+        dialogue_id="d", release="e", taxonomy="1", status="scored", quality=1.0, findings=(finding,)
+    )
     path = finished(tmp_path, [verdict], file_format)
     older = (*verdict_files.VERDICT_COLUMNS[: -len(verdict_files.ORIGIN)], *verdict_files.FINDING_COLUMNS)
     if file_format == "csv":
@@ -130,7 +136,7 @@ def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_form
             writer.writerows(rows)
     else:
         table = pq.read_table(path)
-        pq.write_table(table.drop_columns(list(verdict_files.ORIGIN)), path)
+        pq.write_table(table.drop_columns([*verdict_files.ORIGIN, "suggestions"]), path)
     write_manifest(
         verdict_files.manifest_path(path),
         {"kind": "verdicts", "format": file_format, "files": [file_entry(path)]},
@@ -157,21 +163,26 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path, start: str) -> None:
     assert f"'{start}cmd()" in found
 
 
-def test_csv_has_a_row_for_each_finding_and_one_for_a_clean_dialogue(tmp_path: Path) -> None:
+def test_csv_has_a_row_for_each_finding_and_suggestion_and_one_for_a_clean_dialogue(tmp_path: Path) -> None:
     finding = Finding(
         code="C1", turn=0, severity="S2", probability=0.5, quote="q", start=0, end=1, reason="r"
     )
     about = {"release": "r", "taxonomy": "1", "status": "scored", "quality": 90.0}
     verdicts = [
         Verdict(dialogue_id="two", findings=(finding, finding), **about),
+        Verdict(dialogue_id="both", findings=(finding,), suggestions=(finding,), **about),
+        Verdict(dialogue_id="suggested", suggestions=(finding,), **about),
         Verdict(dialogue_id="clean", **about),
     ]
     with open(finished(tmp_path, verdicts, "csv"), newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["dialogue_id"], row["code"], row["probability"]) for row in rows] == [
-        ("two", "C1", "0.5"),
-        ("two", "C1", "0.5"),
-        ("clean", "", ""),
+    assert [(row["dialogue_id"], row["kind"], row["code"], row["probability"]) for row in rows] == [
+        ("two", "finding", "C1", "0.5"),
+        ("two", "finding", "C1", "0.5"),
+        ("both", "finding", "C1", "0.5"),
+        ("both", "suggestion", "C1", "0.5"),
+        ("suggested", "suggestion", "C1", "0.5"),
+        ("clean", "", "", ""),
     ]
 
 

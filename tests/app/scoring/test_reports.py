@@ -73,6 +73,57 @@ def test_text_says_each_thing_once() -> None:
     assert told("because") == f"{line}      because\n"
 
 
+SUGGESTED = LocatedVerdict(
+    Verdict(
+        dialogue_id="maybe",
+        quality=100.0,
+        suggestions=(finding("V2", "S1"), finding("L1", "S4", turn=3)),
+        **ABOUT,
+    ),
+    "z.jsonl",
+    7,
+)
+
+
+def test_text_names_suggestions_apart() -> None:
+    shown = as_text(SUGGESTED.verdict, TAXONOMY).splitlines()
+    assert shown[:3] == [
+        "maybe   quality 100",
+        "  suggestions, not counted:",
+        "    turn 1  S1  V2 Asks for secrets  0.50  “the quote”",
+    ]
+
+
+@pytest.mark.parametrize("fail_on", [None, "S1", "S4"])
+def test_a_suggestion_never_fails_in_junit(fail_on: Any) -> None:
+    both = SUGGESTED.verdict.model_copy(update={"findings": (finding("L2", "S4"),), "dialogue_id": "both"})
+    out = io.BytesIO()
+    placed = [SUGGESTED, LocatedVerdict(both, "z.jsonl", 8)]
+    write_junit(placed, [], out, TAXONOMY, fail_on, ["z.jsonl"], io.BytesIO())
+    (suite,) = ElementTree.fromstring(out.getvalue())
+    alone, mixed = suite.findall("testcase")
+    assert suite.get("failures") == ("0" if fail_on == "S1" else "1")
+    assert [child.tag for child in alone] == ["system-out"]
+    assert (alone[0].text or "").startswith("suggestions, not counted:\nturn 1: V2 Asks for secrets (S1,")
+    assert [child.tag for child in mixed] == (
+        ["system-out"] if fail_on == "S1" else ["failure", "system-out"]
+    )
+    if mixed[0].tag == "failure":
+        assert mixed[0].get("message") == "L2 turn 1"
+
+
+def test_a_suggestion_is_a_note_in_sarif() -> None:
+    out = io.BytesIO()
+    write_sarif([SUGGESTED], [], out, TAXONOMY, "0.1.0", io.BytesIO())
+    results = json.loads(out.getvalue())["runs"][0]["results"]
+    assert [(one["ruleId"], one["level"], one["properties"]["kind"]) for one in results] == [
+        ("V2", "note", "suggestion"), ("L1", "note", "suggestion"),
+    ]  # fmt: skip
+    assert results[0]["message"]["text"].startswith("Suggestion, not counted: V2 Asks for secrets: because")
+    assert (results[0]["properties"]["start"], results[0]["properties"]["end"]) == (2, 9)
+    assert {one["properties"]["kind"] for one in sarif()["runs"][0]["results"]} == {"finding"}
+
+
 REJECTS = [
     {
         "file": "bad.jsonl",

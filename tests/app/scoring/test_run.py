@@ -132,6 +132,31 @@ def test_filters_choose_what_is_reported_and_quality_follows(
         assert part.quality == detector.taxonomy.quality(part.findings)
 
 
+@pytest.mark.parametrize("name", ["v.jsonl", "v.csv", "v.parquet"])
+def test_suggestions_are_kept_apart_and_fail_nothing(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    log = str(write_log(12))
+    detector = driver.FakeDetector({"suggest": ["C1"]})
+    assert run([log], ScoreConfig(out=tmp_path / name, fail_on="S2", chunk_size=4), detector) == 0
+    shown = capsys.readouterr().out
+    assert "Suggestions: to be read, not counted as errors" in shown
+    assert "gate 'fake' " in shown
+    verdicts = list(read_verdicts(tmp_path / name))
+    suggested = [finding for verdict in verdicts for finding in verdict.suggestions]
+    assert {finding.code for finding in suggested} == {"C1"}
+    assert {finding.code for verdict in verdicts for finding in verdict.findings} == {"L1"}
+    for verdict in verdicts:
+        assert verdict.quality == detector.taxonomy.quality(verdict.findings)
+    counts = read_manifest(manifest_path(tmp_path / name))["counts"]
+    assert counts["suggestions"] == {"C1": {"gate 'fake'": len(suggested)}}
+    assert "C1" not in counts["findings"]
+    assert verified(tmp_path / name) == 2
+    without = ScoreConfig(out=tmp_path / f"w-{name}", quiet=True, min_severity="S1")
+    assert run([log], without, detector) == 0
+    assert not any(verdict.suggestions for verdict in read_verdicts(tmp_path / f"w-{name}"))
+
+
 def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, detector: Any) -> None:
     log = str(write_log(1))
     with pytest.raises(ConfigError, match="no code or category 'Q9'"):
