@@ -84,6 +84,24 @@ def _last(edits: Sequence[Replacement], offset: int) -> int:
     return edit.original_end if offset < edit.end else edit.original_end + offset - edit.end + 1
 
 
+def compose(outer: Sequence[Edit], inner: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Edits of a text to an original where `outer` are its edits to a text between, and `inner` are those of
+    that text to the original."""
+    if not outer or not inner:
+        return tuple(outer or inner)
+    edits = [Edit(edit.start, edit.end, *to_original(inner, edit.original_start, edit.original_end))
+             for edit in outer]  # fmt: skip
+    for edit in inner:
+        touched = any(
+            each.original_start < max(edit.end, edit.start + 1) and edit.start < each.original_end
+            for each in outer
+        )
+        if not touched:
+            start, end = from_original(outer, edit.start, edit.end)
+            edits.append(Edit(start, max(start, end), edit.original_start, edit.original_end))
+    return tuple(sorted(edits, key=lambda edit: (edit.original_start, edit.start)))
+
+
 class Piece(NamedTuple):
     """Part of a new text: ``[start, end)`` of the original, or `text` in its place."""
 

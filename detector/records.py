@@ -39,6 +39,15 @@ class ToolCall(Record):
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     id: str | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.id, _hash_json(self.arguments)))
+
+
+def _hash_json(value: JsonValue) -> int:
+    if isinstance(value, dict):
+        return hash(frozenset((key, _hash_json(item)) for key, item in value.items()))
+    return hash(tuple(map(_hash_json, value))) if isinstance(value, list) else hash(value)
+
 
 class Turn(Record):
     """One message. `index` is its position in the input, from 0; blank turns are counted, and the indices of

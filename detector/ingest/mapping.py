@@ -42,9 +42,9 @@ ROLES: dict[str, Role] = {
     "agent": "agent",
     "bot": "bot",
     "system": "system",
-    "tool": "system",
+    "tool": "tool",
 }
-"""Roles of the canonical format; tool messages are system turns."""
+"""Roles of the canonical format."""
 ANY_ROLE = "*"
 """In `roles`: every speaker without an entry."""
 NO_ENCODING = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7")

@@ -12,10 +12,12 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import msgspec
 
 from dialint.detector.errors import excerpt
 from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
@@ -24,7 +26,8 @@ from dialint.detector.ingest.mapping import ANY_ROLE
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.privacy import has_note_prefix
 from dialint.detector.ingest.times import from_epoch, parse_iso
-from dialint.detector.records import Dialogue, Role
+from dialint.detector.offsets import Edit, compose
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
 
 MAX_ID_BYTES = 256
 FIRST_YEAR, LAST_YEAR = 1970, 2200
@@ -47,7 +50,9 @@ class DraftTurn:
     """A message as read from a log, not yet validated: every value may be of any type.
 
     `internal` is whether it is an internal note, None if the format does not say; `html` whether its text is
-    HTML, None if only the text itself can show it.
+    HTML, None if only the text itself can show it. `edits` lead from the text to the log's own, where a
+    reader took a part of it. `tool_calls` are read by the format; `tool_call_id` and `tool_error` are of
+    results only.
     """
 
     role: object
@@ -56,6 +61,10 @@ class DraftTurn:
     author: object = None
     internal: bool | None = None
     html: bool | None = None
+    edits: tuple[Edit, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: object = None
+    tool_error: object = None
 
 
 @dataclass
@@ -139,7 +148,7 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         if size > config.max_record_bytes:
             expected = f"at most {config.max_record_bytes} bytes in one dialogue"
             raise BadRecord("E_RECORD_SIZE", draft.path, f"over {size} bytes", expected)
-        if turn.internal is None and role != "customer" and has_note_prefix(text):
+        if turn.internal is None and role not in ("customer", "tool") and has_note_prefix(text):
             warnings["W_INTERNAL_NOTE"] += 1
             continue
         author = turn.author if isinstance(turn.author, str) and turn.author else None
@@ -148,15 +157,51 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         at = _time(turn.at, f"{path}.at")
         fields: dict[str, Any] = {"index": index, "role": role, "text": text, "at": at, "author": author}
         if clean is not None and clean[index].edits:
-            fields["edits"] = clean[index].edits
             warnings.update(clean[index].counted)
+        if edits := compose(() if clean is None else clean[index].edits, turn.edits):
+            fields["edits"] = edits
+        if turn.tool_calls or turn.tool_call_id is not None or turn.tool_error is not None:
+            size += _add_tool_fields(fields, turn, path)
         turns.append(fields)
     _check_whole(turns, draft.path, warnings)
     return turns
 
 
+def _add_tool_fields(fields: dict[str, Any], turn: DraftTurn, path: str) -> int:
+    """Add calls to a turn of an agent or a bot, or whose result it is to that of a tool. Returns the size of
+    the arguments."""
+    if turn.tool_calls:
+        if fields["role"] not in JUDGED_ROLES:
+            found = f"calls of the role {fields['role']}"
+            raise BadRecord("E_TYPE", f"{path}.tool_calls", found, "calls of an agent or a bot only")
+        fields["tool_calls"] = turn.tool_calls
+    for name, value, kind in (
+        ("tool_call_id", turn.tool_call_id, str),
+        ("tool_error", turn.tool_error, bool),
+    ):
+        if value is None:
+            continue
+        if not isinstance(value, kind):
+            expected = "a text or null" if kind is str else "true, false or null"
+            raise BadRecord("E_TYPE", f"{path}.{name}", type(value).__name__, expected)
+        if fields["role"] != "tool":
+            raise BadRecord("E_TYPE", f"{path}.{name}", f"the role {fields['role']}", "of the role tool only")
+        fields[name] = value
+    return sum(len(msgspec.json.encode(call.arguments)) + len(call.name) for call in turn.tool_calls)
+
+
 def _clean(draft: Draft, config: ReadConfig) -> list[Clean] | None:
-    """The texts of the draft's turns, cleaned; None if nothing is to clean, or if one is not a text."""
+    """The texts of the draft's turns, cleaned; None if nothing is to clean, or if one is not a text. Results
+    of tools stay as they are."""
+    if any(turn.role == "tool" for turn in draft.turns):
+        spoken = [position for position, turn in enumerate(draft.turns) if turn.role != "tool"]
+        cleaned = _clean(replace(draft, turns=[draft.turns[position] for position in spoken]), config)
+        if cleaned is None:
+            return None
+        by_position = dict(zip(spoken, cleaned, strict=True))
+        return [
+            by_position.get(position) or Clean(str(turn.text)) for position, turn in enumerate(draft.turns)
+        ]
     texts = [turn.text for turn in draft.turns if isinstance(turn.text, str)]
     html = [turn.html for turn in draft.turns]
     if not config.strip or len(texts) < len(html) or (is_plain(texts) and True not in html):
@@ -167,12 +212,13 @@ def _clean(draft: Draft, config: ReadConfig) -> list[Clean] | None:
 def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str]) -> None:
     if not turns:
         raise BadRecord("E_EMPTY", path, "only internal notes", "at least one turn that is none")
-    blank = sum(not turn["text"].strip() for turn in turns)
-    if blank == len(turns):
+    spoken = [turn for turn in turns if turn["role"] != "tool"]
+    if turns and not any(turn["text"].strip() for turn in spoken or turns):
         raise BadRecord("E_EMPTY", path, "only blank turns", "at least one turn with text")
+    blank = sum(not turn["text"].strip() and "tool_calls" not in turn for turn in spoken)
     if blank:
         warnings["W_BLANK_TURN"] += blank
-    if all(turn["role"] == "system" for turn in turns):
+    if all(turn["role"] in ("system", "tool") for turn in turns):
         raise BadRecord("E_ROLE", path, "only system turns", "a customer, agent or bot among the roles")
 
 

@@ -3,7 +3,8 @@
 A `LogFormat` reads one record; `format_detection` decides whether records are one a line or inside a
 document. The canonical record is
 `{"dialogue_id" | "id", "turns": [{"role", "text", "at", "author"}], ...}`: the fields of `Dialogue` and those
-of the project's corpora (`source`, `split`); other fields are counted and left out.
+of the project's corpora (`source`, `split`); other fields are counted and left out. A turn of an agent may
+have `tool_calls` (`[{"name", "arguments", "id"}]`), one of the role ``tool`` `tool_call_id` and `tool_error`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dialint.detector.ingest.formats import helpdesk, messaging, openai, research
+from dialint.detector.ingest.formats.tool_turns import read_calls
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
@@ -22,6 +24,7 @@ METADATA_FIELDS = ("source", "split")
 RECORD_FIELDS = {"id", "dialogue_id", "turns", "sources", "metadata", "masked", "labels", "meta"}
 RECORD_FIELDS.update(TEXT_FIELDS, METADATA_FIELDS)
 TURN_FIELDS = {"role", "text", "at", "author", "index", "turn_id", "action"}
+TURN_FIELDS.update({"tool_calls", "tool_call_id", "tool_error"})
 
 
 def canonical_draft(record: dict[str, Any]) -> Draft:
@@ -57,7 +60,11 @@ def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> 
         raise BadRecord("E_TYPE", path, _kind(turn), "an object with role and text", name)
     if turn.keys() - TURN_FIELDS:
         warnings["W_UNKNOWN_FIELD"] += 1
-    return DraftTurn(turn.get("role"), turn.get("text"), turn.get("at"), turn.get("author"))
+    result = DraftTurn(turn.get("role"), turn.get("text"), turn.get("at"), turn.get("author"))
+    if turn.get("tool_calls") is not None:
+        result.tool_calls = read_calls(turn["tool_calls"], f"{path}.tool_calls", name)
+    result.tool_call_id, result.tool_error = turn.get("tool_call_id"), turn.get("tool_error")
+    return result
 
 
 def _typed_fields(record: dict[str, Any], name: str | None) -> dict[str, Any]:

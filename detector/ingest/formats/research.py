@@ -2,18 +2,25 @@
 
 Of an agent of tau-bench that writes ``Thought: ... Action: {...}`` only the text that the customer saw is
 read, as in tau-bench's own loop: the part after the last ``Action:``, or the content if that part is the JSON
-of a ``respond``; any other JSON is a tool call, which the customer did not see (role system). On the 925 such
-dialogues of the corpus this rule predicts who speaks next without exception (13,926 turns, 2026-11-20).
+of a ``respond``; any other JSON is a tool call, which the customer did not see. On the 925 such dialogues of
+the corpus this rule predicts who speaks next without exception (13,926 turns, 2026-11-20). An agent with a
+list of calls said nothing to the customer beside them: the loop runs the call and goes on.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.formats.openai import content_text
+from dialint.detector.ingest.formats.tool_turns import (
+    TOOL_OUTPUT,
+    read_calls,
+    read_reasoning,
+    silence,
+    tool_turn,
+)
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
@@ -77,9 +84,7 @@ def drafts_sgd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     yield Draft(name, turns)
 
 
-MARK = "Action:"
-TOOL_OUTPUT = "API output:"
-ROLES = {"user": "customer", "assistant": "bot", "system": "system", "tool": "system"}
+ROLES = {"user": "customer", "assistant": "bot", "system": "system"}
 
 
 def matches_tau(record: Any) -> bool:
@@ -110,7 +115,7 @@ def _episode(record: dict[str, Any], key: str, fallback_id: str) -> Draft:
     messages = list(_flat(fields.items(record, key, name)))
     turns = [_turn(message, f"{key}[{index}]", name) for index, message in enumerate(messages)]
     if not any(message.get("tool_calls") for message in messages):
-        replace_by_visible(turns)
+        read_reasoning(turns)
     return Draft(name, turns, path=key)
 
 
@@ -124,41 +129,19 @@ def _flat(messages: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
-    role = message.get("role")
+    role, at = message.get("role"), message.get("timestamp")
     text = content_text(message.get("content"), f"{path}.content", name)
-    if role in ("assistant", "user") and message.get("tool_calls") and not text.strip():
-        return DraftTurn("system", text, message.get("timestamp"))
+    if role == "tool" and message.get("requestor") == "user":  # a look at the customer's own device
+        return DraftTurn("system", text, at)
+    if role == "tool":
+        call_id = message.get("tool_call_id") or message.get("id")
+        return tool_turn(text, call_id, message.get("error"), at)
     if role == "user" and text.startswith(TOOL_OUTPUT):
-        return DraftTurn("system", text, message.get("timestamp"))
-    return DraftTurn(fields.map_role(role, ROLES), text, message.get("timestamp"))
-
-
-def replace_by_visible(turns: list[DraftTurn]) -> None:
-    """Replace, in place, the turns of agents with visible reasoning by the part that the customer saw."""
-    agents = [turn for turn in turns if turn.role in ("agent", "bot") and isinstance(turn.text, str)]
-    if not any(MARK in str(turn.text) for turn in agents):
-        return
-    for turn in agents:
-        text = str(turn.text)
-        if MARK not in text and not text.lstrip().startswith("{"):
-            continue
-        spoken = _visible_text(text)
-        if spoken is None:
-            turn.role = "system"
-        else:
-            turn.text = spoken
-
-
-def _visible_text(text: str) -> str | None:
-    last_action = text.split(MARK)[-1].strip()
-    try:
-        action = json.loads(last_action)
-    except (ValueError, RecursionError):
-        return last_action
-    if not isinstance(action, dict):
-        return last_action
-    if action.get("name") != "respond":
-        return None
-    arguments = action.get("arguments")
-    content = arguments.get("content") if isinstance(arguments, dict) else None
-    return content if isinstance(content, str) else last_action
+        return tool_turn(text, at=at)
+    calls = message.get("tool_calls")
+    if role == "user" and calls and not text.strip():
+        return DraftTurn("system", text, at)
+    turn = DraftTurn(fields.map_role(role, ROLES), text, at)
+    if role == "assistant" and calls:
+        silence(turn, read_calls(calls, f"{path}.tool_calls", name))
+    return turn

@@ -200,8 +200,8 @@ class FastLines:
             len(turn.text) * 4 > limit and len(turn.text.encode()) > limit for turn in results
         ):
             return None
-        roles: list[Role] = ["system" if turn.role == "tool" else turn.role for turn in results]
-        if "system" in roles and roles.count("system") == len(roles):
+        roles: list[Role] = [turn.role for turn in results]
+        if "tool" in roles or ("system" in roles and roles.count("system") == len(roles)):
             return None
         texts = [turn.text for turn in results]
         if any(map(has_note_prefix, texts)) or (self._stripped and any(map(may_change, texts))):

@@ -7,6 +7,7 @@ a meaning are read. A file that contradicts its footer is refused.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +16,12 @@ from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
-from dialint.detector.ingest.formats.research import replace_by_visible
+from dialint.detector.ingest.formats.tool_turns import (
+    read_calls,
+    read_reasoning,
+    silence,
+    tool_turn,
+)
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
 from dialint.detector.ingest.outcomes import BadRecord, file_error, preview_hint, record_too_large
 from dialint.detector.ingest.readers.mapped_logs import iterate_rows, mapped_format, survey_records
@@ -40,6 +46,7 @@ from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, v
 
 GROUP = 256
 _LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
+TOOL_RESULT = "tool_result"
 TURN_FIELDS = ("role", "text", "at", "author", "action")
 
 
@@ -265,18 +272,37 @@ def _drafts(row: dict[str, Any], size: int, config: ReadConfig) -> Iterator[Draf
             raise BadRecord("E_TYPE", f"turns[{index}]", "nothing", "a turn", dialogue_id)
         for key in ("role", "text"):
             _check(turn[key], f"turns[{index}].{key}", dialogue_id)
-        turns.append(DraftTurn(turn["role"], turn["text"], turn.get("at"), turn.get("author")))
-    if (row.get("source") or "").startswith("tau_bench") and not any(
-        turn.get("action") for turn in row["turns"] or [] if turn["role"] == "agent"
-    ):
-        replace_by_visible(turns)
-    for turn, raw in zip(turns, row["turns"] or [], strict=True):
-        if turn.role in ("agent", "bot") and raw.get("action") and not str(turn.text or "").strip():
-            turn.role = "system"
+        turns.append(_turn(turn, f"turns[{index}]", dialogue_id))
+    if (row.get("source") or "").startswith("tau_bench") and not any(turn.tool_calls for turn in turns):
+        read_reasoning(turns)
     metadata = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
     fields: dict[str, Any] = {key: row.get(key) for key in TEXT_FIELDS}
     sources = row.get("sources")
     yield Draft(name, turns, {**fields, "metadata": metadata, "sources": tuple(sources) if sources else None})
+
+
+def _turn(raw: dict[str, Any], path: str, name: str | None) -> DraftTurn:
+    """One turn. In the corpora's `action` stands that a turn is a tool's result, or the JSON of an agent's
+    calls; an agent's blank turn with another action is a step that the customer did not see."""
+    turn = DraftTurn(raw["role"], raw["text"], raw.get("at"), raw.get("author"))
+    action = raw.get("action")
+    if not action:
+        return turn
+    if action == TOOL_RESULT and raw["role"] in ("system", "tool"):
+        return tool_turn(raw["text"] or "", at=raw.get("at"))
+    if raw["role"] not in ("agent", "bot"):
+        return turn
+    if action.startswith("[{"):
+        try:
+            calls = json.loads(action)
+        except (ValueError, RecursionError):
+            calls = None
+        if isinstance(calls, list) and all(isinstance(call, dict) and call.get("name") for call in calls):
+            silence(turn, read_calls(calls, f"{path}.action", name))
+            return turn
+    if not str(raw["text"] or "").strip():
+        turn.role = "system"
+    return turn
 
 
 def _check(value: object, path: str, name: str | None) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.records import ToolCall
+from dialint.detector.tool_use import tool_uses
 
 ANY_SHARE = ReadConfig(max_bad=1.0)
 Said = list[tuple[str, Any]]
@@ -547,10 +549,14 @@ def test_twilio_author_must_be_known(tmp_path: Path) -> None:
 def test_agents_that_think_aloud_are_read_as_the_customer_saw_them(tmp_path: Path, style: str) -> None:
     thoughts = [
         ("user", "Where is 4471?", "customer", "Where is 4471?"),
-        ("assistant", 'Thought: look.\nAction:\n{"name": "track", "arguments": {}}', "system", None),
-        ("user", "API output: in transit", "system", None),
+        ("assistant", 'Thought: look.\nAction:\n{"name": "track", "arguments": {"n": 4471}}', "bot", ""),
+        ("user", "API output: in transit", "tool", "in transit"),
         ("assistant", 'Thought: say.\nAction:\n{"name": "respond", "arguments": {"content": "On its way."}}', "bot", "On its way."),
         ("user", "And?", "customer", "And?"),
+        ("assistant", 'Action: {"name": "respond", "arguments": {"content": "Say \\"yes\\"\\n\\ud83d\\ude00 ok"}}', "bot", 'Say "yes"\n😀 ok'),
+        ("user", "Yes.", "customer", "Yes."),
+        ("assistant", 'Action: {"name": "track", "arguments": {}}', "bot", '{"name": "track", "arguments": {}}'),
+        ("user", "Pardon?", "customer", "Pardon?"),
         ("assistant", 'Thought: cut Action: {"na', "bot", '{"na'),
         ("user", "What?", "customer", "What?"),
         ("assistant", "Thought: I should", "bot", "Thought: I should"),
@@ -562,7 +568,9 @@ def test_agents_that_think_aloud_are_read_as_the_customer_saw_them(tmp_path: Pat
     else:
         roles = {"user": "customer", "assistant": "agent"}
         turns = [
-            {"role": "system" if t.startswith("API") else roles[r], "text": t, "action": ""}
+            {"role": "system", "text": t, "action": "tool_result"}
+            if t.startswith("API")
+            else {"role": roles[r], "text": t, "action": ""}
             for r, t, _, _ in thoughts
         ]
         path = parquet(tmp_path, [{"dialogue_id": "3-1", "source": "tau_bench/retail", "turns": turns}])
@@ -574,6 +582,14 @@ def test_agents_that_think_aloud_are_read_as_the_customer_saw_them(tmp_path: Pat
         (agent if role == "bot" else role, text if seen is None else seen) for _, text, role, seen in thoughts
     ]
     assert said(loaded[0]) == expected
+    turns = loaded[0].dialogue.turns
+    assert turns[1].tool_calls == (ToolCall(name="track", arguments={"n": 4471}),)
+    assert not any(turn.tool_calls for turn in turns[2:])
+    for turn, (_, text, _, _) in zip(turns, thoughts, strict=True):
+        for position, char in enumerate(turn.text):
+            start, end = turn.to_log(position, position + 1)
+            assert text[start:end] in (char, json.dumps(char)[1:-1])
+    assert [(use.turn, use.result) for use in tool_uses(loaded[0].dialogue)] == [(1, "in transit")]
 
 
 # CSV

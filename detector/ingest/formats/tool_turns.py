@@ -1,0 +1,191 @@
+"""Calls of tools as logs write them: names, arguments as objects or as JSON text, ids; and the text of a
+reasoning agent (ReAct), of which the customer saw a part or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import JsonValue
+
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.validation import CONTROL, DraftTurn
+from dialint.detector.offsets import Piece, assemble
+from dialint.detector.records import ToolCall
+
+INPUT = "input"
+"""The argument that holds an input which is no JSON object."""
+MAX_DEPTH = 32
+"""Arguments that are nested deeper are kept as JSON text."""
+ACTION = "Action:"
+TOOL_OUTPUT = "API output:"
+_CONTENT = re.compile(r'"content"\s*+:\s*+("(?:[^"\\]++|\\.)*+")', re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL
+)
+
+
+def read_calls(value: object, path: str, dialogue: str | None = None) -> tuple[ToolCall, ...]:
+    """The calls of a message: a list of objects, each with `name` and `arguments`, or with both under
+    `function` as OpenAI writes them. None is no call.
+
+    Raises:
+        BadRecord: E_TYPE, it has another shape.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise BadRecord("E_TYPE", path, fields.kind(value), "a list of tool calls", dialogue)
+    return tuple(read_call(item, f"{path}[{index}]", dialogue) for index, item in enumerate(value))
+
+
+def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall:
+    """One call.
+
+    Raises:
+        BadRecord: E_TYPE, it is no object, or has no name.
+    """
+    if not isinstance(value, dict):
+        raise BadRecord("E_TYPE", path, fields.kind(value), "a tool call with name and arguments", dialogue)
+    inner, where = value, path
+    for key in ("function", "custom"):
+        if key in value and "name" not in value:
+            inner, where = value[key], f"{path}.{key}"
+            if not isinstance(inner, dict):
+                raise BadRecord("E_TYPE", where, fields.kind(inner), "an object with a name", dialogue)
+            break
+    name = inner.get("name")
+    if not isinstance(name, str) or not name.strip():
+        found = "an empty text" if isinstance(name, str) else fields.kind(name)
+        raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
+    key = "arguments" if "arguments" in inner else "input"
+    return tool_call(name, inner.get(key), value.get("id"))
+
+
+def tool_call(name: str, arguments: object = None, call_id: object = None) -> ToolCall:
+    """A call. `arguments` are an object or its JSON text; anything else becomes the argument `INPUT`."""
+    value = arguments
+    if isinstance(value, str):
+        try:
+            decoded = json.loads(value, parse_constant=str) if value.strip() else {}
+        except (ValueError, RecursionError):
+            decoded = None
+        value = decoded if isinstance(decoded, dict) else value
+    if value is None:
+        value = {}
+    cleaned = _clean(value if isinstance(value, dict) else {INPUT: value}, 0)
+    return ToolCall(
+        name=CONTROL.sub(" ", name),
+        arguments=cleaned if isinstance(cleaned, dict) else {INPUT: cleaned},
+        id=fields.name(call_id),
+    )
+
+
+def _clean(value: Any, depth: int) -> JsonValue:
+    """`value` as JSON without control characters."""
+    if isinstance(value, str):
+        return CONTROL.sub(" ", value.encode("utf-8", "replace").decode())
+    if isinstance(value, dict | list) and depth >= MAX_DEPTH:
+        return "..."
+    if isinstance(value, dict):
+        return {str(_clean(str(key), depth)): _clean(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item, depth + 1) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def tool_turn(text: str, call_id: object = None, error: object = None, at: object = None) -> DraftTurn:
+    """The result of a call, without the words "API output:" that tau-bench puts before it."""
+    turn = DraftTurn("tool", text, at, tool_call_id=fields.name(call_id))
+    turn.tool_error = error if isinstance(error, bool) else None
+    if text.startswith(TOOL_OUTPUT):
+        start = len(TOOL_OUTPUT) + (text[len(TOOL_OUTPUT) : len(TOOL_OUTPUT) + 1] == " ")
+        turn.text, turn.edits = assemble(text, [Piece(start, len(text))])
+    return turn
+
+
+def silence(turn: DraftTurn, calls: tuple[ToolCall, ...]) -> None:
+    """Make a turn one that only calls tools: the customer saw nothing of its text."""
+    turn.tool_calls = calls
+    if isinstance(turn.text, str):
+        turn.text, turn.edits = assemble(turn.text, [])
+
+
+def read_reasoning(turns: list[DraftTurn]) -> None:
+    """Read, in place, the agent's turns that are written as ``Thought: ... Action: {...}``.
+
+    As in tau-bench's own loop the part after the last ``Action:`` counts. The JSON of a ``respond`` is said
+    to the customer; that of any other call, if a tool's result follows before the customer's next turn, is a
+    call. Anything else was never run, and the customer saw it raw.
+    """
+    agents = [index for index, turn in enumerate(turns) if turn.role in ("agent", "bot")]
+    if not any(ACTION in str(turns[index].text) for index in agents):
+        return
+    for index in agents:
+        turn = turns[index]
+        text = turn.text
+        if not isinstance(text, str) or (ACTION not in text and not text.lstrip().startswith("{")):
+            continue
+        start = text.rindex(ACTION) + len(ACTION) if ACTION in text else 0
+        action = _action(text[start:])
+        name = action.get("name") if action else None
+        if action and isinstance(name, str) and name and name != "respond" and _has_result(turns, index):
+            silence(turn, (tool_call(name, action.get("arguments")),))
+            continue
+        pieces = list(_said(text, start)) if name == "respond" and action is not None else []
+        if not pieces or _joined(text, pieces) != _content(action):
+            stripped = text[start:].strip()
+            first = start + text[start:].find(stripped)
+            pieces = [Piece(first, first + len(stripped))]
+        turn.text, turn.edits = assemble(text, pieces)
+
+
+def _action(text: str) -> dict[str, Any] | None:
+    try:
+        action = json.loads(text.strip())
+    except (ValueError, RecursionError):
+        return None
+    return action if isinstance(action, dict) else None
+
+
+def _content(action: dict[str, Any] | None) -> object:
+    arguments = action.get("arguments") if action else None
+    return arguments.get("content") if isinstance(arguments, dict) else None
+
+
+def _has_result(turns: list[DraftTurn], index: int) -> bool:
+    """Whether a tool's result follows the turn at `index` before the customer's next one; also at the end of
+    a log, where nobody saw the call."""
+    for turn in turns[index + 1 :]:
+        if turn.role == "tool":
+            return True
+        if turn.role == "customer":
+            return False
+    return True
+
+
+def _said(text: str, start: int) -> Iterator[Piece]:
+    """The content of the ``respond`` after `start`, its escapes decoded."""
+    last = None
+    for match in _CONTENT.finditer(text, start):
+        last = match
+    if last is None:
+        return
+    position, end = last.start(1) + 1, last.end(1) - 1
+    for escape in _ESCAPE.finditer(text, position, end):
+        if escape.start() > position:
+            yield Piece(position, escape.start())
+        yield Piece(escape.start(), escape.end(), json.loads(f'"{escape[0]}"', strict=False))
+        position = escape.end()
+    if end > position:
+        yield Piece(position, end)
+
+
+def _joined(text: str, pieces: list[Piece]) -> str:
+    return assemble(text, pieces)[0]
