@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import Check, CodeRelease, round_probability
@@ -20,7 +21,7 @@ from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.gates import GATES, Outcome, Suspicion, append_proof
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.languages import detect_languages, parse_languages
-from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
+from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
@@ -63,9 +64,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         tuple(code in info.dialogue_codes for code in info.head_codes),
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
-    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
-    engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
-    return detector
+    return ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
 
 
 def score(
@@ -74,14 +73,17 @@ def score(
     """Return the verdict of each dialogue, in order; without a `detector`, that of the embedded release.
 
     A dialogue that cannot be judged gets a verdict with the status ``failed`` and the reason. Personal data
-    are masked before anything is judged. For logs in files, and for more than fits into memory, use ``dialint
-    score``.
+    are masked before anything is judged. What is learnt of the log as a whole, such as the marks of its own
+    masking, is learnt of these dialogues, unless the detector has a profile already. For logs in files, and
+    for more than fits into memory, use ``dialint score``.
 
     Raises:
         ReleaseRefused: the embedded release is damaged.
     """
-    detector = detector or load_detector()
-    return detector.verdicts(tuple(dialogues), all_probabilities=all_probabilities)
+    detector, dialogues = detector or load_detector(), tuple(dialogues)
+    if isinstance(detector, ReleaseDetector) and detector.log == EMPTY_PROFILE:
+        detector = detector.with_log(profile_log(dialogues))
+    return detector.verdicts(dialogues, all_probabilities=all_probabilities)
 
 
 def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
@@ -199,8 +201,14 @@ class ReleaseDetector:
         self.info = info
         self._weights = weights
         self._languages = languages
+<<<<<<< /tmp/tmpor2hk1cv/m
+        self.log = log
+||||||| /tmp/tmpor2hk1cv/b
+        self._log = log
+=======
         self._log = log
         self.demoted = dict(demoted or {})
+>>>>>>> /tmp/tmpor2hk1cv/t
         self._context = CheckContext(log)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
@@ -220,14 +228,26 @@ class ReleaseDetector:
                 taxonomy.model_dump(mode="json"),
                 scanner.engine.fingerprint,
                 *([languages] if languages else []),
+<<<<<<< /tmp/tmpor2hk1cv/m
+                *([] if log == EMPTY_PROFILE else [log.fingerprint]),
+||||||| /tmp/tmpor2hk1cv/b
+                *([] if log == EMPTY_PROFILE else [asdict(log)]),
+=======
                 *([] if log == EMPTY_PROFILE else [asdict(log)]),
                 *([{"demoted": self.demoted}] if self.demoted else []),
+>>>>>>> /tmp/tmpor2hk1cv/t
             ]
         )
 
     def with_info(self, info: ReleaseInfo) -> ReleaseDetector:
         """The same weights under another `release.json`, for a release in the making."""
+<<<<<<< /tmp/tmpor2hk1cv/m
+        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages, self.log)
+||||||| /tmp/tmpor2hk1cv/b
+        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages, self._log)
+=======
         return self._copy(info=info)
+>>>>>>> /tmp/tmpor2hk1cv/t
 
     def with_log(self, log: LogProfile) -> ReleaseDetector:
         """The same detector for dialogues of a log with this profile."""
@@ -256,6 +276,9 @@ class ReleaseDetector:
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         self._done = self._reported = self._n_findings = self._reached = 0
         self._tokens_before = self._tokens
+        engine: Any = self.scanner.engine
+        if hasattr(engine, "on_row"):  # the engine is shared by the detectors of several logs
+            engine.on_row = lambda: self._begin_row(engine.n_tokens, engine.share_scanned)
         masked = []
         coverages = []
         for index, dialogue in enumerate(dialogues):
@@ -285,7 +308,7 @@ class ReleaseDetector:
             self._report_progress(self._done)
         return verdicts
 
-    def begin_row(self, tokens: int, share: float) -> None:
+    def _begin_row(self, tokens: int, share: float) -> None:
         """A row goes into the model, after `tokens` tokens in all and a `share` of those that are scanned
         together."""
         self.on_step(None)
@@ -364,7 +387,7 @@ class ReleaseDetector:
                     outcome = check.report
                     finding = append_proof(finding, f"exact check '{check.name}', no model: {hit.why}")
                 elif how.gate is not None:
-                    result = GATES[how.gate](Suspicion(dialogue, position, *where, by_scan, self._log))
+                    result = GATES[how.gate](Suspicion(dialogue, position, *where, by_scan, self.log))
                     outcome = result.outcome
                     finding = append_proof(finding, f"gate '{how.gate}': {result.why}")
                 if outcome == "finding" and code in self.demoted:

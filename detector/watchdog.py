@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 
@@ -84,6 +85,7 @@ class WatchedDetector:
         self._config = config
         self._tell = tell
         self._worker: _Worker | None = None
+        self._log: LogProfile | None = None
         self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
         """Called while `verdicts` is at work, as `ReleaseDetector.on_progress`."""
         self.taxonomy: Taxonomy = (
@@ -111,6 +113,13 @@ class WatchedDetector:
             WorldError: the worker died while it loaded.
         """
         self._about()
+        return self
+
+    def with_log(self, log: LogProfile) -> WatchedDetector:
+        """This detector, which from now on judges dialogues of a log with this profile, where the worker's
+        detector can."""
+        self._log = log
+        self._start().send_log(log)
         return self
 
     @property
@@ -199,6 +208,8 @@ class WatchedDetector:
     def _start(self) -> _Worker:
         if self._worker is None:
             self._worker = _Worker(self._what)
+            if self._log is not None:
+                self._worker.send_log(self._log)
         return self._worker
 
 
@@ -240,6 +251,12 @@ class _Worker:
             self._about = _content(message)
             self._resting = _memory_kib(self._pid)
         return self._about
+
+    def send_log(self, log: LogProfile) -> None:
+        """Set the profile of the log, for what is judged after it."""
+        self.about()
+        with suppress(OSError):  # that the worker is gone is found out when it should judge
+            self._pipe.send(log)
 
     def end(self) -> str:
         """End the process; how it ended."""
@@ -423,18 +440,27 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
             message = ("broken", (_sendable(error), traceback.format_exc()))
         pipe.send(message)
 
-    def about() -> tuple[str, str, tuple[str, ...]]:
-        nonlocal detector
-        detector = load_once()
+    def report_to_pipe() -> None:
         if hasattr(detector, "on_step"):
             detector.on_step = lambda position: pipe.send(("at", position))
         if hasattr(detector, "on_progress"):
             detector.on_progress = lambda *counts: pipe.send(("moved", counts))
+
+    def about() -> tuple[str, str, tuple[str, ...]]:
+        nonlocal detector
+        detector = load_once()
+        report_to_pipe()
         return detector.release, detector.fingerprint, tuple(detector.codes)
 
     answer(about)
     while detector is not None:
-        dialogues, all_probabilities = pipe.recv()
+        message = pipe.recv()
+        if isinstance(message, LogProfile):
+            if hasattr(detector, "with_log"):
+                detector = detector.with_log(message)
+                report_to_pipe()
+            continue
+        dialogues, all_probabilities = message
         answer(lambda: detector.verdicts(dialogues, all_probabilities=all_probabilities))  # noqa: B023
 
 

@@ -343,6 +343,8 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
     details += _release_changes(stored.get("release", {}), requested.get("release", {}))
     if stored.get("inputs") != requested.get("inputs"):
         details.append("the logs are other ones, or were changed")
+    if not details:
+        details.append("the log's first dialogues are read otherwise by this version")
     raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: {', '.join(details)}{advice}")
 
 

@@ -6,7 +6,8 @@ Everything that can be refused is refused by `prepare_run`, before the first dia
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +16,20 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.artifacts import fingerprint, package_versions, read_manifest
-from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
+from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
-from dialint.detector.ingest.read import inspect, open_logs
+from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
+from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.progress import Progress
+<<<<<<< /tmp/tmpqj034xv0/m
+from dialint.detector.records import Dialogue, NotJudged, Severity, Verdict
+||||||| /tmp/tmpqj034xv0/b
+from dialint.detector.records import NotJudged, Severity, Verdict
+=======
 from dialint.detector.records import Finding, NotJudged, Severity, Verdict
+>>>>>>> /tmp/tmpqj034xv0/t
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
@@ -253,6 +261,7 @@ def prepare_run(
         raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
+    log = _profile_head(sources, config)
     description = {
         "inputs": requested["inputs"],
         "release": {
@@ -260,11 +269,27 @@ def prepare_run(
             "fingerprint": detector.fingerprint,
             "taxonomy": taxonomy.version,
         },
+        "log": {"dialogues": log.n_dialogues, "fingerprint": log.fingerprint},
         "options": requested["options"],
     }
+    if hasattr(detector, "with_log"):
+        detector = detector.with_log(log)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)
     return ScoringRun(config, sources, detector, taxonomy, filter, request), description
+
+
+def _profile_head(sources: Sequence[Source], config: ScoreConfig) -> LogProfile:
+    """What the log's first dialogues say of it as a whole. Where it turns out to be bad the profile ends: the
+    reading that scores refuses it there, and says why."""
+
+    def dialogues() -> Iterator[Dialogue]:
+        with suppress(InputRefused, TooManyBad):
+            for record in read(sources, config.read, Counts()):
+                if isinstance(record, Loaded):
+                    yield record.dialogue
+
+    return profile_log(dialogues())
 
 
 def is_done(logs: Sequence[str], config: ScoreConfig, manifest: dict[str, Any]) -> bool:

@@ -34,7 +34,7 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
 
     Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do
     not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
-    MultiWOZ, 2026-11-20), nor what the customer himself speaks of.
+    MultiWOZ, 2026-11-20), nor what the customer himself speaks of, nor a mark of the log's own masking.
     """
     spoken_of = {
         match[0].strip(_SLOT_MARKS)
@@ -46,6 +46,10 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
         if turn.role not in JUDGED_ROLES:
             continue
         for match in _UNFILLED.finditer(turn.text):
-            if not _REDACTED.fullmatch(match.group()) and match[0].strip(_SLOT_MARKS) not in spoken_of:
+            if not (
+                _REDACTED.fullmatch(match[0])
+                or match[0].strip(_SLOT_MARKS) in spoken_of
+                or context.log.is_masking(match[0])
+            ):
                 yield Hit(turn.index, match.start(), match.end(), "a template's slot was left unfilled")
                 break

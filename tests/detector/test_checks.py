@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from languages_corpus import dialogues
 
-from dialint.detector.checks import CHECKS
+from dialint.detector.checks import CHECKS, CheckContext
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.repeats import same_text_again
+from dialint.detector.log_profile import profile_log
 from dialint.detector.records import Dialogue, Turn
 
 
@@ -197,3 +198,18 @@ def test_the_words_of_the_customer_are_no_insult_of_the_agent() -> None:
 def test_no_correct_dialogue_holds_an_insult_or_asks_a_secret(language: str) -> None:
     for one in dialogues(language, 30):
         assert [*insult(one), *asks_secret(one)] == []
+
+
+def test_the_logs_own_masking_is_no_unfilled_slot() -> None:
+    def log(text: str) -> Dialogue:
+        turns = (
+            Turn(index=0, role="customer", text=text),
+            Turn(index=1, role="agent", text="Hi <<client 4>>!"),
+        )
+        return Dialogue(id=text, turns=turns)
+
+    profile = profile_log([log("I am <<client 1>>"), log("<<client 2>> here")])
+    assert profile.masking == ("<<client>>",)
+    plain = log("Hello")
+    assert [hit.turn for hit in unfilled_placeholder(plain)] == [1]
+    assert list(unfilled_placeholder(plain, CheckContext(profile))) == []

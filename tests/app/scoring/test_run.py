@@ -23,6 +23,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Verdict
 from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
@@ -616,3 +617,20 @@ def test_a_log_of_another_shape_is_scored_by_its_mapping(tmp_path: Path, detecto
     moved.write_text(text + "roles: {Berater: bot}\n")
     with pytest.raises(OutputRefused, match=r"another job: --mapping differs in roles; move"):
         run([str(log)], ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved)), detector)
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_detector_gets_the_profile_of_the_whole_log(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, watched: bool
+) -> None:
+    class Profiled(driver.FakeDetector):  # type: ignore[misc, name-defined]
+        def with_log(self, log: LogProfile) -> "Profiled":
+            self.release = f"{log.n_dialogues} dialogues"
+            return self
+
+    watch = WatchConfig(dialogue_seconds=20.0 if watched else 0.0)
+    out = tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, chunk_size=4, limit=6, watch=watch)
+    assert run([str(write_log(10))], config, Profiled({})) == 0
+    assert {verdict.release for verdict in read_verdicts(out)} == {"10 dialogues"}
+    assert read_manifest(tmp_path / "v.manifest.json")["work"]["log"]["dialogues"] == 10

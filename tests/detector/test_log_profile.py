@@ -1,0 +1,79 @@
+"""What a log as a whole says: its words, and the marks of its own masking."""
+
+import pytest
+
+from dialint.detector.log_profile import (
+    EMPTY_PROFILE,
+    PROFILED_DIALOGUES,
+    find_marks,
+    is_known_masking,
+    mark_kind,
+    profile_log,
+    words,
+)
+from dialint.detector.records import Dialogue, Turn
+
+
+def dialogue(id: str, *texts: str) -> Dialogue:
+    roles = ("customer", "agent")
+    turns = tuple(
+        Turn(index=index, role=roles[index % 2], text=text)  # type: ignore[arg-type]
+        for index, text in enumerate(texts)
+    )
+    return Dialogue(id=id, turns=turns)
+
+
+def test_words_are_counted_once_a_dialogue() -> None:
+    profile = profile_log([dialogue("a", "Don’t, don't!", "The Fluxo 3"), dialogue("b", "fluxo?", "Don")])
+    assert profile.n_dialogues == 2
+    assert profile.word_dialogues == {"don't": 1, "the": 1, "fluxo": 2, "don": 1}
+    assert words("It’s n°5, O'Neill") == ["it's", "n", "o'neill"]
+
+
+def test_only_the_head_of_a_log_is_read() -> None:
+    log = (
+        dialogue(str(number), f"word{chr(97 + number % 26)}", "b") for number in range(PROFILED_DIALOGUES + 1)
+    )
+    assert profile_log(log).n_dialogues == PROFILED_DIALOGUES
+    assert len(list(log)) == 1
+
+
+def test_a_mark_of_customers_in_two_dialogues_is_the_logs_own() -> None:
+    own = [dialogue(str(number), f"I am {{{{Client {number}}}}}", "Hi {agent}!") for number in range(2)]
+    profile = profile_log(own)
+    assert profile.is_masking("{{client 7}}")
+    assert not profile.is_masking("{agent}")
+    assert not profile_log(own[:1]).is_masking("{{client}}")
+    assert not EMPTY_PROFILE.is_masking("{{client}}")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["#NAME#", "#PRS_ORG#", "[NAME]", "[NAME_12]", "[PHONE NUMBER]", "<PHONE>", "<EMAIL_2>", "XXXX", "xxx-xxx",
+     "***", "[name]", "[thumbs up]", "<name_1>"],
+)  # fmt: skip
+def test_marks_of_masking_tools_are_known_in_any_log(mark: str) -> None:
+    assert is_known_masking(mark)
+
+
+@pytest.mark.parametrize(
+    "mark", ["[Customer Name]", "{first_name}", "{{ticket.id}}", "<customer name>", "%FIRSTNAME%", "[INSERT DATE]", "[Name]"]
+)  # fmt: skip
+def test_slots_of_templates_are_not(mark: str) -> None:
+    assert not is_known_masking(mark)
+
+
+def test_marks_are_found_whole() -> None:
+    text = (
+        "Hi [[name_1]], #PRS_ORG# has XXX-XX-1234 of <<order_id>>, {{ a.b }} and %CITY%; size XL, 50% or [5]"
+    )
+    found = ["[[name_1]]", "#PRS_ORG#", "XXX-XX", "<<order_id>>", "{{ a.b }}", "%CITY%", "[5]"]
+    assert [mark[0] for mark in find_marks(text)] == found
+    assert mark_kind("[Order Number 12]") == mark_kind("[order_number_3]") == "[order number]"
+
+
+def test_the_same_log_has_the_same_fingerprint() -> None:
+    log = [dialogue("a", "one [x1]", "two"), dialogue("b", "two [x2]", "three")]
+    assert profile_log(log) == profile_log(iter(log))
+    assert profile_log(log).fingerprint == profile_log(log).fingerprint
+    assert profile_log(log).fingerprint != profile_log(log[:1]).fingerprint
