@@ -201,14 +201,8 @@ class ReleaseDetector:
         self.info = info
         self._weights = weights
         self._languages = languages
-<<<<<<< /tmp/tmpor2hk1cv/m
         self.log = log
-||||||| /tmp/tmpor2hk1cv/b
-        self._log = log
-=======
-        self._log = log
         self.demoted = dict(demoted or {})
->>>>>>> /tmp/tmpor2hk1cv/t
         self._context = CheckContext(log)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
@@ -228,26 +222,14 @@ class ReleaseDetector:
                 taxonomy.model_dump(mode="json"),
                 scanner.engine.fingerprint,
                 *([languages] if languages else []),
-<<<<<<< /tmp/tmpor2hk1cv/m
                 *([] if log == EMPTY_PROFILE else [log.fingerprint]),
-||||||| /tmp/tmpor2hk1cv/b
-                *([] if log == EMPTY_PROFILE else [asdict(log)]),
-=======
-                *([] if log == EMPTY_PROFILE else [asdict(log)]),
                 *([{"demoted": self.demoted}] if self.demoted else []),
->>>>>>> /tmp/tmpor2hk1cv/t
             ]
         )
 
     def with_info(self, info: ReleaseInfo) -> ReleaseDetector:
         """The same weights under another `release.json`, for a release in the making."""
-<<<<<<< /tmp/tmpor2hk1cv/m
-        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages, self.log)
-||||||| /tmp/tmpor2hk1cv/b
-        return ReleaseDetector(info, self._weights, self.scanner, self.taxonomy, self._languages, self._log)
-=======
         return self._copy(info=info)
->>>>>>> /tmp/tmpor2hk1cv/t
 
     def with_log(self, log: LogProfile) -> ReleaseDetector:
         """The same detector for dialogues of a log with this profile."""
@@ -269,7 +251,7 @@ class ReleaseDetector:
             self.scanner,
             self.taxonomy,
             self._languages,
-            self._log if log is None else log,
+            self.log if log is None else log,
             self.demoted if demoted is None else demoted,
         )
 

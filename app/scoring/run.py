@@ -23,13 +23,7 @@ from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
 from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.progress import Progress
-<<<<<<< /tmp/tmpqj034xv0/m
-from dialint.detector.records import Dialogue, NotJudged, Severity, Verdict
-||||||| /tmp/tmpqj034xv0/b
-from dialint.detector.records import NotJudged, Severity, Verdict
-=======
-from dialint.detector.records import Finding, NotJudged, Severity, Verdict
->>>>>>> /tmp/tmpqj034xv0/t
+from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
