@@ -86,6 +86,20 @@ def score_examples(detector: Detector, examples: Iterable[Example]) -> list[tupl
     return results
 
 
+def count_suggestions(results: Results) -> list[tuple[Example, Verdict]]:
+    """The same results with every suggestion as one more finding; a turn and code has one already where it
+    was accused."""
+    return [
+        (
+            example,
+            verdict.model_copy(
+                update={"findings": (*verdict.suggestions, *verdict.findings), "suggestions": ()}
+            ),
+        )
+        for example, verdict in results
+    ]
+
+
 def source_of(example: Example) -> str:
     """The dialogue an example was made from: one source may be in a set several times, with
     different errors, as their clean twin and as it was."""

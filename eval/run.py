@@ -29,7 +29,14 @@ from dialint.eval.figures.breakdowns import compute_curves, compute_slices, pair
 from dialint.eval.figures.hard_examples import Excerpt, Mistake, hardest, make_excerpt, to_dict
 from dialint.eval.figures.multiclass import multiclass_figures
 from dialint.eval.figures.per_code import compute_figures, summarize
-from dialint.eval.results import Results, number_sources, read_examples, read_labelled_log, score_examples
+from dialint.eval.results import (
+    Results,
+    count_suggestions,
+    number_sources,
+    read_examples,
+    read_labelled_log,
+    score_examples,
+)
 
 SLICE_ROUNDS = 200
 PIPE_WIDTH = 132
@@ -147,7 +154,8 @@ def evaluate_against(
     theirs: Mapping[str, Results],
     rounds: int,
 ) -> tuple[dict[str, Any], list[Mistake]]:
-    """`evaluate` with curves, slices, the hardest examples, and under `against` each other detector's figures
+    """`evaluate` with curves, slices, the hardest examples, if there are suggestions the figures with these
+    counted as findings (`with_suggestions`), and under `against` each other detector's figures
     with the paired difference, on the dialogues that both have scored."""
     scored = [pair for pair in results if pair[1].status == "scored"]
     counts = bootstrap_counts(len(number_sources(scored)), rounds)
@@ -155,6 +163,9 @@ def evaluate_against(
     mistakes = hardest(scored, mine.rows)
     content = summarize(mine, results)
     content["exclusive"] = multiclass_figures(detector.taxonomy, scored, counts)
+    if any(verdict.suggestions for _, verdict in scored):
+        more = compute_figures(detector, count_suggestions(scored), counts)
+        content["with_suggestions"] = summarize(more, count_suggestions(results))
     content["curves"] = {code: compute_curves(mine.rows[code]) for code in mine.present}
     content["slices"] = compute_slices(scored, mine.rows, counts[: SLICE_ROUNDS + 1])
     content["worst"] = [to_dict(mistake, scored) for mistake in mistakes]
@@ -190,6 +201,8 @@ def _show(report: Mapping[str, Any]) -> None:
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     for name, content in report.items():
         console.print(figures(name, content))
+        if "with_suggestions" in content:
+            console.print(figures(f"{name}, suggestions counted as findings", content["with_suggestions"]))
         if content["exclusive"]:
             console.print(exclusives(name, content))
         if content["against"]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -33,12 +33,15 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.verdict_files import escape_cell, read_verdicts
 
+Kind = Literal["finding", "suggestion"]
 JUDGEMENTS = ("right", "wrong", "arguable")
+TOTALS = {"all": "findings", "all, suggested": "suggestions"}
 COLUMNS = (
     "number",
     "dialogue",
     "turn",
     "code",
+    "kind",
     "probability",
     "context",
     "text",
@@ -67,6 +70,8 @@ class SampleConfig:
     """A .csv or .md file; must not exist."""
     n: Annotated[int, Field(ge=1)] = 50
     """Findings to sample."""
+    kind: Literal["finding", "suggestion", "both"] = "finding"
+    """Sample findings, suggestions, or both as if they were one."""
     seed: int = 0
     """The same seed samples the same findings."""
 
@@ -86,10 +91,13 @@ def sample(
         raise ConfigError(
             "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
         )
-    sampled = sample_findings(read_verdicts(verdicts), config.n, config.seed)
+    kinds: tuple[Kind, ...] = get_args(Kind) if config.kind == "both" else (config.kind,)
+    sampled = sample_findings(read_verdicts(verdicts), config.n, config.seed, kinds)
     if not sampled:
-        raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to read")
-    wanted = {name for name, _ in sampled}
+        raise InputRefused(
+            "E_EMPTY", f"{verdicts}: holds no {' or '.join(kinds)}, so there is nothing to read"
+        )
+    wanted = {name for name, _, _ in sampled}
     dialogues = {
         item.dialogue.id: item.dialogue
         for item in read(open_logs(list(config.log)), reading or ReadConfig(), Counts())
@@ -98,19 +106,30 @@ def sample(
     missing = len(wanted - dialogues.keys())
     if missing:
         raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
-    rows = [_row(number, dialogues[name], finding) for number, (name, finding) in enumerate(sampled, 1)]
+    rows = [
+        _row(number, dialogues[name], kind, finding)
+        for number, (name, kind, finding) in enumerate(sampled, 1)
+    ]
     with atomic_file(config.out) as file:
         file.write((_csv(rows) if config.out.suffix == ".csv" else _markdown(rows)).encode())
-    print(f"{len(rows)} findings in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
+    what = " and ".join(f"{kind}s" for kind in kinds)
+    print(f"{len(rows)} {what} in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
 
 
-def sample_findings(verdicts: Iterable[Verdict], n: int, seed: int) -> list[tuple[str, Finding]]:
-    """At most `n` findings with their dialogue's id, every one as likely, in a random order."""
-    everything = [(verdict.dialogue_id, finding) for verdict in verdicts for finding in verdict.findings]
+def sample_findings(
+    verdicts: Iterable[Verdict], n: int, seed: int, kinds: tuple[Kind, ...] = ("finding",)
+) -> list[tuple[str, Kind, Finding]]:
+    """At most `n` findings or suggestions with their dialogue's id, each as likely, in a random order."""
+    everything = [
+        (verdict.dialogue_id, kind, finding)
+        for verdict in verdicts
+        for kind in kinds
+        for finding in (verdict.findings if kind == "finding" else verdict.suggestions)
+    ]
     return Random(seed).sample(everything, min(n, len(everything)))
 
 
-def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
+def _row(number: int, dialogue: Dialogue, kind: Kind, finding: Finding) -> dict[str, Any]:
     masked, _ = mask_dialogue(dialogue)
     position = next(
         (position for position, turn in enumerate(masked.turns) if turn.index == finding.turn), None
@@ -129,6 +148,7 @@ def _row(number: int, dialogue: Dialogue, finding: Finding) -> dict[str, Any]:
         "dialogue": dialogue.id,
         "turn": finding.turn,
         "code": finding.code,
+        "kind": kind,
         "probability": format_probability(finding.probability),
         "context": "\n".join(context),
         "text": masked.turns[position].text,
@@ -166,7 +186,8 @@ def tally(judged: Path, /) -> None:
     from rich.table import Table
 
     counts = count_judgements(judged)
-    table = Table(title=f"{judged.name}: {sum(counts['all'].values())} findings read")
+    parts = [f"{counts[name].total()} {words}" for name, words in TOTALS.items() if name in counts]
+    table = Table(title=f"{judged.name}: {' and '.join(parts)} read")
     for column in ("code", *JUDGEMENTS):
         table.add_column(column, justify="left" if column == "code" else "right")
     for code, row in counts.items():
@@ -175,7 +196,8 @@ def tally(judged: Path, /) -> None:
 
 
 def count_judgements(judged: Path) -> dict[str, Counter[str]]:
-    """Judgements of a file that `sample` wrote and a person filled in: of `all`, and by code.
+    """Judgements of a file that `sample` wrote and a person filled in: of `all` findings, and by code;
+    suggestions apart, of ``all, suggested`` and ``C1, suggested``.
 
     Raises:
         InputRefused: it cannot be read, or a row is not judged; the message names the row.
@@ -196,9 +218,11 @@ def count_judgements(judged: Path) -> dict[str, Counter[str]]:
         judgement = (row.get("judgement") or "").strip().lower()
         if judgement not in JUDGEMENTS or not row.get("code"):
             raise InputRefused("E_FIELD", f"{judged}: finding {number} is not judged {', '.join(JUDGEMENTS)}")
-        counts["all"][judgement] += 1
-        counts[row["code"]][judgement] += 1
-    return {"all": counts["all"], **{code: counts[code] for code in sorted(counts) if code != "all"}}
+        kind = ", suggested" if row.get("kind") == "suggestion" else ""
+        counts[f"all{kind}"][judgement] += 1
+        counts[f"{row['code']}{kind}"][judgement] += 1
+    totals = [name for name in TOTALS if name in counts]
+    return {name: counts[name] for name in (*totals, *sorted(counts.keys() - set(totals)))}
 
 
 def _from_markdown(text: str) -> list[dict[str, str]]:

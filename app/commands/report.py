@@ -100,7 +100,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     if config.xlsx is not None:
         with atomic_file(config.xlsx) as file:
             n_omitted = write_workbook(
-                file, figures, manifest, read_verdicts(verdicts), with_text=not config.no_text
+                file, figures, manifest, lambda: read_verdicts(verdicts), with_text=not config.no_text
             )
         more = f", no room for {n_omitted:,} findings" if n_omitted else ""
         print_line(f"{config.xlsx}: {figures.tally.n:,} dialogues{more}")

@@ -95,6 +95,8 @@ class Figures:
     groups: dict[str, dict[str | None, Group]] = field(default_factory=lambda: {d: {} for d in DIMENSIONS})
     codes: dict[str, CodeCounts] = field(default_factory=dict)
     sampled: dict[str, list[SampledFinding]] = field(default_factory=dict)
+    suggested: dict[str, list[SampledFinding]] = field(default_factory=dict)
+    """Of suggestions, which are in no other figure than their own table."""
     knows_turns: bool = True
 
     def add(self, verdict: Verdict) -> None:
@@ -108,7 +110,9 @@ class Figures:
         self.knows_turns &= verdict.agent_turns is not None
         self._add_codes(verdict)
         for finding in verdict.findings:
-            self._draw(verdict, finding)
+            self._draw(self.sampled, verdict, finding)
+        for finding in verdict.suggestions:
+            self._draw(self.suggested, verdict, finding)
 
     def _add_codes(self, verdict: Verdict) -> None:
         missing: dict[str, set[int]] = {}
@@ -130,11 +134,11 @@ class Figures:
         for code in {code for code, _ in findings}:
             self.codes[code].flagged += 1
 
-    def _draw(self, verdict: Verdict, finding: Finding) -> None:
+    def _draw(self, samples: dict[str, list[SampledFinding]], verdict: Verdict, finding: Finding) -> None:
         rank = permanent_random_number(
             0, f"{verdict.dialogue_id}\n{finding.turn}\n{finding.start}\n{finding.code}"
         )
-        sampled = self.sampled.setdefault(finding.code, [])
+        sampled = samples.setdefault(finding.code, [])
         entry = SampledFinding(-rank, verdict, finding)
         if len(sampled) < self.n_examples:
             heapq.heappush(sampled, entry)
@@ -143,8 +147,10 @@ class Figures:
 
     @property
     def examples(self) -> list[tuple[Verdict, Finding]]:
-        """The sampled findings, by code."""
-        by_code = [sorted(self.sampled[code]) for code in sorted(self.sampled)]
+        """The sampled findings, by code, and after them the sampled suggestions."""
+        by_code = [
+            sorted(samples[code]) for samples in (self.sampled, self.suggested) for code in sorted(samples)
+        ]
         return [(one.verdict, one.finding) for findings in by_code for one in findings]
 
 
@@ -180,9 +186,12 @@ class Table:
 
 
 def tables(figures: Figures) -> list[Table]:
-    """All tables: codes, severities, then each way of grouping that the log knows."""
+    """All tables: codes, severities, suggestions if there are any, then each way of grouping that the log
+    knows."""
     dimensions = [d for d in DIMENSIONS if set(figures.groups[d]) - {None}]
-    return [_codes(figures), _severities(figures), *(_groups(figures, dimension) for dimension in dimensions)]
+    suggestions = [_suggestions(figures)] if figures.tally.suggestions else []
+    groups = [_groups(figures, dimension) for dimension in dimensions]
+    return [_codes(figures), _severities(figures), *suggestions, *groups]
 
 
 def _codes(figures: Figures) -> Table:
@@ -227,6 +236,21 @@ def _severities(figures: Figures) -> Table:
         "By severity",
         "Some findings are of exact checks in dialogues that could not be judged otherwise; in no rate.",
         ("Severity", "Findings", "Of them in dialogues not judged", "Findings per 100 turns"),
+        rows,
+    )
+
+
+def _suggestions(figures: Figures) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for code, causes in sorted(figures.tally.suggestions.items()):
+        name = figures.taxonomy.codes[code].name.en if code in figures.taxonomy.codes else ""
+        why = ", ".join(f"{cause or 'the release'} {n}" for cause, n in causes.most_common())
+        rows.append((f"{code} {name}".strip(), causes.total(), why))
+    return Table(
+        "Suggestions",
+        "Not counted: places worth a look where the evidence does not suffice for a finding. They are in no "
+        "other figure of this report.",
+        ("Code", "Suggestions", "Demoted by"),
         rows,
     )
 

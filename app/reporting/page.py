@@ -74,14 +74,13 @@ def _format_cell(cell: Cell) -> str:
 
 
 def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Excerpt | None]]) -> str:
-    if not examples:
-        return ""
-    articles = []
+    articles: dict[str, list[str]] = {"Examples": [], "Examples of suggestions": []}
     for verdict, finding, excerpt in examples:
         where = [f"turn {finding.turn} of {verdict.dialogue_id}"]
         where += [f"{key} {value}" for key in ("agent", "team") if (value := getattr(verdict, key))]
         name = title(finding.code, figures.taxonomy)
-        articles.append(
+        of_suggestions = any(finding is each for each in verdict.suggestions)
+        articles["Examples of suggestions" if of_suggestions else "Examples"].append(
             f'<article class="case"><p class="head"><b>{escape(visible(name))}</b> '
             f"{finding.severity}, probability {escape(format_probability(finding.probability))} "
             f'<span class="dim">{escape(visible(", ".join(where)))}</span></p>'
@@ -92,7 +91,9 @@ def _examples(figures: Figures, examples: Sequence[tuple[Verdict, Finding, Excer
             )
             + "</article>"
         )
-    return (
-        '<section><h2>Examples</h2><p class="dim">Drawn at random, not picked; personal data are '
-        f"placeholders.</p>{''.join(articles)}</section>"
+    return "".join(
+        f'<section><h2>{heading}</h2><p class="dim">Drawn at random, not picked; personal data are '
+        f"placeholders.</p>{''.join(parts)}</section>"
+        for heading, parts in articles.items()
+        if parts
     )

@@ -1,8 +1,11 @@
-"""The report as a workbook: the page's tables and a sheet with every finding. No cell acts."""
+"""The report as a workbook: the page's tables, a sheet with every finding and one with every suggestion.
+
+No cell acts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -35,11 +38,12 @@ def write_workbook(
     out: BinaryIO,
     figures: Figures,
     manifest: Mapping[str, Any],
-    verdicts: Iterable[Verdict],
+    verdicts: Callable[[], Iterable[Verdict]],
     *,
     with_text: bool,
 ) -> int:
-    """Write the workbook into `out`, `verdicts` a row at a time; how many findings it has no room for."""
+    """Write the workbook into `out`, findings and suggestions on a sheet each, a row at a time; how many of
+    them it has no room for. `verdicts` reads them anew each time."""
     import xlsxwriter
 
     options = {
@@ -86,9 +90,13 @@ def write_workbook(
             headings,
             [[value for cell in row for value in _spread(cell)] for row in content.rows],
         )
-    rest = iter(_findings(verdicts, with_text))
-    sheet("Findings", FINDING_COLUMNS, (row for row, _ in zip(rest, range(MAX_ROWS), strict=False)))
-    n_omitted = sum(1 for _ in rest)
+    kinds = ("finding", "suggestion") if figures.tally.suggestions else ("finding",)
+    n_omitted = 0
+    for kind in kinds:
+        rest = iter(_findings(verdicts(), kind, with_text))
+        rows = (row for row, _ in zip(rest, range(MAX_ROWS), strict=False))
+        sheet("Findings" if kind == "finding" else "All suggestions", FINDING_COLUMNS, rows)
+        n_omitted += sum(1 for _ in rest)
     book.close()
     return n_omitted
 
@@ -97,10 +105,10 @@ def _spread(cell: Cell) -> tuple[Cell, ...]:
     return (cell.value, cell.low, cell.high) if isinstance(cell, Figure) else (cell,)
 
 
-def _findings(verdicts: Iterable[Verdict], with_text: bool) -> Iterator[tuple[Cell, ...]]:
+def _findings(verdicts: Iterable[Verdict], kind: str, with_text: bool) -> Iterator[tuple[Cell, ...]]:
     for verdict in verdicts:
         when = None if verdict.started_at is None else verdict.started_at.isoformat(timespec="minutes")
         about = (verdict.dialogue_id, verdict.agent, verdict.team, verdict.channel, when)
-        for finding in verdict.findings:
+        for finding in verdict.findings if kind == "finding" else verdict.suggestions:
             words = (finding.quote, finding.reason) if with_text else ()
             yield *about, finding.turn, finding.code, finding.severity, finding.probability, *words

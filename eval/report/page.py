@@ -133,6 +133,14 @@ def _anchor(name: str) -> str:
 def _sections(content: Mapping[str, Any], excerpts: Sequence[Excerpt] | None) -> Iterator[str]:
     yield _summary(content)
     yield _codes(content)
+    if "with_suggestions" in content:
+        more = content["with_suggestions"]
+        yield (
+            "<details><summary>With suggestions counted as findings: precision "
+            f"{_number(more['precision_of_findings'])}, recall {_number(more['recall_of_errors'])}, wrong "
+            f"{_number(more['wrong_findings_per_100_turns'])} per 100 turns</summary>"
+            f"{_summary(more)}{_codes(more)}</details>"
+        )
     if content["against"]:
         yield _differences(content)
     yield _curves(content)

@@ -165,10 +165,11 @@ def _evaluate_sets(
 
 
 def _restrict(info: ReleaseInfo, result: tuple[Example, Verdict]) -> tuple[Example, Verdict]:
-    """The result with the findings and probabilities of covered codes only."""
+    """The result with the findings, suggestions and probabilities of covered codes only."""
     example, verdict = result
     restricted = {
         "findings": tuple(finding for finding in verdict.findings if finding.code in info.codes),
+        "suggestions": tuple(finding for finding in verdict.suggestions if finding.code in info.codes),
         "probabilities": {
             turn: {code: p for code, p in row.items() if code in info.codes}
             for turn, row in (verdict.probabilities or {}).items()

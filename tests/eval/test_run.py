@@ -16,8 +16,9 @@ from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.metrics import pair_auc
+from dialint.eval.report.page import page
 from dialint.eval.results import Results, code_results, read_labelled_log, score_examples, twin_pairs
-from dialint.eval.run import evaluate, run
+from dialint.eval.run import evaluate, evaluate_against, run
 from dialint.eval.speed import SpeedConfig, speed
 
 
@@ -81,6 +82,31 @@ def test_every_figure_by_hand() -> None:
     assert report["wrong_findings_per_100_turns"] == pytest.approx(12.5)
     assert report["codes"]["V2"]["covered"] is False
     assert report["codes"]["V2"]["recall"] == 0.0
+
+
+def test_suggestions_count_as_findings_only_in_figures_of_their_own() -> None:
+    """The findings of the test before, but that on c is a suggestion: alone nothing is wrong."""
+
+    class Careful(Scripted):
+        def _verdict(self, dialogue: Dialogue) -> Verdict:
+            verdict = super()._verdict(dialogue)
+            sure = tuple(finding for finding in verdict.findings if finding.probability > 0.8)
+            rest = tuple(finding for finding in verdict.findings if finding not in sure)
+            return verdict.model_copy(update={"findings": sure, "suggestions": rest})
+
+    detector = Careful(TABLE)
+    content, _ = evaluate_against(detector, score_examples(detector, EXAMPLES), {}, {}, rounds=10)
+    assert (content["codes"]["T1"]["precision"], content["codes"]["T1"]["recall"]) == (1.0, 0.5)
+    assert content["wrong_findings_per_100_turns"] == 0.0
+    both = content["with_suggestions"]
+    assert (both["codes"]["T1"]["precision"], both["codes"]["T1"]["recall"]) == (0.5, 0.5)
+    assert both["wrong_findings_per_100_turns"] == pytest.approx(12.5)
+    assert both["codes"]["T1"]["average_precision"] == content["codes"]["T1"]["average_precision"]
+    html = page({"release": "r", "fingerprint": "0", "rounds": 10, "sets": {"s": content}}, None)
+    assert "With suggestions counted as findings: precision" in html
+    plain = Scripted(TABLE)
+    content, _ = evaluate_against(plain, score_examples(plain, EXAMPLES), {}, {}, rounds=0)
+    assert "with_suggestions" not in content
 
 
 def test_rows_of_dialogue_codes_are_dialogues() -> None:

@@ -11,7 +11,7 @@ from outputs import finished
 
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.records import Finding, Verdict
-from dialint.eval.spot_check import SampleConfig, count_judgements, sample, sample_findings
+from dialint.eval.spot_check import SampleConfig, count_judgements, sample, sample_findings, tally
 
 
 @pytest.fixture
@@ -64,6 +64,29 @@ def test_a_seed_draws_the_same(scored: tuple[Path, Path]) -> None:
     assert len(sample_findings(verdicts, 50, 1)) == 3
 
 
+def test_suggestions_are_drawn_and_tallied_apart(scored: tuple[Path, Path]) -> None:
+    log, path = scored
+    verdicts = [Verdict.model_validate_json(line) for line in path.read_text().splitlines()]
+    (one,) = verdicts[0].findings
+    verdicts[0] = verdicts[0].model_copy(update={"findings": (), "suggestions": (one,)})
+    assert [kind for _, kind, _ in sample_findings(verdicts, 9, 0)] == ["finding"] * 2
+    assert [name for name, _, _ in sample_findings(verdicts, 9, 0, ("suggestion",))] == ["a"]
+    for name in ("v", "none"):
+        (log.parent / name).mkdir()
+    again = finished(log.parent / "v", verdicts)
+    out = log.with_name("both.csv")
+    sample(again, config=SampleConfig(log=(str(log),), out=out, kind="both"))
+    text = out.read_text().replace(',"no","",', ',"no","right",')
+    out.write_text(text.replace('"right"', '"wrong"', 1) if '"suggestion"' in text.splitlines()[1] else text)
+    counts = count_judgements(out)
+    assert (counts["all"].total(), counts["all, suggested"].total()) == (2, 1)
+    assert (counts["T1"].total(), counts["T1, suggested"].total()) == (2, 1)
+    tally(out)
+    without = finished(log.parent / "none", verdicts[1:])
+    with pytest.raises(InputRefused, match="holds no suggestion,"):
+        sample(without, config=SampleConfig(log=(str(log),), out=log.with_name("n.csv"), kind="suggestion"))
+
+
 def test_lines_ended_in_any_way_stay_one_row(scored: tuple[Path, Path]) -> None:
     log, verdicts = scored
     log.write_text(log.read_text().replace("=1 | w", "one\\u2028two\\u0085three\\r\\nfour"))
@@ -86,7 +109,7 @@ def test_the_markdown_is_inert_and_comes_back(scored: tuple[Path, Path]) -> None
     row = out.read_text().splitlines()[2]
     plain = re.sub(r"\\[!-/:-@\[-`{-~]", "", row).replace("<br>", "")
     assert set(re.findall(r"[!-/:-@\[-`{-~\u202e]", plain)) == {"|"}, "every mark stands behind a backslash"
-    assert plain.count("|") == 11
+    assert plain.count("|") == 12
     context = _from_markdown(out.read_text())[0]["context"]
     said = json.loads(f'"{hostile}"').replace("\u202e", "[U+202E]").replace("a@b.example", "[EMAIL_1]")
     assert context == f"customer: {said}"

@@ -138,6 +138,24 @@ def test_verdicts_without_turns_give_no_rate_a_turn() -> None:
     assert row(tables(figures), "By code", "C1")["Dialogues with one per 100"].value == 100.0
 
 
+def test_suggestions_stand_in_a_table_of_their_own_and_in_no_other_figure(tmp_path: Path) -> None:
+    maybe = finding("T1", "S1", quote="perhaps").model_copy(update={"reason": "so (gate 'g': no proof)."})
+    verdicts = [scored("a", finding()), scored("b", suggestions=(maybe, maybe)), scored("c")]
+    figures = counted(verdicts)
+    assert row(tables(figures), "Suggestions", "T1 ")["Suggestions"] == 2
+    assert row(tables(figures), "Suggestions", "T1 ")["Demoted by"] == "gate 'g' 2"
+    assert row(tables(figures), "By code", "T1")["Findings"] == 0
+    assert row(tables(figures), "By agent", "ada")["Findings"] == 1
+    assert figures.whole.serious == 1
+    assert "Suggestions" not in [each.title for each in tables(counted(verdicts[:1]))]
+    html, xlsx = tmp_path / "r.html", tmp_path / "r.xlsx"
+    assert report(finished(tmp_path, verdicts), config=ReportConfig(html=html, xlsx=xlsx)) == 0
+    before, apart, after = html.read_text().partition("<h2>Examples of suggestions</h2>")
+    assert apart
+    assert ("perhaps" in before, "perhaps" in after, "Bye!" in after) == (False, True, False)
+    assert strings(xlsx).count("perhaps") == 2
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
