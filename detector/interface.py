@@ -58,6 +58,9 @@ class DetectorConfig:
     """CPU threads of the model; 0 for every core this process may use."""
     row_tokens: int = 4096
     """Tokens that go through the model together."""
+    policy: tuple[Path, ...] = ()
+    """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one, and one that
+    names none by the only one, if there is one."""
     languages: tuple[str, ...] = ()
     """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is
     detected for each turn. Turns in a language that the release does not cover are not judged."""

@@ -23,6 +23,7 @@ from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.languages import detect_languages, parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.policy import Policy, load_policies, policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
@@ -64,7 +65,18 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         tuple(code in info.dialogue_codes for code in info.head_codes),
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
+<<<<<<< /tmp/tmprehyxfyj/m
+    policies = load_policies(config.policy)
+    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages, policies=policies)
+    engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
+    return detector
+||||||| /tmp/tmprehyxfyj/b
+    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
+    engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
+    return detector
+=======
     return ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
+>>>>>>> /tmp/tmprehyxfyj/t
 
 
 def score(
@@ -192,10 +204,11 @@ class ReleaseDetector:
         languages: tuple[str, ...] = (),
         log: LogProfile = EMPTY_PROFILE,
         demoted: Mapping[str, str] | None = None,
+        policies: Mapping[str, Policy] | None = None,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
         forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
-        be suggested here to why."""
+        be suggested here to why; `policies` are the team's by their names."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
@@ -203,7 +216,8 @@ class ReleaseDetector:
         self._languages = languages
         self.log = log
         self.demoted = dict(demoted or {})
-        self._context = CheckContext(log)
+        self._policies = dict(policies or {})
+        self._context = CheckContext(log, policies=self._policies)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
         """Called before each step that may take long: with the position of the dialogue that is masked,
@@ -224,6 +238,7 @@ class ReleaseDetector:
                 *([languages] if languages else []),
                 *([] if log == EMPTY_PROFILE else [log.fingerprint]),
                 *([{"demoted": self.demoted}] if self.demoted else []),
+                *[policy.model_dump(mode="json") for policy in self._policies.values()],
             ]
         )
 
@@ -253,6 +268,7 @@ class ReleaseDetector:
             self._languages,
             self.log if log is None else log,
             self.demoted if demoted is None else demoted,
+            self._policies,
         )
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
@@ -335,12 +351,15 @@ class ReleaseDetector:
         place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         scores_of = {turn.turn: turn for turn in scan}
         hits = self._run_checks(dialogue, coverage)
+        no_policy = self._codes_without_policy(dialogue)
         reported: dict[Outcome, list[Finding]] = {"finding": [], "suggestion": [], "dropped": []}
         probabilities: dict[int, dict[str, float]] = {}
         for index in judged:
             position = place_of[index]
             probabilities[index] = {}
             for code, how in self.info.codes.items():
+                if code in no_policy:
+                    continue
                 check, hit = hits.get((index, code), (None, None))
                 scores = scores_of.get(index) if code in coverage[index].scanned else None
                 if hit is None and scores is None and (how.scan or code not in coverage[index].checked):
@@ -389,8 +408,19 @@ class ReleaseDetector:
             probabilities=probabilities if all_probabilities else None,
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
             not_judged=self._coverage.gaps(coverage, judged),
+            no_policy=no_policy,
             agent_turns=len(judged),
         )
+
+    def _codes_without_policy(self, dialogue: Dialogue) -> tuple[str, ...]:
+        """The codes that only the check of policies covers, where no policy with rules for them applies."""
+        needing = [
+            code
+            for code, how in self.info.codes.items()
+            if how.scan is None and all(check.name == "policy" for check in how.checks)
+        ]
+        policy = policy_for(dialogue, self._policies) if needing else None
+        return tuple(code for code in needing if policy is None or code not in policy.codes)
 
     def _run_checks(
         self, dialogue: Dialogue, coverage: Mapping[int, _TurnCoverage]

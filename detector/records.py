@@ -159,6 +159,9 @@ class Verdict(Record):
     no contract, of evidence that a gate could not confirm, or from a log unlike those the release was
     calibrated on. A person may read them; they count in no quality and no rate.
 
+    `no_policy` are the codes that were not searched for, as they need a policy and none with rules for them
+    applies to the dialogue.
+
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
 
@@ -173,6 +176,7 @@ class Verdict(Record):
     probabilities: dict[int, dict[str, Probability]] | None = None
     judged_share: Probability | None = None
     not_judged: tuple[NotJudged, ...] = ()
+    no_policy: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
     agent_turns: Annotated[int, Field(ge=0)] | None = None
     agent: str | None = None
     team: str | None = None

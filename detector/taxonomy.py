@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Fault, Finding, Record, Scope, Severity
-from dialint.detector.yaml_document import Document, read_document
+from dialint.detector.yaml_document import first_error, read_document
 
 PACKAGED = Path(__file__).with_name("taxonomy.yaml")
 
@@ -182,34 +181,4 @@ def load_taxonomy(path: Path | None = None) -> Taxonomy:
     try:
         return Taxonomy.model_validate(document.value, strict=False)
     except ValidationError as error:
-        raise ConfigError("E_TAXONOMY", _first_error(error, document)) from None
-
-
-_EXPECTED = {
-    "missing": "this field is missing",
-    "extra_forbidden": "there is no such field",
-    "tuple_type": "should be a list",
-    "model_type": "should be a mapping of fields",
-    "string_type": "should be a text",
-    "string_too_short": "must not be blank",
-    "too_short": "the list must not be empty",
-}
-
-
-def _first_error(error: ValidationError, document: Document) -> str:
-    """One line: file, line, field, what was expected, what was found."""
-    errors = _own_errors(error)
-    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")  # a misspelt name comes first
-    location = first["loc"]
-    expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
-    result = first["input"]
-    value = f", found {result!r}" if isinstance(result, str) and 0 < len(result) <= 20 else ""
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{document.place(location)}: {expected}{value}{more}"
-
-
-def _own_errors(error: ValidationError) -> list[ErrorDetails]:
-    """Without the echo of a bad item: pydantic then calls the list around it too short as well."""
-    errors = error.errors(include_url=False)
-    inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
-    return [each for each in errors if each["type"] != "too_short" or each["loc"] not in inside]
+        raise ConfigError("E_TAXONOMY", first_error(error, document)) from None

@@ -22,13 +22,13 @@ FileFormat = Literal["jsonl", "parquet", "csv"]
 
 VERDICT_COLUMNS = (
     "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
-    "not_judged", "agent_turns", "agent", "team", "channel", "started_at",
+    "not_judged", "no_policy", "agent_turns", "agent", "team", "channel", "started_at",
 )  # fmt: skip
 ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
 """Fields about the dialogue and not about its errors."""
-AS_JSON = ("probabilities", "not_judged")
+AS_JSON = ("probabilities", "not_judged", "no_policy")
 """Columns that hold JSON."""
-ABSENT = ("failure", "probabilities", "judged_share", "not_judged", *ORIGIN)
+ABSENT = ("failure", "probabilities", "judged_share", "not_judged", "no_policy", *ORIGIN)
 """Fields that a line of JSONL has only if they are set; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
 KINDS = {"finding": "findings", "suggestion": "suggestions"}
@@ -166,7 +166,7 @@ def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
 
 def _with_json(row: dict[str, Any]) -> dict[str, Any]:
     """The row with what has no column of its own as JSON, none where there is nothing."""
-    packed = {name: json.dumps(row[name], ensure_ascii=False) if row[name] else None for name in AS_JSON}
+    packed = {name: json.dumps(row[name], ensure_ascii=False) if row.get(name) else None for name in AS_JSON}
     if row["probabilities"] is not None:  # told, if only of no turn
         packed["probabilities"] = json.dumps(row["probabilities"], ensure_ascii=False)
     return row | packed
@@ -210,7 +210,14 @@ def _verdict(
     head: dict[str, Any], findings: list[dict[str, Any]], suggestions: list[dict[str, Any]]
 ) -> Verdict:
     held = {name: json.loads(head[name]) for name in AS_JSON if head[name] is not None}
-    record = {**head, "not_judged": [], **held, "findings": findings, "suggestions": suggestions}
+    record = {
+        **head,
+        "not_judged": [],
+        "no_policy": [],
+        **held,
+        "findings": findings,
+        "suggestions": suggestions,
+    }
     return Verdict.model_validate_json(json.dumps(record))
 
 

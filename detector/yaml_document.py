@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from dialint.detector.errors import ConfigError
 
@@ -113,3 +115,33 @@ def _value(node: Any, at: Location, lines: dict[Location, int], path: Path, code
         lines[*at, key.value] = line
         mapping[key.value] = _value(item, (*at, key.value), lines, path, code)
     return mapping
+
+
+_EXPECTED = {
+    "missing": "this field is missing",
+    "extra_forbidden": "there is no such field",
+    "tuple_type": "should be a list",
+    "model_type": "should be a mapping of fields",
+    "string_type": "should be a text",
+    "string_too_short": "must not be blank",
+    "too_short": "the list must not be empty",
+}
+
+
+def first_error(error: ValidationError, document: Document) -> str:
+    """One line: file, line, field, what was expected, what was found."""
+    errors = _own_errors(error)
+    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")  # a misspelt name comes first
+    location = first["loc"]
+    expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
+    result = first["input"]
+    value = f", found {result!r}" if isinstance(result, str) and 0 < len(result) <= 20 else ""
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{document.place(location)}: {expected}{value}{more}"
+
+
+def _own_errors(error: ValidationError) -> list[ErrorDetails]:
+    """Without the echo of a bad item: pydantic then calls the list around it too short as well."""
+    errors = error.errors(include_url=False)
+    inside = {each["loc"][:depth] for each in errors for depth in range(len(each["loc"]))}
+    return [each for each in errors if each["type"] != "too_short" or each["loc"] not in inside]

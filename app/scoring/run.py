@@ -21,7 +21,12 @@ from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
+<<<<<<< /tmp/tmpatvqbkd1/m
+from dialint.detector.policy import load_policies
+||||||| /tmp/tmpatvqbkd1/b
+=======
 from dialint.detector.log_profile import LogProfile, profile_log
+>>>>>>> /tmp/tmpatvqbkd1/t
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED
@@ -60,8 +65,9 @@ class FindingFilter:
         findings = tuple(filter(self._is_reported, verdict.findings))
         suggestions = tuple(filter(self._is_reported, verdict.suggestions))
         gaps = tuple(gap for gap in map(self._filter_gap, verdict.not_judged) if gap.codes or gap.check_only)
-        before = (verdict.findings, verdict.suggestions, verdict.not_judged)
-        if (findings, suggestions, gaps) == before:
+        no_policy = tuple(code for code in verdict.no_policy if not self.codes or code in self.codes)
+        before = (verdict.findings, verdict.suggestions, verdict.not_judged, verdict.no_policy)
+        if (findings, suggestions, gaps, no_policy) == before:
             return verdict
         quality = self.taxonomy.quality(findings) if verdict.status == "scored" else None
         if verdict.status == "not_judged":
@@ -71,6 +77,7 @@ class FindingFilter:
             "suggestions": suggestions,
             "quality": quality,
             "not_judged": gaps,
+            "no_policy": no_policy,
         }
         return Verdict.model_validate({**dict(verdict), **changed})
 
@@ -262,6 +269,7 @@ def prepare_run(
             "id": detector.release,
             "fingerprint": detector.fingerprint,
             "taxonomy": taxonomy.version,
+            **_describe_policies(config),
         },
         "log": {"dialogues": log.n_dialogues, "fingerprint": log.fingerprint},
         "options": requested["options"],
@@ -308,9 +316,16 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
     except OutputRefused:
         return ""
     options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
-    return fingerprint(
-        [requested, release, taxonomy.model_dump(mode="json"), options, package_versions("dialint", "torch")]
-    )
+    policies = [policy.model_dump(mode="json") for policy in load_policies(config.detector.policy).values()]
+    versions = package_versions("dialint", "torch")
+    return fingerprint([requested, release, taxonomy.model_dump(mode="json"), options, versions, *policies])
+
+
+def _describe_policies(config: ScoreConfig) -> dict[str, Any]:
+    """The policies by their names, each with a hash of its rules."""
+    policies = load_policies(config.detector.policy)
+    hashes = {name: fingerprint([policy.model_dump(mode="json")]) for name, policy in policies.items()}
+    return {"policies": hashes} if hashes else {}
 
 
 def _severities(config: ScoreConfig) -> tuple[Severity, ...]:

@@ -52,6 +52,8 @@ class Tally:
     scored: int = 0
     failed: int = 0
     not_judged: int = 0
+    no_policy: int = 0
+    no_policy_codes: set[str] = field(default_factory=set)
     serious: int = 0
     serious_by_check: int = 0
     findings: dict[str, Counter[str]] = field(default_factory=dict)
@@ -98,6 +100,8 @@ class Tally:
             self.not_judged += 1
             self.serious_by_check += serious
         self._add_languages(verdict)
+        self.no_policy += bool(verdict.no_policy)
+        self.no_policy_codes.update(verdict.no_policy)
         for finding in verdict.findings:
             self.findings.setdefault(finding.code, Counter())[finding.severity] += 1
         for finding in verdict.suggestions:
@@ -140,6 +144,11 @@ class Tally:
                 }
                 for code, one in sorted(self.languages.items())
             },
+            **(
+                {"no_policy": {"dialogues": self.no_policy, "codes": sorted(self.no_policy_codes)}}
+                if self.no_policy
+                else {}
+            ),
             "with_s1_or_s2": self.serious,
             "not_judged_with_s1_or_s2": self.serious_by_check,
             "failures": dict(sorted(self.failures.items())),
@@ -225,6 +234,10 @@ def summary_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> 
         parts.append(
             Text(f"slowest: chunk {number} of {rows} dialogues, {seconds:.1f} s, longest in it {longest!r}")
         )
+    if tally.no_policy:
+        codes = " ".join(sorted(tally.no_policy_codes))
+        advice = "dialint score --policy FILE names one"
+        parts.append(Text(f"without a policy: {tally.no_policy:,} dialogues, not judged: {codes}; {advice}"))
     uncovered = [code for code in detector.taxonomy.codes if code not in detector.codes]
     if uncovered:
         parts.append(Text(f"not covered by {detector.release}: {' '.join(uncovered)}"))

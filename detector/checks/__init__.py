@@ -7,6 +7,7 @@ masking, so that a placeholder of the masking is never reported as an unfilled o
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
+from dialint.detector.checks.policy import policy
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.languages import UNKNOWN
 
@@ -17,6 +18,7 @@ CHECKS: dict[str, CheckFunction] = {
     "same_text_again": same_text_again,
     "insult": insult,
     "asks_secret": asks_secret,
+    "policy": policy,
 }
 """The checks by their names in releases."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile
+from dialint.detector.policy.format import Policy
 from dialint.detector.records import Dialogue
 
 
@@ -23,9 +24,10 @@ class Hit:
 
 @dataclass(frozen=True)
 class CheckContext:
-    """What a check may know beside the dialogue: the rest of the log."""
+    """What a check may know beside the dialogue: the rest of the log, and the policies by their names."""
 
     log: LogProfile = EMPTY_PROFILE
+    policies: Mapping[str, Policy] = field(default_factory=dict)
 
 
 NO_CONTEXT = CheckContext()

@@ -1,0 +1,306 @@
+"""Decides what the clauses of a policy say about a dialogue.
+
+Deterministic, and careful: a value that the log does not show is unknown, and a clause that depends on an
+unknown value is not violated. A tool call counts if it was run and did not fail; those that failed count
+where an event says `tried`, and those that were never run count nowhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from dialint.detector.policy.consent import consent_problem
+from dialint.detector.policy.format import Clause, Code, Conditions, Event, Limit, Policy
+from dialint.detector.policy.values import UNKNOWN, is_stated, plain, test, values_at
+from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
+
+Moment = tuple[int, int]
+"""Position of a turn in the dialogue, and of a call in that turn from 1; 0 is the turn's text."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A clause that was broken at a turn, by its index in the input. `clause` is None for none."""
+
+    clause: Clause
+    code: Code
+    turn: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call with its place and parsed result."""
+
+    use: ToolUse
+    at: Moment
+    counts: bool
+    """Whether it was run and did not fail."""
+
+    @property
+    def name(self) -> str:
+        return self.use.call.name
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        return self.use.call.arguments
+
+    @cached_property
+    def result(self) -> Any:
+        """The parsed result; its text if that is no JSON, UNKNOWN without one."""
+        if self.use.result is None or not self.counts:
+            return UNKNOWN
+        value = parse_result(self.use.result)
+        return self.use.result.strip() if value is None else value
+
+
+@dataclass
+class History:
+    """A dialogue under a policy: its calls and texts in order."""
+
+    dialogue: Dialogue
+    policy: Policy
+    calls: list[Call] = field(default_factory=list)
+    texts: dict[str, list[tuple[Moment, str]]] = field(default_factory=dict)
+    """Words of each turn by side: ``agent``, ``customer``, ``tool``."""
+
+    def __post_init__(self) -> None:
+        place = {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
+        counts: dict[int, int] = {}
+        for use in tool_uses(self.dialogue):
+            number = counts[use.turn] = counts.get(use.turn, 0) + 1
+            done = not use.failed or self.policy.tools.results == "no"
+            self.calls.append(Call(use, (place[use.turn], number), done))
+        for position, turn in enumerate(self.dialogue.turns):
+            side = "agent" if turn.role in JUDGED_ROLES else turn.role
+            if turn.text.strip():
+                self.texts.setdefault(side, []).append(((position, 0), turn.text))
+
+    def matches(self, event: Event) -> Iterator[tuple[Moment, Call | None]]:
+        """The moments at which an event happens, in order, with the call if it is one."""
+        results: list[tuple[Moment, Call | None]] = []
+        for side, phrases in (("agent", event.says), ("customer", event.customer_says)):
+            for moment, text in self.texts.get(side, ()) if phrases else ():
+                words = plain(text)
+                if any(plain(phrase) in words for phrase in phrases):
+                    results.append((moment, None))
+        for call in self.calls if event.call else ():
+            runs = call.counts or (event.tried == "yes" and call.use.was_run)
+            if runs and self.is_named(call.name, event.call) and self.holds(event.with_, call) is True:
+                results.append((call.at, call))
+        yield from sorted(results, key=lambda result: result[0])
+
+    def is_named(self, name: str, patterns: Sequence[str]) -> bool:
+        """Whether a tool has one of the names, fits one of the patterns, or is of one of the groups."""
+        groups = {
+            "read": self.policy.tools.read,
+            "write": self.policy.tools.write,
+            "other": self.policy.tools.other,
+        }
+        return any(
+            name in groups[pattern] if pattern in groups else fnmatchcase(name, pattern)
+            for pattern in patterns
+        )
+
+    def holds(self, conditions: Conditions, call: Call) -> bool | None:
+        """Whether all conditions hold at a call; None if that is not known."""
+        results = [
+            test(self.value(reference, call), how, lambda other: self.value(other, call))
+            for reference, how in conditions.items()
+        ]
+        if False in results:
+            return False
+        return None if None in results else True
+
+    def value(self, reference: str, call: Call) -> Any:
+        """The value of NAME, NAME.FIELD or count(...): of a fact, or of an argument of the call."""
+        if reference.startswith("count("):
+            value = self.value(reference[len("count(") : -1], call)
+            return len(value) if isinstance(value, (list, dict)) else UNKNOWN
+        head, _, rest = reference.partition(".")
+        is_fact = head in self.policy.facts
+        return values_at(self.fact(head, call) if is_fact else call.arguments.get(head, UNKNOWN), rest)
+
+    def fact(self, name: str, call: Call) -> Any:
+        """The latest result before `call` of the tools of a fact, for the same key."""
+        fact = self.policy.facts[name]
+        key = {argument: self.value(reference, call) for argument, reference in fact.key.items()}
+        for other in reversed(self.calls):
+            if other.at >= call.at or not other.counts or not self.is_named(other.name, fact.call):
+                continue
+            if all(_same(_field(other, argument), value) for argument, value in key.items()):
+                return other.result
+        return UNKNOWN
+
+    def earlier(self, moment: Moment) -> str:
+        """Everything that was said and looked up before a moment."""
+        return "\n".join(
+            text
+            for side in ("customer", "agent", "tool")
+            for at, text in self.texts.get(side, ())
+            if at < moment
+        )
+
+
+def _field(call: Call, name: str) -> Any:
+    value = call.arguments.get(name, UNKNOWN)
+    return values_at(call.result, name) if value is UNKNOWN else value
+
+
+def _same(left: Any, right: Any) -> bool:
+    if left is UNKNOWN or right is UNKNOWN:
+        return False
+    return str(left).strip().lstrip("#").casefold() == str(right).strip().lstrip("#").casefold()
+
+
+def violations(dialogue: Dialogue, policy: Policy) -> tuple[Violation, ...]:
+    """Every clause of `policy` that a dialogue breaks, in the order of its turns."""
+    history = History(dialogue, policy)
+    results = [
+        Violation(clause, code, dialogue.turns[moment[0]].index, why)
+        for clause in policy.clauses
+        for moment, code, why in _break(clause, history)
+    ]
+    return tuple(sorted(results, key=lambda result: result.turn))
+
+
+def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str]]:
+    """Where a clause is broken, as which code, and why."""
+    subjects = list(history.matches(clause.on))
+    if excused := [moment for event in clause.unless for moment, _ in history.matches(event)]:
+        subjects = [(moment, call) for moment, call in subjects if moment <= min(excused)]
+    code = clause.found_as
+    if clause.before is not None:
+        yield from _missing_before(clause, history, subjects)
+    elif clause.after is not None:
+        for event in clause.after:
+            followed = [moment for moment, _ in history.matches(event)]
+            for moment, call in subjects[-1:]:
+                if not any(other > moment for other in followed):
+                    yield moment, code, f"after {_name(call)} {describe(event)} never followed"
+    elif clause.limit is not None:
+        for moment, why in _over_limit(clause.limit, subjects, history):
+            yield moment, code, why
+    else:
+        for moment, call in subjects:
+            why = "said what must not be said" if call is None else _why_wrong(clause, call, history)
+            if why:
+                yield moment, code, why
+
+
+def _why_wrong(clause: Clause, call: Call, history: History) -> str | None:
+    """Why one call breaks a clause on single calls, None if it does not."""
+    if clause.forbid is not None:
+        for conditions in clause.forbid:
+            if history.holds(conditions, call) is True:
+                return f"{call.name} was called{_values(conditions, call, history)}"
+    elif clause.only_if is not None:
+        if all(history.holds(conditions, call) is False for conditions in clause.only_if):
+            seen = {
+                reference: test for conditions in clause.only_if for reference, test in conditions.items()
+            }
+            return f"{call.name} was called{_values(seen, call, history)}"
+    elif clause.consent is not None:
+        problem = consent_problem(history.dialogue, call.at[0], clause.consent)
+        return problem and f"{call.name} was called and {problem}"
+    elif clause.stated is not None:
+        before = history.earlier(call.at)
+        for reference in clause.stated:
+            for value in _scalars(history.value(reference, call)):
+                if not is_stated(value, before):
+                    return f"{call.name} was called with a value of {reference} that nobody stated"
+    return None
+
+
+def _missing_before(
+    clause: Clause, history: History, subjects: Sequence[tuple[Moment, Call | None]]
+) -> Iterator[tuple[Moment, Code, str]]:
+    """Each required step once: at the first subject before which it is missing."""
+    for event in clause.before or ():
+        steps = list(history.matches(event))
+        for moment, call in subjects:
+            fitting = [
+                other
+                for other, step in steps
+                if step is None
+                or call is None
+                or all(
+                    _same(_field(step, own), history.value(theirs, call))
+                    for own, theirs in event.same.items()
+                )
+            ]
+            if call is not None and any(history.value(each, call) is UNKNOWN for each in event.same.values()):
+                continue
+            if not any(other < moment for other in fitting):
+                late = bool(fitting)
+                code: Code = clause.code or ("P4" if late else "P1")
+                came = "came only later" if late else "is missing"
+                yield moment, code, f"before {_name(call)} {describe(event)} {came}"
+                break
+
+
+def _over_limit(
+    limit: Limit, subjects: Sequence[tuple[Moment, Call | None]], history: History
+) -> Iterator[tuple[Moment, str]]:
+    counts: Counter[str] = Counter()
+    seen: list[str] = []
+    for moment, call in subjects:
+        most = f"at most {limit.at_most}"
+        if call is not None and limit.items is not None:
+            values = map(str, _scalars(history.value(limit.items, call)))
+            n = sum(fnmatchcase(value, limit.like) for value in values)
+            if n > limit.at_most:
+                yield moment, f"{n} values of {limit.items} in one call, {most}"
+        elif call is not None and limit.different is not None:
+            for value in map(str, _scalars(history.value(limit.different, call))):
+                if value not in seen:
+                    seen.append(value)
+                    if len(seen) > limit.at_most:
+                        yield moment, f"{call.name} for {len(seen)} values of {limit.different}, {most}"
+        else:
+            key = "" if limit.per is None or call is None else str(history.value(limit.per, call))
+            counts[key] += 1
+            if counts[key] > limit.at_most:
+                yield moment, f"{_name(call)}, {counts[key]} times by now, {most}"
+
+
+def _scalars(value: Any) -> list[Any]:
+    if value is UNKNOWN or value is None:
+        return []
+    if isinstance(value, dict):
+        return [item for each in value.values() for item in _scalars(each)]
+    return [item for each in value for item in _scalars(each)] if isinstance(value, list) else [value]
+
+
+def _values(conditions: Conditions, call: Call, history: History) -> str:
+    """Values that a decision was made on, as ``with order.status delivered``; short ones without digits, so
+    that no personal data are quoted."""
+    shown = []
+    for reference in conditions:
+        value = history.value(reference, call)
+        text = str(value)
+        if (
+            isinstance(value, (str, int, float))
+            and len(text) <= 20
+            and (isinstance(value, int) or text.replace("_", "").isalpha())
+        ):
+            shown.append(f"{reference} {text}")
+    return f" with {', '.join(shown)}" if shown else ""
+
+
+def _name(call: Call | None) -> str:
+    return "this was said" if call is None else call.name
+
+
+def describe(event: Event) -> str:
+    """An event in words."""
+    if event.call:
+        return " or ".join(event.call)
+    side, phrases = ("the agent's", event.says) if event.says else ("the customer's", event.customer_says)
+    return f"{side} “{phrases[0]}”" + (" or the like" if len(phrases) > 1 else "")

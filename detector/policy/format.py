@@ -1,0 +1,320 @@
+"""The policy file: its records, and the strict reader whose errors name file and line.
+
+A policy is a list of clauses. Each clause has the text of the guideline it stands for and exactly one rule.
+What a rule says about a dialogue is decided in `dialint.detector.policy.evaluate`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue, Record
+from dialint.detector.taxonomy import Text
+from dialint.detector.yaml_document import first_error, read_document
+
+Code = Literal["P1", "P2", "P3", "P4"]
+RULES = ("before", "after", "forbid", "only_if", "consent", "limit", "stated")
+OPERATORS = (
+    "is",
+    "not",
+    "at_least",
+    "at_most",
+    "above",
+    "below",
+    "starts_with",
+    "same_items_as",
+    "other_items_than",
+)
+_CODES: Mapping[str, Code] = {"before": "P1", "after": "P1", "stated": "P3"}
+"""The code of a clause by its rule; P2 for all others."""
+
+_REFERENCE = re.compile(r"(?:count\()?[A-Za-z_]\w*+(?:\.\w++)*+\)?")
+_NUMBER = re.compile(r"-?\d++(?:\.\d++)?")
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, (str, dict)) else value
+
+
+def _as_event(value: Any) -> Any:
+    return {"call": value} if isinstance(value, (str, list)) else value
+
+
+def _as_test(value: Any) -> Any:
+    return {"is": value} if isinstance(value, (str, list)) else value
+
+
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
+
+
+def _check_reference(text: str) -> str:
+    counts = text.startswith("count(")
+    if not _REFERENCE.fullmatch(text) or counts != text.endswith(")"):
+        raise ValueError("should be NAME, NAME.FIELD or count(NAME.FIELD)")
+    return text
+
+
+def _check_operand(text: str) -> str:
+    """An operand is a plain value, or a sum of products of numbers and $references."""
+    if "$" in text:
+        for number, part in enumerate(text.split(" ")):
+            if number % 2 and part not in ("+", "-", "*"):
+                raise ValueError("between two values of a calculation should be + or - or *, with blanks")
+            if number % 2 == 0 and not _NUMBER.fullmatch(part):
+                if not part.startswith("$"):
+                    raise ValueError("a calculation is made of numbers and $NAME, $NAME.FIELD, $count(NAME)")
+                _check_reference(part[1:])
+    return text
+
+
+Operands = Annotated[tuple[Text, ...], BeforeValidator(_as_list), Field(min_length=1)]
+
+
+class Test(Record):
+    """What a value must be; all operators that are given must hold. Of a list, every item must pass."""
+
+    __test__ = False  # not a test of pytest's
+
+    is_: Operands | None = Field(default=None, alias="is")
+    not_: Operands | None = Field(default=None, alias="not")
+    at_least: Text | None = None
+    at_most: Text | None = None
+    above: Text | None = None
+    below: Text | None = None
+    starts_with: Texts | None = None
+    same_items_as: Text | None = None
+    other_items_than: Text | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Test:
+        given = [(name, getattr(self, _FIELD.get(name, name))) for name in OPERATORS]
+        if all(value is None for _, value in given):
+            raise ValueError(f"should have one of {', '.join(OPERATORS)}")
+        for _, value in given:
+            for operand in (value,) if isinstance(value, str) else value or ():
+                _check_operand(operand)
+        return self
+
+
+_FIELD = {"is": "is_", "not": "not_"}
+
+Conditions = dict[str, Annotated[Test, BeforeValidator(_as_test)]]
+"""Tests by the reference whose value they are of; all must hold."""
+
+
+def _check_conditions(conditions: Conditions) -> None:
+    for reference in conditions:
+        try:
+            _check_reference(reference)
+        except ValueError as error:
+            raise ValueError(f"{reference[:40]!r}: {error}") from None
+
+
+class Event(Record):
+    """Something that happens in a dialogue: a tool call, words of the agent, or words of the customer; any of
+    the names and phrases will do. `same` maps arguments of this call to those of the call that the clause is
+    about, whose values must be equal."""
+
+    call: Texts = ()
+    says: Texts = ()
+    customer_says: Texts = ()
+    with_: Conditions = Field(default_factory=dict, alias="with")
+    same: dict[str, Text] = Field(default_factory=dict)
+    tried: Literal["yes", "no"] = "no"
+
+    @model_validator(mode="after")
+    def _check(self) -> Event:
+        if not (self.call or self.says or self.customer_says):
+            raise ValueError("should have call, says or customer_says")
+        if (self.with_ or self.same) and not self.call:
+            raise ValueError("with and same are about the arguments of a call")
+        _check_conditions(self.with_)
+        return self
+
+
+Events = Annotated[tuple[Annotated[Event, BeforeValidator(_as_event)], ...], BeforeValidator(_as_list)]
+Alternatives = Annotated[tuple[Conditions, ...], BeforeValidator(_as_list), Field(min_length=1)]
+
+
+class Limit(Record):
+    """At most so many: calls (`per` value of an argument, or in the whole dialogue), `different` values of an
+    argument over all calls, or `items` of an argument in one call that are `like` a pattern."""
+
+    at_most: Annotated[int, Field(ge=0)]
+    per: Text | None = None
+    different: Text | None = None
+    items: Text | None = None
+    like: Text = "*"
+
+    @model_validator(mode="after")
+    def _check(self) -> Limit:
+        if sum(value is not None for value in (self.per, self.different, self.items)) > 1:
+            raise ValueError("should have at most one of per, different, items")
+        return self
+
+
+class Consent(Record):
+    """Words by which an agent asks for consent, and by which a customer gives or refuses it; the packaged
+    ones where left out."""
+
+    asks: Texts = ()
+    yes: Texts = ()
+    no: Texts = ()
+
+
+def _as_consent(value: Any) -> Any:
+    return {} if value in ("yes", "true") else value
+
+
+class Clause(Record):
+    """One rule with the text of the guideline. `on` is the event the rule is about; it does not apply after
+    an event of `unless`."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    text: Text
+    code: Code | None = None
+    on: Annotated[Event, BeforeValidator(_as_event)]
+    unless: Events = ()
+    before: Events | None = None
+    after: Events | None = None
+    forbid: Alternatives | None = None
+    only_if: Alternatives | None = None
+    consent: Annotated[Consent, BeforeValidator(_as_consent)] | None = None
+    limit: Limit | None = None
+    stated: Annotated[Texts, Field(min_length=1)] | None = None
+
+    @property
+    def rule(self) -> str:
+        """The name of its one rule."""
+        return next(name for name in RULES if getattr(self, name) is not None)
+
+    @property
+    def found_as(self) -> Code:
+        """The code of its violations. A step that comes too late is P4 whatever this says, unless the file
+        sets `code`."""
+        return self.code or _CODES.get(self.rule, "P2")
+
+    @model_validator(mode="after")
+    def _check(self) -> Clause:
+        rules = [name for name in RULES if getattr(self, name) is not None]
+        if self.before == () or self.after == ():
+            raise ValueError("before and after need an event")
+        if len(rules) != 1:
+            some = f", found {' and '.join(rules)}" if rules else ""
+            raise ValueError(f"should have exactly one of {', '.join(RULES)}{some}")
+        if not self.on.call and rules[0] not in ("before", "after", "forbid", "limit"):
+            raise ValueError(f"{rules[0]} is about a call, so on needs one")
+        for conditions in (*(self.forbid or ()), *(self.only_if or ())):
+            _check_conditions(conditions)
+        return self
+
+
+class Fact(Record):
+    """What the log knows: the latest result of one of the tools in `call` for the same key. `key` maps an
+    argument of those tools, or a field of their result, to a reference."""
+
+    call: Annotated[Texts, Field(min_length=1)]
+    key: dict[str, Text] = Field(default_factory=dict)
+
+
+class Tools(Record):
+    """The tools of the log: `read` look something up, `write` change something, `other` do neither. `results`
+    is whether the log has their results; without them every call counts as done."""
+
+    read: Texts = ()
+    write: Texts = ()
+    other: Texts = ()
+    results: Literal["yes", "no"] = "yes"
+
+
+class Policy(Record):
+    """A policy file. `source` says where its rules come from."""
+
+    policy: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    source: Text | None = None
+    tools: Tools = Tools()
+    facts: dict[str, Fact] = Field(default_factory=dict)
+    clauses: Annotated[tuple[Clause, ...], Field(min_length=1)]
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The codes that its clauses can find."""
+        codes = {clause.found_as for clause in self.clauses}
+        if any(clause.before and clause.code is None for clause in self.clauses):
+            codes.add("P4")
+        return tuple(sorted(codes))
+
+    @model_validator(mode="after")
+    def _check(self) -> Policy:
+        seen: set[str] = set()
+        for clause in self.clauses:
+            if clause.id in seen:
+                raise ValueError(f"clause {clause.id} stands twice")
+            seen.add(clause.id)
+        names = {*self.tools.read, *self.tools.write, *self.tools.other}
+        if len(names) != sum(map(len, (self.tools.read, self.tools.write, self.tools.other))):
+            raise ValueError("tools: a tool stands twice")
+        for name, fact in self.facts.items():
+            for reference in fact.key.values():
+                head = _check_reference(reference).partition(".")[0]
+                if head in self.facts and list(self.facts).index(head) >= list(self.facts).index(name):
+                    raise ValueError(f"facts.{name}: a key may refer to a fact above it only, not to {head}")
+        return self
+
+
+def load_policy(path: Path) -> Policy:
+    """Read the policy in the file `path`.
+
+    Raises:
+        ConfigError: E_POLICY; the file is missing, not YAML, or not a policy; one line says where.
+    """
+    document = read_document(path, "E_POLICY")
+    try:
+        policy = Policy.model_validate(document.value, strict=False)
+    except ValidationError as error:
+        raise ConfigError("E_POLICY", first_error(error, document)) from None
+    declared = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
+    for number, clause in enumerate(policy.clauses):
+        for key in ("on", "unless", "before", "after"):
+            value = getattr(clause, key)
+            for event in (value,) if isinstance(value, Event) else value or ():
+                unknown = [name for name in event.call if not _is_declared(name, declared)]
+                if unknown and declared:
+                    place = document.place(("clauses", number, key))
+                    expected = "tools does not list it; a name, a pattern such as get_*, or read, write"
+                    raise ConfigError("E_POLICY", f"{place}: {unknown[0]!r}: {expected}")
+    return policy
+
+
+def _is_declared(name: str, declared: set[str]) -> bool:
+    from fnmatch import fnmatchcase
+
+    return name in ("read", "write", "other") or any(fnmatchcase(tool, name) for tool in declared)
+
+
+def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
+    """The policies in files, by their names.
+
+    Raises:
+        ConfigError: E_POLICY; a file is not a policy, or two have the same name.
+    """
+    policies: dict[str, Policy] = {}
+    for path in paths:
+        policy = load_policy(path)
+        if policy.policy in policies:
+            raise ConfigError("E_POLICY", f"{path}: another file is called policy {policy.policy} as well")
+        policies[policy.policy] = policy
+    return policies
+
+
+def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:
+    """The policy that applies to a dialogue: the one it names; the only one where it names none."""
+    if dialogue.policy is not None:
+        return policies.get(dialogue.policy)
+    return next(iter(policies.values())) if len(policies) == 1 else None

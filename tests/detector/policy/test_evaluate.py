@@ -1,0 +1,213 @@
+"""Clauses on dialogues: each rule where it is broken, where it is kept, and where the log cannot tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.detector.checks import CHECKS, CheckContext
+from dialint.detector.policy import Policy, load_policies, load_policy, violations
+from dialint.detector.records import Dialogue, ToolCall, Turn
+
+HEAD = """\
+policy: shop
+tools: {read: [find, read_order], write: [refund, cancel], other: [think]}
+facts:
+  order: {call: [read_order, cancel], key: {order_id: order_id}}
+clauses:
+  - id: c
+    text: A clause.
+"""
+
+
+def policy(folder: Path, rule: str) -> Policy:
+    path = folder / "shop.yaml"
+    path.write_text(HEAD + "".join(f"    {line}\n" for line in rule.splitlines()), encoding="utf-8")
+    return load_policy(path)
+
+
+def talk(*turns: tuple[str, Any]) -> Dialogue:
+    """Of ("c", text), ("a", text), ("call", name, arguments, result); a result of None was never run."""
+    made: list[Turn] = []
+    for role, *what in turns:
+        if role == "call":
+            name, arguments, result = what
+            call = ToolCall(name=name, arguments=arguments)
+            made.append(Turn(index=len(made), role="agent", text="", tool_calls=(call,)))
+            if result is not None:
+                text = result if isinstance(result, str) else json.dumps(result)
+                made.append(Turn(index=len(made), role="tool", text=text))
+        else:
+            made.append(
+                Turn(index=len(made), role={"c": "customer", "a": "agent"}[role], text=what[0])  # type: ignore[arg-type]
+            )
+    return Dialogue(id="d", turns=tuple(made))
+
+
+def broken(folder: Path, rule: str, *turns: tuple[str, Any]) -> list[tuple[str, int]]:
+    return [(each.code, each.turn) for each in violations(talk(*turns), policy(folder, rule))]
+
+
+def call(name: str, arguments: dict[str, Any] | None = None, result: Any = "done") -> Any:
+    return ("call", name, arguments or {}, result)
+
+
+FIND, REFUND = call("find"), call("refund")
+HELLO = ("c", "My parcel is broken.")
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ((HELLO, FIND, REFUND), []),
+        ((HELLO, REFUND), [("P1", 1)]),
+        ((HELLO, REFUND, FIND), [("P4", 1)]),
+        ((HELLO, REFUND, REFUND), [("P1", 1)]),
+        ((HELLO, call("find", result="Error: no such customer"), REFUND), [("P1", 3)]),
+        ((HELLO, call("refund", result="Error: no such order")), []),
+        ((HELLO, call("refund", result=None)), []),
+    ],
+)
+def test_before(tmp_path: Path, turns: Any, expected: Any) -> None:
+    assert broken(tmp_path, "on: refund\nbefore: find", *turns) == expected
+
+
+def test_before_for_the_same_order(tmp_path: Path) -> None:
+    rule = "on: refund\nbefore:\n  - {call: read_order, same: {order_id: order_id}}"
+    look = call("read_order", {"order_id": "#7"})
+    assert broken(tmp_path, rule, HELLO, look, call("refund", {"order_id": "7"})) == []
+    assert broken(tmp_path, rule, HELLO, look, call("refund", {"order_id": "8"})) == [("P1", 3)]
+    assert broken(tmp_path, rule, HELLO, call("refund")) == []
+
+
+def test_before_in_words(tmp_path: Path) -> None:
+    rule = "on: refund\nbefore:\n  - {says: [your name], customer_says: [my name is]}"
+    assert broken(tmp_path, rule, ("a", "What's your name?"), ("c", "Ana"), REFUND) == []
+    assert broken(tmp_path, rule, ("c", "Hi, my name is Ana"), REFUND) == []
+    assert broken(tmp_path, rule, ("c", "Hi, my names differ"), REFUND) == [("P1", 1)]
+
+
+def test_after(tmp_path: Path) -> None:
+    rule = "on: refund\nafter: {says: business days}"
+    assert broken(tmp_path, rule, HELLO, REFUND, ("a", "Within 5 business days.")) == []
+    assert broken(tmp_path, rule, HELLO, REFUND, ("a", "Done.")) == [("P1", 1)]
+
+
+@pytest.mark.parametrize(
+    ("status", "arguments", "expected"),
+    [
+        ("sent", {"order_id": "7"}, [("P2", 3)]),
+        ("open", {"order_id": "7"}, []),
+        ("sent", {"order_id": "8"}, []),
+        ("sent", {}, []),
+    ],
+)
+def test_forbid_by_a_fact(tmp_path: Path, status: str, arguments: dict[str, Any], expected: Any) -> None:
+    look = call("read_order", {"order_id": "7"}, {"order_id": "7", "status": status})
+    rule = "on: cancel\nforbid: {order.status: [sent, delivered]}"
+    assert broken(tmp_path, rule, HELLO, look, call("cancel", arguments)) == expected
+
+
+def test_only_if_needs_every_alternative_to_be_false(tmp_path: Path) -> None:
+    rule = "on: refund\nonly_if:\n  - {order.paid: voucher}\n  - {amount: {at_most: 50}}"
+    order = {"order_id": "7", "paid": "card"}
+    look = call("read_order", {"order_id": "7"}, order)
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "amount": 51})) == [("P2", 2)]
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "amount": 50})) == []
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7"})) == []
+    assert broken(tmp_path, rule, call("refund", {"order_id": "7", "amount": 51})) == []
+
+
+def test_calculations_and_counts(tmp_path: Path) -> None:
+    rule = 'on: refund\nforbid: {amount: {above: "10 * $count(order.items) + $order.fee"}}'
+    look = call("read_order", {"order_id": "7"}, {"order_id": "7", "items": [1, 2], "fee": 3})
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "amount": 23})) == []
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "amount": 23.5})) == [("P2", 2)]
+
+
+def test_items_of_lists(tmp_path: Path) -> None:
+    look = call("read_order", {"order_id": "7"}, {"order_id": "7", "items": [{"id": "A"}, {"id": "B"}]})
+    rule = "on: refund\nonly_if: {items: $order.items.id}"
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "items": ["A"]})) == []
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "items": ["A", "C"]})) == [("P2", 2)]
+    rule = "on: refund\nforbid: {items: {other_items_than: $order.items.id}}"
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "items": ["B", "A"]})) == []
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7", "items": ["A"]})) == [("P2", 2)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ((HELLO, ("a", "I can refund 20 dollars. Shall I go ahead?"), ("c", "Yes"), REFUND), []),
+        ((HELLO, ("a", "Please confirm the refund of 20 dollars."), ("c", "fine by me"), REFUND), []),
+        ((HELLO, ("a", "Would you like that?"), ("c", "No, wait. Yes, go ahead"), REFUND), []),
+        ((HELLO, REFUND), [("P2", 1)]),
+        ((HELLO, ("a", "What is your name?"), ("c", "Ana"), REFUND), [("P2", 3)]),
+        ((HELLO, ("a", "To proceed, tell me more."), ("c", "Ana"), REFUND), [("P2", 3)]),
+        ((HELLO, ("a", "Shall I go ahead?"), REFUND), [("P2", 2)]),
+        ((HELLO, ("a", "Shall I go ahead?"), ("c", "No, not yet."), REFUND), [("P2", 3)]),
+        ((HELLO, ("a", "What is your name?"), ("c", "Ana"), call("think")), []),
+    ],
+)
+def test_consent(tmp_path: Path, turns: Any, expected: Any) -> None:
+    assert broken(tmp_path, "on: write\nconsent: yes", *turns) == expected
+
+
+def test_consent_in_words_of_ones_own(tmp_path: Path) -> None:
+    rule = "on: refund\nconsent: {asks: [einverstanden], yes: [ja], no: [nein]}"
+    asks = ("a", "Sind Sie einverstanden?")
+    assert broken(tmp_path, rule, asks, ("c", "ja"), REFUND) == []
+    assert broken(tmp_path, rule, asks, ("c", "nein"), REFUND) == [("P2", 2)]
+
+
+def test_limits(tmp_path: Path) -> None:
+    calls = [call("refund", {"order_id": each, "items": ["a-1", "b-2", "a-3"]}) for each in "778"]
+    assert broken(tmp_path, "on: refund\nlimit: {at_most: 2}", *calls) == [("P2", 4)]
+    assert broken(tmp_path, "on: refund\nlimit: {at_most: 1, per: order_id}", *calls) == [("P2", 2)]
+    assert broken(tmp_path, "on: refund\nlimit: {at_most: 1, different: order_id}", *calls) == [("P2", 4)]
+    rule = 'on: refund\nlimit: {at_most: 1, items: items, like: "a-*"}'
+    assert broken(tmp_path, rule, calls[0]) == [("P2", 0)]
+    assert broken(tmp_path, rule.replace("a-*", "b-*"), calls[0]) == []
+    said = [("a", "Please hold the line.")] * 3
+    assert broken(tmp_path, "on: {says: hold the line}\nlimit: {at_most: 2}", *said) == [("P2", 2)]
+
+
+def test_stated(tmp_path: Path) -> None:
+    rule = "on: {call: refund, tried: yes}\nstated: [order_id, day, amount]"
+    refund = call("refund", {"order_id": "#W77", "day": "2024-05-20", "amount": 1250.0}, "Error: no")
+    words = ("c", "Order W77 from May 20, 1,250 dollars")
+    assert broken(tmp_path, rule, words, refund) == []
+    assert broken(tmp_path, rule, ("c", "Order W771 from May 20, 1250"), refund) == [("P3", 1)]
+    assert broken(tmp_path, rule, ("c", "Order W77 from May 2, 1250"), refund) == [("P3", 1)]
+    seen = call("find", {}, {"orders": [{"id": "W77", "day": "2024-05-20", "total": "1250.00"}]})
+    assert broken(tmp_path, rule, ("c", "my order"), seen, refund) == []
+
+
+def test_words_that_must_not_be_said_and_unless(tmp_path: Path) -> None:
+    rule = "on: {says: [guarantee]}\nlimit: {at_most: 0}\nunless: {customer_says: guarantee}"
+    assert broken(tmp_path, rule, ("a", "We guarantee it.")) == [("P2", 0)]
+    assert broken(tmp_path, rule, ("c", "Is there a guarantee?"), ("a", "We guarantee it.")) == []
+
+
+def test_logs_without_results(tmp_path: Path) -> None:
+    rule = "on: refund\nbefore: find"
+    turns = (HELLO, call("refund", result=None))
+    assert broken(tmp_path, rule, *turns) == []
+    whole = (HEAD + "    on: refund\n    before: find\n").replace("other: [think]", "results: no")
+    path = tmp_path / "bare.yaml"
+    path.write_text(whole, encoding="utf-8")
+    assert [each.code for each in violations(talk(*turns), load_policy(path))] == ["P1"]
+
+
+def test_the_check_names_the_clause_and_marks_a_turn_that_was_said(tmp_path: Path) -> None:
+    policy(tmp_path, "on: refund\nbefore: find")
+    context = CheckContext(policies=load_policies([tmp_path / "shop.yaml"]))
+    text = "I refunded it."
+    hits = list(CHECKS["policy"](talk(HELLO, REFUND, ("a", text)), context))
+    assert [(hit.turn, hit.start, hit.end, hit.code) for hit in hits] == [(3, 0, len(text), "P1")]
+    assert hits[0].why == "clause c of policy shop (“A clause.”): before refund find is missing in turn 1"
+    assert list(CHECKS["policy"](talk(HELLO, REFUND, ("a", text)), CheckContext())) == []
+    assert list(CHECKS["policy"](talk(HELLO, REFUND), context)) == []

@@ -1,0 +1,97 @@
+"""Policy files: what the strict reader accepts, and what it says about the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.policy import load_policies, load_policy, policy_for
+from dialint.detector.records import Dialogue
+
+SAMPLES = Path(__file__).parents[3] / "app" / "sample" / "policies"
+
+SMALL = """\
+policy: shop
+tools: {read: [find], write: [refund]}
+clauses:
+  - id: look-first
+    text: Look the order up before a refund.
+    on: refund
+    before: find
+"""
+
+
+def write(folder: Path, text: str, name: str = "shop.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(ConfigError) as error:
+        load_policy(write(folder, text))
+    assert error.value.code == "E_POLICY"
+    return error.value.message.removeprefix(str(folder))
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_samples_are_policies_of_their_names(path: Path) -> None:
+    policy = load_policy(path)
+    assert policy.policy == path.stem
+    assert policy.source
+    assert policy.codes == ("P1", "P2", "P3", "P4")
+
+
+def test_codes_follow_the_rules(tmp_path: Path) -> None:
+    policy = load_policy(write(tmp_path, SMALL))
+    assert policy.codes == ("P1", "P4")
+    assert policy.clauses[0].rule == "before"
+    assert policy.clauses[0].found_as == "P1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    before: find\n", "", "/shop.yaml:4: clauses.0: should have exactly one of before, after"),
+        ("before: find", "befor: find", "/shop.yaml:7: clauses.0.befor: there is no such field"),
+        ("before: find", "before: []", "/shop.yaml:4: clauses.0: before and after need an event"),
+        ("before: find", "before: look_up", "/shop.yaml:7: clauses.0.before: 'look_up': tools does not list"),
+        ("before: find", "limit: {at_most: many}", "/shop.yaml:7: clauses.0.limit.at_most: Input should be"),
+        ("before: find", "forbid: {order..id: x}", "/shop.yaml:4: clauses.0: 'order..id': should be NAME"),
+        (
+            "before: find",
+            'forbid: {a: {below: "1 / $b"}}',
+            "/shop.yaml:7: clauses.0.forbid.0.a: between two values of a calculation",
+        ),
+        ("policy: shop\n", "", "/shop.yaml:1: policy: this field is missing"),
+        ("on: refund", "on: {says: hello, with: {a: b}}", "/shop.yaml:6: clauses.0.on: with and same are"),
+        ("write: [refund]", "write: [refund, find]", "/shop.yaml: tools: a tool stands twice"),
+    ],
+)
+def test_errors_name_file_line_and_field(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in SMALL
+    assert refused(tmp_path, SMALL.replace(old, new)).startswith(message)
+
+
+def test_a_repeated_clause_is_refused(tmp_path: Path) -> None:
+    clause = SMALL[SMALL.index("  - id") :]
+    assert "clause look-first stands twice" in refused(tmp_path, SMALL + clause)
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    paths = [write(tmp_path, SMALL), write(tmp_path, SMALL, "again.yaml")]
+    with pytest.raises(ConfigError, match="another file is called policy shop"):
+        load_policies(paths)
+
+
+def test_a_dialogue_without_a_name_gets_the_only_policy(tmp_path: Path) -> None:
+    one = load_policies([write(tmp_path, SMALL)])
+    two = load_policies([write(tmp_path, SMALL), write(tmp_path, SMALL.replace("shop", "desk"), "desk.yaml")])
+    plain, named = Dialogue(id="d", turns=()), Dialogue(id="d", turns=(), policy="desk")
+    assert policy_for(plain, one) is one["shop"]
+    assert policy_for(named, one) is None
+    assert policy_for(plain, two) is None
+    assert policy_for(named, two) is two["desk"]
+    assert policy_for(plain, {}) is None
