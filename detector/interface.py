@@ -59,7 +59,7 @@ class DetectorConfig:
     row_tokens: int = 4096
     """Tokens that go through the model together."""
     policy: tuple[Path, ...] = ()
-    """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one, and one that
+    """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one; one that
     names none by the only one, if there is one."""
     languages: tuple[str, ...] = ()
     """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is

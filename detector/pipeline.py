@@ -65,18 +65,8 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         tuple(code in info.dialogue_codes for code in info.head_codes),
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
-<<<<<<< /tmp/tmprehyxfyj/m
     policies = load_policies(config.policy)
-    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages, policies=policies)
-    engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
-    return detector
-||||||| /tmp/tmprehyxfyj/b
-    detector = ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
-    engine.on_row = lambda: detector.begin_row(engine.n_tokens, engine.share_scanned)
-    return detector
-=======
-    return ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages)
->>>>>>> /tmp/tmprehyxfyj/t
+    return ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages, policies=policies)
 
 
 def score(

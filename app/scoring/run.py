@@ -21,12 +21,8 @@ from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
-<<<<<<< /tmp/tmpatvqbkd1/m
-from dialint.detector.policy import load_policies
-||||||| /tmp/tmpatvqbkd1/b
-=======
 from dialint.detector.log_profile import LogProfile, profile_log
->>>>>>> /tmp/tmpatvqbkd1/t
+from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED
