@@ -21,11 +21,14 @@ State = Literal["open", "kept", "rejected"]
 
 
 class Choice(Record):
-    """One finding and its decision. `proposed` is the model's finding; None if it is the person's own."""
+    """One finding and its decision. `proposed` is the model's finding; None if it is the person's own. One
+    that the model only `suggested` may stay open, and is part of the answer only if the person confirms
+    it."""
 
     finding: Finding
     proposed: Finding | None = None
     state: State = "open"
+    suggested: bool = False
 
     @property
     def changed(self) -> bool:
@@ -62,19 +65,23 @@ class Answer(Record):
 
     @property
     def undecided(self) -> tuple[int, ...]:
-        """Indices of the open choices."""
-        return tuple(index for index, choice in enumerate(self.choices) if choice.state == "open")
+        """Indices of the open choices that need a decision."""
+        return tuple(
+            index
+            for index, choice in enumerate(self.choices)
+            if choice.state == "open" and not choice.suggested
+        )
 
 
 def start_answer(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> Answer:
-    """An empty answer with the model's findings as open choices: those of the item's `codes`, and of its
-    `turn` if it has one."""
+    """An empty answer with the model's findings and suggestions as open choices: those of the item's `codes`,
+    and of its `turn` if it has one."""
     return Answer(key=uuid4().hex, choices=_propose(verdict, codes, turn))
 
 
 def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
-    """An earlier answer, to be changed: model findings that are missing in it were rejected. Its seconds
-    count on."""
+    """An earlier answer, to be changed: model findings that are missing in it were rejected, suggestions are
+    open again. Its seconds count on."""
     own = list(annotation.findings)
     choices = []
     for choice in _propose(verdict, annotation.codes, annotation.turn):
@@ -83,8 +90,11 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
         at_place = [f for f in own if (f.turn, f.start, f.end) == (model.turn, model.start, model.end)]
         of_code = [f for f in own if (f.turn, f.code) == (model.turn, model.code)]
         both = [finding for finding in at_place if finding in of_code]
-        match = next(iter(both or at_place or of_code), None)
-        if match is None:
+        likely = both or at_place
+        match = next(iter(likely if choice.suggested else likely or of_code), None)
+        if match is None and choice.suggested:
+            choices.append(choice)
+        elif match is None:
             choices.append(choice.model_copy(update={"state": "rejected"}))
         else:
             own.remove(match)
@@ -96,9 +106,13 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
 
 
 def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) -> tuple[Choice, ...]:
+    if verdict is None:
+        return ()
+    both = [(finding, False) for finding in verdict.findings]
+    both += [(finding, True) for finding in verdict.suggestions]
     return tuple(
-        Choice(finding=_as_certain(finding), proposed=finding)
-        for finding in (verdict.findings if verdict else ())
+        Choice(finding=_as_certain(finding), proposed=finding, suggested=suggested)
+        for finding, suggested in both
         if finding.code in codes and turn in (None, finding.turn)
     )
 
@@ -143,14 +157,14 @@ def remove_finding(answer: Answer, index: int) -> Answer:
 
 
 def set_present(answer: Answer, code: str, present: bool) -> Answer:
-    """Mark a code as present or absent. Present confirms the model's findings of it; absent removes all of
-    its findings."""
+    """Mark a code as present or absent. Present confirms the model's findings of it, not its suggestions;
+    absent removes all of its findings."""
     choices = []
     for choice in answer.choices:
         if choice.finding.code != code:
             choices.append(choice)
         elif present:
-            choices.append(choice.model_copy(update={"state": "kept"}))
+            choices.append(choice if choice.suggested else choice.model_copy(update={"state": "kept"}))
     return answer.model_copy(update={"choices": tuple(choices), "said": {**answer.said, code: present}})
 
 

@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dialint.app.console.answer import Answer, Selection
+from dialint.app.console.answer import Answer, Choice, Selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
 from dialint.detector.records import Dialogue
 from dialint.labeling.annotation import judged_turns
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 NAME = "dialint.dialogue"
-MarkState = Literal["open", "kept", "rejected", "selected"]
+MarkState = Literal["open", "suggested", "kept", "rejected", "selected"]
 UNSEEN = "\ufffd"
 """Replaces in the displayed text a character that is rendered by its name."""
 MAX_HIDDEN_NAMES = 200
 """So many characters of a turn are rendered by their names, more of them as `UNSEEN`."""
 PAGE_TURNS, PAGE_CHARS = 200, 100_000
 """What a browser renders at once: of a longer dialogue, one page of it."""
-SYMBOLS: dict[MarkState, str] = {"open": "?", "kept": "✓", "rejected": "✗", "selected": "…"}
+SYMBOLS: dict[MarkState, str] = {
+    "open": "?", "suggested": "suggestion", "kept": "✓", "rejected": "✗", "selected": "…",
+}  # fmt: skip
 """Beside each mark, so that no meaning is in the colour alone."""
 
 
@@ -45,16 +47,24 @@ class Mark:
 
 
 def make_marks(answer: Answer, selected: Selection | None) -> list[Mark]:
-    """A mark for each choice, numbered like the cards beside the dialogue, and one for the selection."""
+    """A mark for each choice, numbered like the cards beside the dialogue, and one for the selection.
+    Suggestions that were dismissed have none."""
     marks = [
         Mark(
             Selection(turn=choice.finding.turn, start=choice.finding.start, end=choice.finding.end),
-            safe_text(f"{number} {choice.finding.code} {SYMBOLS[choice.state]}"),
-            choice.state,
+            safe_text(f"{number} {choice.finding.code} {SYMBOLS[state]}"),
+            state,
         )
         for number, choice in enumerate(answer.choices, 1)
+        if (state := _mark_state(choice)) is not None
     ]
     return marks if selected is None else [*marks, Mark(selected, "selected", "selected")]
+
+
+def _mark_state(choice: Choice) -> MarkState | None:
+    if not choice.suggested or choice.state == "kept":
+        return choice.state
+    return "suggested" if choice.state == "open" else None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""The Review page: the model's findings, to be confirmed, rejected, changed or added to."""
+"""The Review page: the model's findings, to be confirmed, rejected, changed or added to.
+
+Its suggestions stand apart from them and need no decision.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,13 @@ from dialint.labeling.store.records import Account
 
 STATE_LABELS = {"open": "Not decided", "kept": "Confirmed ✓", "rejected": "Rejected ✗"}
 DECISIONS: tuple[tuple[str, State, str], ...] = (("Confirm", "kept", "Y"), ("Reject", "rejected", "N"))
+SUGGESTION_LABELS = {"open": "Suggestion", "kept": "Confirmed ✓: your finding", "rejected": "Dismissed"}
+SUGGESTION_DECISIONS: tuple[tuple[str, State, str], ...] = (
+    ("Confirm as a finding", "kept", ""),
+    ("Dismiss", "rejected", ""),
+)
+MAX_EXPANDED = 2
+"""Suggestions that are shown at once; more are behind a click."""
 
 
 def review_page(store: Store, account: Account) -> None:
@@ -66,12 +76,26 @@ def _show_item(session: PageSession, item: Item, answer: Answer) -> None:
         focus = None if current is None else answer.choices[current].finding.turn
         show_dialogue(session, "review", focus)
     with right:
-        n_proposed = sum(choice.proposed is not None for choice in answer.choices)
+        suggested = [(index, choice) for index, choice in enumerate(answer.choices) if choice.suggested]
+        n_proposed = sum(choice.proposed is not None for choice in answer.choices) - len(suggested)
         blind = "A second review: what the model and others say of it is not shown."
-        st.caption(safe_markdown(blind if item.blind else verdict_text(item.verdict, n_proposed)))
+        st.caption(
+            safe_markdown(blind if item.blind else verdict_text(item.verdict, n_proposed, len(suggested)))
+        )
         for index, choice in enumerate(answer.choices):
+            if choice.suggested:
+                continue
             with st.container(border=True):
                 _show_card(session, item, index, choice, taxonomy, is_current=index == current)
+        if suggested:
+            with st.expander("Suggestions: not counted", expanded=len(suggested) <= MAX_EXPANDED):
+                st.caption(
+                    "Places worth a look where the evidence does not suffice for a finding. Confirm one to "
+                    "make it your own finding; the rest needs no decision."
+                )
+                for index, choice in suggested:
+                    with st.container(border=True):
+                        _show_card(session, item, index, choice, taxonomy, is_current=False)
         with st.expander("Add a finding", expanded=session.selected is not None):
             finding_form(session, item, item.codes, taxonomy, with_model=True)
         n_open, n = len(answer.undecided), len(answer.findings)
@@ -91,7 +115,8 @@ def _show_card(
     pointer = "▶ " if is_current else ""
     title = f"{pointer}{index + 1}. {code_title(finding.code, taxonomy)}"
     st.markdown(f"**{safe_markdown(title)}** · {safe_markdown(severity_title(finding.severity, taxonomy))}")
-    facts = [f"Turn {finding.turn}", source_text(choice.proposed, item.verdict), STATE_LABELS[choice.state]]
+    labels = SUGGESTION_LABELS if choice.suggested else STATE_LABELS
+    facts = [f"Turn {finding.turn}", source_text(choice.proposed, item.verdict), labels[choice.state]]
     if choice.changed and choice.proposed is not None:
         facts.append(f"changed from {choice.proposed.code} {choice.proposed.severity}")
     st.caption(safe_markdown(" · ".join(facts)))
@@ -102,7 +127,7 @@ def _show_card(
         if choice.proposed is None:
             remove_button(session, item, index)
         else:
-            for label, state, letter in DECISIONS:
+            for label, state, letter in SUGGESTION_DECISIONS if choice.suggested else DECISIONS:
                 decision = partial(_decide, index=index, state=state, by_key=is_current)
                 st.button(
                     safe_markdown(label), key=f"{state}:{key}:{is_current}",

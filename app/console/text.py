@@ -139,8 +139,9 @@ def coverage_text(verdict: Verdict | None, code: str, turn: int | None) -> str:
     return f"{verdict.release} gives this code {percent(probability)} in turn {turn}."
 
 
-def verdict_text(verdict: Verdict | None, n_proposed: int) -> str:
-    """What the model says of the whole dialogue; `n_proposed` of its findings are part of the task."""
+def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0) -> str:
+    """What the model says of the whole dialogue; `n_proposed` of its findings and `n_suggested` of its
+    suggestions are part of the task."""
     if verdict is None:
         return "No model has judged this dialogue."
     if verdict.status == "failed":
@@ -151,6 +152,8 @@ def verdict_text(verdict: Verdict | None, n_proposed: int) -> str:
     findings = {0: "no findings", 1: "1 finding"}.get(n_proposed, f"{n_proposed} findings")
     hidden = len(verdict.findings) - n_proposed
     more = f", and {hidden} more that this task does not ask about" if hidden else ""
+    if n_suggested:
+        more += f"; {n_suggested} suggestion{'s' * (n_suggested > 1)} below, not counted"
     return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}."
 
 

@@ -176,7 +176,7 @@ class DatasetBuilder:
     def _mask_labels_and_verdict(self, dialogue: Dialogue, view: MaskedView) -> None:
         if verdict := self.verdicts.get(dialogue.id):
             findings = view.mask_findings(verdict.findings)
-            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": findings})
+            self.verdicts[dialogue.id] = verdict.model_copy(update={"findings": findings, "suggestions": ()})
         for position, label in enumerate(labels := self.labels.get(dialogue.id, [])):
             text = view.texts.get(label.turn)
             if text is not None and label.start is not None and label.end is not None:

@@ -127,14 +127,14 @@ def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
 def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
     """The row of a verdict. `risk`, the highest probability of any turn and code, is a column because
     sampling reads a million of them. Verdicts that were not judged count as flagged, so that audits of
-    unflagged dialogues leave them out. Empty newer fields are omitted, so that the content of older verdicts
-    does not change; so is the origin (agent, team, channel, time), which the dialogue holds and a labeler
-    must not see."""
+    unflagged dialogues leave them out; suggestions flag nothing. Empty newer fields are omitted, so that the
+    content of older verdicts does not change; so is the origin (agent, team, channel, time), which the
+    dialogue holds and a labeler must not see."""
     whole = verdict.model_dump(mode="json")
     absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])] + list(ORIGIN)
     content = canonical_json({name: value for name, value in whole.items() if name not in absent})
     probabilities = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
-    probabilities += [finding.probability for finding in verdict.findings]
+    probabilities += [finding.probability for finding in (*verdict.findings, *verdict.suggestions)]
     return {
         "dialogue": verdict.dialogue_id,
         "release": verdict.release,
@@ -158,7 +158,7 @@ def _digest(rows: list[dict[str, Any]]) -> str:
 @read_operation
 def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Verdict | None]:
     """A dialogue with the newest verdict on it, for the agent who spoke in it and for reviewers and up, whose
-    reading is recorded.
+    reading is recorded. Only reviewers and up get its suggestions.
 
     Raises:
         NotAllowed: the actor is neither, or there is no such dialogue.
@@ -170,6 +170,8 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
     verdict = load_verdict(transaction, name)
     if has_permission(account, "review"):
         record_read(transaction, account, name, "dialogue" if verdict is None else "verdict")
+    elif verdict is not None:
+        verdict = verdict.model_copy(update={"suggestions": ()})
     return dialogue, verdict
 
 

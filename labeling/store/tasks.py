@@ -165,6 +165,8 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     codes need them, and personal data as placeholders unless the project is not masked. Reviewers who do not
     hold the task see verdict and answers, which is recorded.
 
+    Suggestions of the verdict are for reviewers in review projects alone.
+
     With `again`, the view that the actor had when answering the task.
 
     Raises:
@@ -194,8 +196,14 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
             else _keep_needed(dialogue, task_alias(task), project)
         )
     if verdict is not None:
-        findings = verdict.findings if view is None else view.mask_findings(verdict.findings)
-        verdict = verdict.model_copy(update={"dialogue_id": dialogue.id, "findings": findings})
+        sees_suggestions = project.purpose == "review" and has_permission(account, "review")
+        verdict = verdict.model_copy(
+            update={
+                "dialogue_id": dialogue.id,
+                "findings": verdict.findings if view is None else view.mask_findings(verdict.findings),
+                "suggestions": verdict.suggestions if sees_suggestions else (),
+            }
+        )
     return TaskView(
         task=task,
         project=row.project,

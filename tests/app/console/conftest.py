@@ -118,6 +118,37 @@ def store(place: str) -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture
+def suggested(store: Store) -> None:
+    """A dialogue at the head of rob's queue with a finding and two suggestions."""
+    turns = (
+        ("customer", "My card was declined and I cannot pay. What now?"),
+        ("agent", "You should have read our terms. Anything else?"),
+        ("customer", "What now?"),
+        ("agent", "We will look into it."),
+    )
+    texts = tuple(Turn(index=at, role=role, text=text) for at, (role, text) in enumerate(turns))  # type: ignore[arg-type]
+
+    def found(code: str, turn: int, quote: str, reason: str) -> Finding:
+        start = texts[turn].text.index(quote)
+        return Finding(
+            code=code, turn=turn, severity="S2", probability=0.62, quote=quote, start=start,
+            end=start + len(quote), reason=reason,
+        )  # fmt: skip
+
+    said = Verdict(
+        dialogue_id="careful", release="model-7", taxonomy="1.0.0", status="scored", quality=75.0,
+        findings=(found("T1", 1, "You should have read our terms.", "Blames the customer."),),
+        suggestions=(
+            found("C1", 1, "Anything else?", "Not answered (gate 'open_question': the ask may be rhetorical)."),
+            found("C2", 3, "We will look into it.", "One of two questions (demoted: confirmed 2 of 14 times)."),
+        ),
+    )  # fmt: skip
+    dialogues.add(store, "lea", [Dialogue(id="careful", turns=texts)])
+    dialogues.add_verdicts(store, "lea", [said])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue="careful", priority=9.0)])
+
+
 @dataclass
 class Page:
     """A page as a person uses it."""

@@ -91,6 +91,40 @@ def test_a_confirmed_finding_is_a_persons_own_word() -> None:
     assert answer.undecided == ()
 
 
+def test_a_suggestion_needs_no_decision_and_becomes_a_finding_if_confirmed() -> None:
+    said = verdict(finding(), suggestions=(finding("T1", 6, 9), finding("C1", 10, 12), finding("L1")))
+    codes = ("C1", "T1")
+    answer = start_answer(said, codes, None)
+    assert [(choice.finding.code, choice.suggested) for choice in answer.choices] == [
+        ("C1", False), ("T1", True), ("C1", True),
+    ]  # fmt: skip
+    assert answer.undecided == (0,)
+    assert [mark.state for mark in make_marks(answer, None)] == ["open", "suggested", "suggested"]
+    answer = decide(answer, 0, "rejected")
+    assert (answer.undecided, answer.findings) == ((), ())
+    answer = decide(decide(answer, 1, "kept"), 2, "rejected")
+    assert answer.findings == (finding("T1", 6, 9).model_copy(update={"probability": 1.0}),)
+    assert [mark.label for mark in make_marks(answer, None)] == ["1 C1 ✗", "2 T1 ✓"]
+    given = Annotation(
+        id="7", dialogue_id="d", labeler="rob", kind="reviewer", codes=codes, findings=answer.findings, seconds=1
+    )  # fmt: skip
+    again = reopen_answer(given, said)
+    assert [choice.state for choice in again.choices] == ["rejected", "kept", "open"]
+    assert again.findings == answer.findings
+    assert verdict_text(said, 1, 2) == "r1: 1 finding; 2 suggestions below, not counted."
+    present = set_present(start_answer(said, codes, None), "T1", True)
+    assert present.findings == ()
+
+
+def test_an_own_finding_is_not_taken_for_a_suggestion_of_its_code() -> None:
+    said = verdict(suggestions=(finding("T1", 6, 9),))
+    given = Annotation(
+        id="7", dialogue_id="d", labeler="rob", kind="reviewer", codes=("T1",), findings=(finding("T1", 0, 3),),
+        seconds=1,
+    )  # fmt: skip
+    assert [choice.state for choice in reopen_answer(given, said).choices] == ["open", "kept"]
+
+
 def test_a_changed_code_loses_the_reason_of_the_other() -> None:
     answer = change(start_answer(verdict(finding()), ["C1", "T1"], None), 0, CODES["T1"], "S1")
     (kept,) = answer.findings

@@ -159,6 +159,29 @@ def chosen(page: Any, label: str, option: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("suggested")
+def test_suggestions_on_the_review_page(browser: Any, server: Any, signed_in: SignIn, saved: Saved) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "rob")
+    page.get_by_text("Dialogue careful").wait_for()
+    page.get_by_text("Suggestions: not counted").wait_for()
+    marks = page.locator(".dialint-text mark.dialint-suggested")
+    marks.first.wait_for()
+    assert marks.all_text_contents() == ["Anything else?", "We will look into it."]
+    picture(page, "review-suggestions")
+    struck(page, "n", "Reject", "You say: nothing wrong here.")
+    pressed(page, "Confirm as a finding", "You say: 1 error.")
+    pressed(page, "Dismiss", "You say: nothing wrong here.")
+    pressed(page, "Confirm as a finding", "You say: 1 error.")
+    page.locator(".dialint-text mark.dialint-kept", has_text="Anything else?").wait_for()
+    picture(page, "review-suggestion-confirmed")
+    struck(page, "s", "Save and next", "Saved as answer 1")
+    (row,) = saved()
+    assert row["said"] == [(1, "C1", "S2", 32, 46)]
+
+
+@pytest.mark.slow
 def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(WAIT_MS)

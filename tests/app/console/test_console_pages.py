@@ -1,5 +1,6 @@
 """Both pages as a person uses them, on a real store: what is asked, shown, saved, refused and restored."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -149,6 +150,32 @@ def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -
     assert row["said"] == [(1, "C2", "S3", 0, 14), (3, "C1", "S2", 0, 21)] or row["said"][0][1] == "C2"
     assert row["said"][1][:2] == (3, "C1")
     assert row["said"][1][3:] == (0, 21)
+
+
+@pytest.mark.usefixtures("suggested")
+def test_suggestions_stand_apart_and_one_becomes_ones_own_finding(open_page: Open, saved: Saved) -> None:
+    page = open_page("rob")
+    words = page.words.replace("\\", "")
+    assert "Dialogue careful" in words
+    assert "model-7: 1 finding; 2 suggestions below, not counted." in words
+    assert [each.label for each in page.test.expander][:2] == ["Suggestions: not counted", "Add a finding"]
+    assert page.labels.count("Confirm") == 1
+    assert page.labels.count("Confirm as a finding") == 2
+    page.press("Reject")
+    assert page.enabled("Save and next")
+    assert "nothing wrong here" in page.words
+    page.press("Confirm as a finding").press("Dismiss", 1)
+    words = page.words.replace("\\", "")
+    assert "Confirmed ✓: your finding" in words
+    assert "Dismissed" in words
+    assert "You say: 1 error." in words
+    page.press("Save and next")
+    (row,) = saved()
+    assert row["said"] == [(1, "C1", "S2", 32, 46)]
+    assert json.loads(row["findings"])[0]["probability"] == 1.0
+    page.press("Undo my last answer")
+    assert page.enabled("Save and next")
+    assert "Confirmed ✓: your finding" in page.words.replace("\\", "")
 
 
 def test_what_the_model_did_not_judge_is_said(open_page: Open) -> None:

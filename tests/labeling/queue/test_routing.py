@@ -80,6 +80,15 @@ def test_fates_and_priorities_by_hand() -> None:
     assert routed["failed"].reason == "not judged: E_LONG"
 
 
+def test_a_suggestion_is_nobodys_work() -> None:
+    policy = Policy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
+    suggested = verdict("maybe").model_copy(update={"suggestions": (finding(0.9),)})
+    mixed = verdict("both", finding(0.8)).model_copy(update={"suggestions": (finding(0.9, "T1", 3, "S3"),)})
+    routed = by_name(plan_day([suggested, mixed], policy, 0, SEVERITIES))
+    assert {name: one.fate for name, one in routed.items()} == {"maybe": "clean", "both": "review"}
+    assert routed["both"].reason == "C1 0.80 turn 1"
+
+
 def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
     """7 minutes: two reviews of 3; the crowd's 8 never fit."""
     policy = Policy(audit_share=0.0, budget_minutes=7.0)

@@ -99,6 +99,36 @@ def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: A
         import_verdicts(store, "lea", path, SILENT)
 
 
+def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
+    store: Store, made: Any, tmp_path: Path
+) -> None:
+    """They flag nothing, nobody can appeal against them, and another set of them is another verdict."""
+    dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
+    plain = made.verdict("d0", risk=0.5)
+    suggested = plain.model_copy(update={"suggestions": (made.finding(),)})
+    assert "suggestions" not in dialogues._verdict_row(plain, 0)["content"]
+    path = tmp_path / "v.jsonl"
+    path.write_bytes(verdict_line(suggested))
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, 1)]}
+    write_manifest(manifest_path(path), manifest)
+    assert import_verdicts(store, "lea", path, SILENT).new == 1
+    assert import_verdicts(store, "lea", path, SILENT).existing == 1
+    row = dialogues._verdict_row(suggested, 0)
+    assert (row["flagged"], row["risk"]) == (False, 0.91)
+    for other in (plain, plain.model_copy(update={"findings": suggested.suggestions})):
+        with pytest.raises(StoreRefused, match="E_CHANGED"):
+            dialogues.add_verdicts(store, "lea", [other])
+    assert dialogues.read(store, "rob", "d0")[1] == suggested
+    for name, purpose, actor in (("r", "review", "rob"), ("l", "label", "ann")):
+        projects.create(store, "lea", Project(id=name, codes=("C1",), purpose=purpose, prelabelled=True))
+        tasks.add(store, "lea", name, [NewTask(dialogue="d0")])
+        lease = leases.claim(store, actor, name)
+        assert lease is not None
+        verdict = tasks.view_task(store, actor, lease.task).verdict
+        assert verdict is not None
+        assert (len(verdict.findings), len(verdict.suggestions)) == (0, purpose == "review")
+
+
 def table(path: Path, *rows: str) -> str:
     path.write_text("\n".join(("task,worker,label", *rows)) + "\n")
     return str(path)
