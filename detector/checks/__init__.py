@@ -5,6 +5,7 @@ masking, so that a placeholder of the masking is never reported as an unfilled o
 """
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
+from dialint.detector.checks.formatting import format_slip
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
@@ -18,11 +19,13 @@ CHECKS: dict[str, CheckFunction] = {
     "same_text_again": same_text_again,
     "insult": insult,
     "asks_secret": asks_secret,
+    "format_slip": format_slip,
     "policy": policy,
 }
 """The checks by their names in releases."""
 
 CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
+    "format_slip": ("en",),
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
