@@ -38,6 +38,10 @@ MAIN: Commands = {
         "Export labels, annotations and datasets for other tools.",
     ),
 }
+POLICY: Commands = {
+    "check": ("dialint.app.commands.policy:check", "Validate a policy file, and try it on a log."),
+    "draft": ("dialint.app.commands.policy:draft", "Draft a policy from a guideline; needs a judge."),
+}
 LABEL: Commands = {
     "project": ("dialint.app.commands.projects:project", "Create, close and reopen projects."),
     "plan": ("dialint.app.commands.projects:plan", "Sample tasks for a project."),
@@ -157,6 +161,7 @@ app = App(
 for number, (command, (target, line)) in enumerate(MAIN.items()):
     app.command(target, name=command, help=line, sort_key=number)
 app.command(ingest)
+app.command(group("policy", "Write policies: rules that dialogues are checked against.", POLICY))
 app.command(group("label", "Make labels from the answers of many people.", LABEL))
 app.command(group("data", "Make training data.", DATA))
 train = group("train", "Fine-tune models.", TRAIN)

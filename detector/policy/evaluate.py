@@ -189,9 +189,9 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
             yield moment, code, why
     else:
         for moment, call in subjects:
-            why = "said what must not be said" if call is None else _why_wrong(clause, call, history)
-            if why:
-                yield moment, code, why
+            problem = "said what must not be said" if call is None else _why_wrong(clause, call, history)
+            if problem:
+                yield moment, code, problem
 
 
 def _why_wrong(clause: Clause, call: Call, history: History) -> str | None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.policy import load_policies, load_policy, policy_for
-from dialint.detector.records import Dialogue
+from dialint.detector.policy import REQUEST, load_policies, load_policy, policy_for
+from dialint.detector.policy.format import Clause, Consent, Event, Fact, Limit, Policy, Test, Tools
+from dialint.detector.records import Dialogue, Record
 
 SAMPLES = Path(__file__).parents[3] / "app" / "sample" / "policies"
 
@@ -95,3 +96,23 @@ def test_a_dialogue_without_a_name_gets_the_only_policy(tmp_path: Path) -> None:
     assert policy_for(plain, two) is None
     assert policy_for(named, two) is two["desk"]
     assert policy_for(plain, {}) is None
+
+
+@pytest.mark.parametrize("record", [Policy, Tools, Fact, Clause, Event, Test, Limit, Consent])
+def test_the_guide_has_every_key(record: type[Record]) -> None:
+    guide = (SAMPLES.parents[2] / "docs" / "howto" / "write_a_policy.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in guide.splitlines() if line.startswith("|")]
+    names = {field.alias or name for name, field in record.model_fields.items()}
+    assert [name for name in sorted(names) if not any(f"`{name}`" in row for row in rows)] == []
+
+
+def test_the_example_of_the_guide_is_a_policy(tmp_path: Path) -> None:
+    guide = (SAMPLES.parents[2] / "docs" / "howto" / "write_a_policy.md").read_text(encoding="utf-8")
+    example = guide.split("```yaml\n")[1].split("```")[0]
+    assert len(load_policy(write(tmp_path, example)).clauses) == 5
+
+
+def test_the_example_of_the_request_is_a_policy(tmp_path: Path) -> None:
+    request = REQUEST.read_text(encoding="utf-8")
+    example = request.split("An example:\n")[1].split("The guideline:")[0]
+    assert load_policy(write(tmp_path, example)).clauses[0].rule == "only_if"

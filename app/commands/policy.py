@@ -1,0 +1,169 @@
+"""``dialint policy check`` and ``draft``: policy files are validated, tried on a log, and drafted.
+
+`check` shows what the clauses say about a log without any release; `draft` writes the request that a judge
+turns into a policy, and calls no judge.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.app.output import print_line, print_status, print_table
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.policy import REQUEST, Policy, load_policy
+
+if TYPE_CHECKING:
+    from dialint.detector.records import Dialogue
+
+MAX_GUIDELINE = 200_000
+"""Characters of the longest guideline that is drafted from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckConfig:
+    """Options of `dialint policy check`."""
+
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """Read at most this many dialogues."""
+    examples: Annotated[int, Field(ge=0)] = 3
+    """Ids of dialogues that are shown for each clause."""
+    read: Annotated[ReadConfig, Parameter(name="*")] = field(default_factory=ReadConfig)
+    """How the log is read."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+DEFAULT = CheckConfig()
+
+
+def check(
+    file: Path, log: str | None = None, /, *, config: Annotated[CheckConfig, Parameter(name="*")] = DEFAULT
+) -> int:
+    """Validate a policy file; with a log, show how often each clause fires, and on which dialogues.
+
+    Dialogues of the log that name another policy are left out.
+
+    Parameters
+    ----------
+    file
+        The policy, a YAML file.
+    log
+        A log file to try it on.
+    """
+    policy = load_policy(file)
+    tools = policy.tools
+    listed = ", ".join(
+        f"{len(names)} {group}"
+        for group, names in (("read", tools.read), ("write", tools.write), ("other", tools.other))
+        if names
+    )
+    clauses = f"{len(policy.clauses)} clause{'s' * (len(policy.clauses) != 1)}"
+    print_line(f"{file}: policy {policy.policy}, {clauses}, codes {' '.join(policy.codes)}")
+    print_line(f"tools: {listed or 'none listed, so names of tools are not checked'}")
+    if log is not None:
+        _try_on(policy, log, config)
+    return 0
+
+
+def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
+    from dialint.detector.ingest.outcomes import Loaded
+    from dialint.detector.ingest.read import Counts, open_logs, read
+    from dialint.detector.policy import violations
+
+    counts = Counts()
+    records = (record for record in read(open_logs([log]), config.read, counts) if isinstance(record, Loaded))
+    hits: dict[str, Counter[str]] = {clause.id: Counter() for clause in policy.clauses}
+    dialogues: dict[str, list[str]] = {clause.id: [] for clause in policy.clauses}
+    calls: Counter[str] = Counter()
+    n = n_other = n_broken = 0
+    for record in islice(records, config.limit):
+        dialogue = record.dialogue
+        if dialogue.policy not in (None, policy.policy):
+            n_other += 1
+            continue
+        n += 1
+        calls.update(_names_of_calls(dialogue))
+        broken = violations(dialogue, policy)
+        n_broken += bool(broken)
+        for violation in broken:
+            hits[violation.clause.id][violation.code] += 1
+            if dialogue.id not in dialogues[violation.clause.id][-1:]:
+                dialogues[violation.clause.id].append(dialogue.id)
+    left_out = f"; {n_other:,} of other policies left out" if n_other else ""
+    rejected = f"; {counts.rejected:,} records rejected" if counts.rejected else ""
+    share = f" ({n_broken / n:.1%})" if n else ""
+    print_line(f"{n:,} dialogues, {n_broken:,}{share} break a clause{left_out}{rejected}")
+    print_table(
+        ("clause", "code", "hits", "dialogues"),
+        (
+            (
+                clause.id,
+                " ".join(sorted(hits[clause.id]) or [clause.found_as]),
+                f"{hits[clause.id].total():,}",
+                f"{len(dialogues[clause.id]):,}",
+            )
+            for clause in policy.clauses
+        ),
+    )
+    for name, ids in dialogues.items():
+        if ids[: config.examples]:
+            print_line(f"{name}, for instance: {' '.join(ids[: config.examples])}")
+    known = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
+    unknown = [f"{name} ({count:,})" for name, count in calls.most_common() if name not in known]
+    if unknown:
+        print_line(f"tools of the log that the policy does not list: {', '.join(unknown)}")
+    if unseen := sorted(known - set(calls)):
+        print_line(f"tools of the policy that the log never calls: {', '.join(unseen)}")
+
+
+def _names_of_calls(dialogue: Dialogue) -> list[str]:
+    return [call.name for turn in dialogue.turns for call in turn.tool_calls]
+
+
+def draft(
+    guideline: Path,
+    /,
+    *,
+    request: Annotated[
+        bool, Parameter(negative="", help="Print the request for the judge; any chat model can be given it.")
+    ] = False,
+) -> int:
+    """Draft a policy from a guideline text. This needs a judge, and dialint serves none yet.
+
+    With --request the request is printed; what a model answers to it is validated by dialint policy check.
+
+    Parameters
+    ----------
+    guideline
+        The guideline, as text or Markdown.
+    """
+    try:
+        text = guideline.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputRefused("E_PATH", f"{guideline}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputRefused("E_ENCODING", f"{guideline}: not text in UTF-8") from None
+    if not text.strip() or len(text) > MAX_GUIDELINE:
+        raise InputRefused("E_GUIDELINE", f"{guideline}: expected 1 to {MAX_GUIDELINE:,} characters of text")
+    if not request:
+        raise ConfigError(
+            "E_NO_JUDGE",
+            "a policy is drafted by a judge, and none is served; --request prints the request for any chat "
+            "model, and `dialint policy check` validates its answer",
+        )
+    sys.stdout.write(REQUEST.read_text(encoding="utf-8").replace("{guideline}", text.strip()))
+    print_status(
+        "the model's answer is a file for `dialint policy check`; read every clause before you use it"
+    )
+    return 0
