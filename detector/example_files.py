@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dialint.detector.errors import ConfigError, InputRefused
-from dialint.detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
+from dialint.detector.records import Dialogue, Example, Judgement, Label, Preference, Record, ToolCall, Turn
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -123,7 +123,13 @@ def _preference(row: dict[str, Any]) -> Preference:
 
 def _dialogue(row: dict[str, Any]) -> Dialogue:
     turns = tuple(
-        Turn(**{**turn, "at": datetime.fromisoformat(turn["at"]) if turn["at"] else None})
+        Turn(
+            **{
+                **turn,
+                "at": datetime.fromisoformat(turn["at"]) if turn["at"] else None,
+                "tool_calls": tuple(ToolCall(**call) for call in json.loads(turn.get("tool_calls") or "[]")),
+            }
+        )
         for turn in row["turns"]
     )
     return Dialogue(

@@ -3,7 +3,8 @@
 Training, scoring and serving use the same messages, the dialogue first and the question last, so that all
 questions of a turn share the computation of the prefix. The text of a dialogue is in JSON strings, one line a
 turn, between two marks that no text can contain: it can imitate neither another turn nor an instruction, and
-different dialogues never have the same prompt. Omissions are marked. The model that answers is up to the
+different dialogues never have the same prompt. Omissions are marked. Calls of tools and their results have
+lines of their own, whose keys say that the customer did not see them. The model that answers is up to the
 engine.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -126,7 +127,7 @@ def build_chat(
     three turns, ``["Dear",{"left_out":900},"Ann"]`` is a text without its middle. `detail` is how much of the
     code's entry is included.
     """
-    turns = [turn for turn in question.dialogue.turns if turn.index <= question.turn]
+    turns = [line for turn in question.dialogue.turns if turn.index <= question.turn for line in _lines(turn)]
     retained = _select_turns(turns, max_chars)
     lines: list[Any] = []
     before = -1
@@ -134,7 +135,7 @@ def build_chat(
         if position > before + 1:
             lines.append({"left_out": position - before - 1})
         if position < len(turns):
-            lines.append({turns[position].role: _both_ends(turns[position].text, retained[position])})
+            lines.append({turns[position].key: _both_ends(turns[position].text, retained[position])})
         before = position
     spelled = [spell(compact_json(line)) for line in (*lines, _code_prompt(code, detail))]
     content = "\n".join((BEGIN, *spelled[:-1], END, spelled[-1]))
@@ -158,17 +159,47 @@ def _code_prompt(code: Code, detail: Detail) -> dict[str, str]:
     }
 
 
+CALL, RESULT = "tool_call_not_seen_by_customer", "tool_result_not_seen_by_customer"
+"""The keys of lines that the customer did not see."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    key: str
+    text: str
+
+
+def _lines(turn: Turn) -> Iterator[_Line]:
+    """The lines of a turn: its calls, then what was said; the last line is never a call of the turn in
+    question."""
+    for call in turn.tool_calls:
+        yield _Line(CALL, f"{call.name} {compact_json(call.arguments)}")
+    if not turn.is_unseen:
+        yield _Line(turn.role, turn.text)
+    elif turn.role == "tool":
+        yield _Line(RESULT, turn.text)
+
+
 TURN_CHARS = 16
 """Characters of a turn's line beside its text."""
+RESULT_SHARE = 8
+"""One call or result takes at most this part of a dialogue that does not fit."""
 
 
-def _select_turns(turns: Sequence[Turn], max_chars: int) -> dict[int, int]:
-    """The indices of the included turns, each with the most characters of its text."""
+def _select_turns(turns: Sequence[_Line], max_chars: int) -> dict[int, int]:
+    """The indices of the included lines, each with the most characters of its text."""
     costs = [len(turn.text) + TURN_CHARS for turn in turns]
     if sum(costs) <= max_chars:
         return {index: len(turn.text) for index, turn in enumerate(turns)}
+    most_chars = [
+        min(len(turn.text), max_chars // RESULT_SHARE) if turn.key in (CALL, RESULT) else len(turn.text)
+        for turn in turns
+    ]
+    costs = [chars + TURN_CHARS for chars in most_chars]
+    if sum(costs) <= max_chars:
+        return dict(enumerate(most_chars))
     last = len(turns) - 1  # never negative: no turns cost nothing
-    answered = next((p for p in range(last - 1, -1, -1) if turns[p].role == "customer"), None)
+    answered = next((p for p in range(last - 1, -1, -1) if turns[p].key == "customer"), None)
     room = max_chars
     retained: dict[int, int] = {}
     for index, most in ((answered, max_chars // 3), (last, max_chars)):
@@ -182,7 +213,7 @@ def _select_turns(turns: Sequence[Turn], max_chars: int) -> dict[int, int]:
                 continue
             if costs[index] > limit:
                 break
-            retained[index] = len(turns[index].text)
+            retained[index] = most_chars[index]
             limit -= costs[index]
             room -= costs[index]
     return retained

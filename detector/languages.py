@@ -207,7 +207,7 @@ def _join(turns: Iterable[Turn]) -> str:
     parts: list[str] = []
     size = 0
     for turn in turns:
-        if turn.role != "system" and size < DIALOGUE_CHARACTERS:
+        if turn.role not in ("system", "tool") and size < DIALOGUE_CHARACTERS:
             parts.append(turn.text[:TURN_CHARACTERS])
             size += len(parts[-1])
     return "\n".join(parts)

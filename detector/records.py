@@ -73,6 +73,11 @@ class Turn(Record):
     tool_call_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
     tool_error: bool | None = Field(default=None, exclude_if=lambda value: value is None)
 
+    @property
+    def is_unseen(self) -> bool:
+        """Whether the customer saw nothing of it: a tool's result, or calls without words beside."""
+        return self.role == "tool" or (bool(self.tool_calls) and not self.text.strip())
+
     def to_log(self, start: int, end: int) -> tuple[int, int]:
         """Offsets ``[start, end)`` of `text` as offsets of the text in the log."""
         return offsets.to_original(self.edits, start, end)

@@ -108,7 +108,7 @@ HIDDEN = re.compile(
 class RenderConfig(Record):
     """How a release renders dialogues; part of `release.json`.
 
-    `roles` maps the roles that are rendered to their mark; a role without one is left out.
+    `roles` maps the roles that are rendered to their mark; a role without one is left out, tools always.
     `begin` may be empty; `slot` follows each judged turn, `dialogue_slot` is at the end.
     `instruction` is a text before every window (its computation is shared where the model allows).
     `history`: whether the model gets the kinds of repeated words.
@@ -209,13 +209,14 @@ class Renderer:
             raise ReleaseRefused("E_RELEASE", f"the instruction: {failure.message}") from None
 
     def render(self, dialogue: Dialogue, *, own_history: bool = True) -> tuple[Rendered, ...]:
-        """The dialogue's windows. Every judged turn has one slot for each of its pieces. Without
+        """The dialogue's windows. Every judged turn has one slot for each of its pieces; calls of tools and
+        their results are left out. Without
         `own_history`, repetitions of the judged side's own words are not marked.
 
         Raises:
             DialogueFailed: no turn of it can be judged.
         """
-        turns = [turn for turn in dialogue.turns if turn.role in self.config.roles]
+        turns = [turn for turn in dialogue.turns if turn.role in self.config.roles and not turn.is_unseen]
         judged = [turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in turns]
         if not any(judged):
             raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")

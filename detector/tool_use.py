@@ -98,6 +98,11 @@ def has_failed(result: Turn) -> bool:
     )
 
 
+def format_call(call: ToolCall) -> str:
+    """The call as one line: its name and its arguments as JSON."""
+    return f"{call.name}({json.dumps(call.arguments, ensure_ascii=False)})"
+
+
 def parse_result(text: str) -> JsonValue | None:
     """The JSON value of a result's text, None if it is no JSON."""
     try:

@@ -114,6 +114,7 @@ def _show(result: Preview) -> None:
 
 def _show_dialogue(dialogue: Dialogue) -> None:
     from dialint.detector.masking.dialogue import mask_dialogue
+    from dialint.detector.tool_use import format_call
 
     masked, _ = mask_dialogue(dialogue)
     metadata = {name: getattr(dialogue, name) for name in ("language", "channel", "agent", "team")}
@@ -122,7 +123,7 @@ def _show_dialogue(dialogue: Dialogue) -> None:
     print_line(f"dialogue {dialogue.id!r}, {len(dialogue.turns)} turns{', ' + notes if notes else ''}")
     for turn in masked.turns[:N_TURNS]:
         at = turn.at.isoformat(sep=" ", timespec="minutes") if turn.at else ""
-        text = " ".join(turn.text.split())
+        text = " ".join([*turn.text.split(), *(f"→ {format_call(call)}" for call in turn.tool_calls)])
         print_line(f"  {turn.role:8} {at:16} {text if len(text) <= WIDTH else text[: WIDTH - 1] + '…'}")
     if len(dialogue.turns) > N_TURNS:
         print_line(f"  ... and {len(dialogue.turns) - N_TURNS} more turns")

@@ -1,7 +1,8 @@
 // Renders a dialogue and reports the words selected in one turn, in code points of the rendered text.
 // Everything that comes from a dialogue goes in by textContent or as a data attribute, never as markup.
 
-const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System" };
+const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System", tool: "Tool result" };
+const UNSEEN = "not seen by the customer";
 
 function element(kind, className, text) {
   const node = document.createElement(kind);
@@ -40,8 +41,17 @@ function turnOf(turn) {
   text.dir = "auto";
   if (turn.selectable) text.dataset.selectable = "yes";
   for (const piece of turn.pieces) text.append(...pieceOf(piece));
-  item.append(head, text);
+  item.append(head);
+  for (const call of turn.calls) item.append(folded("Tool call, " + UNSEEN, element("div", "dialint-call", call)));
+  if (turn.unseen) item.append(folded(UNSEEN, text));
+  else if (turn.pieces.some((piece) => piece.text) || !turn.calls.length) item.append(text);
   return item;
+}
+
+function folded(title, content) {
+  const details = element("details", "dialint-folded");
+  details.append(element("summary", "", title), content);
+  return details;
 }
 
 function codePoints(from, node, offset) {

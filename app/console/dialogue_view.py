@@ -1,6 +1,7 @@
 """A Streamlit component that renders a dialogue with marks and reports what was selected in it.
 
 The browser gets pieces of text and renders each by ``textContent``: nothing in a dialogue can become markup.
+Calls of tools and their results are folded, and marked as not seen by the customer.
 Offsets are code points of the displayed text on both sides, equal to those of the dialogue: characters that
 may steer a terminal, reverse the text beside them or vanish on a screen are rendered as a picture or by their
 name.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dialint.app.console.answer import Answer, Choice, Selection
 from dialint.app.console.text import HIDDEN, HIDDEN_PATTERN, replace_controls, safe_text
 from dialint.detector.records import Dialogue
+from dialint.detector.tool_use import format_call
 from dialint.labeling.annotation import judged_turns
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ MAX_HIDDEN_NAMES = 200
 """So many characters of a turn are rendered by their names, more of them as `UNSEEN`."""
 PAGE_TURNS, PAGE_CHARS = 200, 100_000
 """What a browser renders at once: of a longer dialogue, one page of it."""
+MAX_CALL_CHARS = 4_000
+"""What is rendered of one call."""
 SYMBOLS: dict[MarkState, str] = {
     "open": "?", "suggested": "suggestion", "kept": "✓", "rejected": "✗", "selected": "…",
 }  # fmt: skip
@@ -129,6 +133,10 @@ def view_data(
                 "in_question": turn.index == only_turn,
                 "selectable": turn.index in judged and only_turn in (None, turn.index),
                 "pieces": _split(turn.text[part.start : part.end], part.start, near),
+                "unseen": turn.role == "tool",
+                "calls": [safe_text(format_call(call)[:MAX_CALL_CHARS]) for call in turn.tool_calls]
+                if part.start == 0
+                else [],
             }
         )
     return {"number": number, "page": index, "turns": turns, "focus": focus}

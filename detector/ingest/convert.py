@@ -27,18 +27,37 @@ ENDINGS: dict[LogFormat, tuple[str, ...]] = {
     "csv": (".csv",),
     "parquet": (".parquet",),
 }
+TOOL_FIELDS = {"tool calls": "tool_calls", "ids of tool results": "tool_call_id", "tool errors": "tool_error"}
+"""Fields of a turn by the name they are counted under."""
 RETAINED_FIELDS: dict[LogFormat, frozenset[str]] = {
     "dialint": frozenset(
-        {"at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata", "masked"}
+        {
+            *("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata", "masked"),
+            *TOOL_FIELDS,
+        }
     ),
-    "openai": frozenset({"author"}),
-    "sharegpt": frozenset(),
+    "openai": frozenset({"author", "tool calls", "ids of tool results"}),
+    "sharegpt": frozenset({"tool calls"}),
     "csv": frozenset({"at", "author", "agents, read again as bots", "language", "channel", "agent", "team"}),
-    "parquet": frozenset({"at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources"}),
+    "parquet": frozenset(
+        {"at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", *TOOL_FIELDS}
+    ),
 }
 """The fields that a format holds beside ids, texts and roles."""
-OPENAI_ROLES = {"customer": "user", "agent": "assistant", "bot": "assistant", "system": "system"}
-SHAREGPT_ROLES = {"customer": "human", "agent": "gpt", "bot": "gpt", "system": "system"}
+OPENAI_ROLES = {
+    "customer": "user",
+    "agent": "assistant",
+    "bot": "assistant",
+    "system": "system",
+    "tool": "tool",
+}
+SHAREGPT_ROLES = {
+    "customer": "human",
+    "agent": "gpt",
+    "bot": "gpt",
+    "system": "system",
+    "tool": "observation",
+}
 CSV_FIELDS = ("language", "channel", "agent", "team")
 CSV_COLUMNS = ("dialogue_id", "role", "text", "created_at", "author", *CSV_FIELDS)
 MARKED = "cell marked with ' for spreadsheets"
@@ -78,6 +97,8 @@ def _lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
     results["metadata"] += len(metadata)
     results["at"] = sum(turn.at is not None for turn in dialogue.turns)
     results["author"] = sum(turn.author is not None for turn in dialogue.turns)
+    for name, field in TOOL_FIELDS.items():
+        results[name] = sum(getattr(turn, field) not in (None, ()) for turn in dialogue.turns)
     results["agents, read again as bots"] = sum(turn.role == "agent" for turn in dialogue.turns)
     return Counter({name: n for name, n in results.items() if n and name not in retained})
 
@@ -94,23 +115,48 @@ def _turn(turn: Turn) -> dict[str, Any]:
         record["at"] = turn.at.isoformat()
     if turn.author is not None:
         record["author"] = turn.author
+    if turn.tool_calls:
+        record["tool_calls"] = [call.model_dump(exclude_none=True) for call in turn.tool_calls]
+    if turn.tool_call_id is not None:
+        record["tool_call_id"] = turn.tool_call_id
+    if turn.tool_error is not None:
+        record["tool_error"] = turn.tool_error
     return record
 
 
 def _as_openai(dialogue: Dialogue) -> dict[str, Any]:
-    messages = [
-        {
-            "role": OPENAI_ROLES[turn.role],
-            "content": turn.text,
-            **({"name": turn.author} if turn.author else {}),
-        }
-        for turn in dialogue.turns
-    ]
+    messages = []
+    for turn in dialogue.turns:
+        message: dict[str, Any] = {"role": OPENAI_ROLES[turn.role], "content": turn.text}
+        if turn.author:
+            message["name"] = turn.author
+        if turn.tool_calls:
+            message["tool_calls"] = [
+                {
+                    **({} if call.id is None else {"id": call.id}),
+                    "type": "function",
+                    "function": {
+                        "name": call.name,
+                        "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                    },
+                }
+                for call in turn.tool_calls
+            ]
+        if turn.tool_call_id is not None:
+            message["tool_call_id"] = turn.tool_call_id
+        messages.append(message)
     return {"id": dialogue.id, "messages": messages}
 
 
 def _as_sharegpt(dialogue: Dialogue) -> dict[str, Any]:
-    turns = [{"from": SHAREGPT_ROLES[turn.role], "value": turn.text} for turn in dialogue.turns]
+    """A turn's calls follow its words, one entry each."""
+    turns = []
+    for turn in dialogue.turns:
+        if turn.text or not turn.tool_calls:
+            turns.append({"from": SHAREGPT_ROLES[turn.role], "value": turn.text})
+        for call in turn.tool_calls:
+            value = json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+            turns.append({"from": "function_call", "value": value})
     return {"id": dialogue.id, "conversations": turns}
 
 
@@ -134,8 +180,8 @@ def _write_parquet(dialogues: Iterable[Dialogue], out: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    texts = ("role", "text", "at", "author")
-    turn = pa.struct([(name, pa.string()) for name in texts])
+    texts = ("role", "text", "at", "author", "action", "tool_call_id")
+    turn = pa.struct([*((name, pa.string()) for name in texts), ("tool_error", pa.bool_())])
     columns = [(name, pa.string()) for name in (*TEXT_FIELDS, *METADATA_FIELDS)]
     schema = pa.schema(
         [
@@ -151,7 +197,7 @@ def _write_parquet(dialogues: Iterable[Dialogue], out: BinaryIO) -> None:
             rows = [
                 {
                     "dialogue_id": one.id,
-                    "turns": [_turn(turn) for turn in one.turns],
+                    "turns": [_parquet_turn(turn) for turn in one.turns],
                     "sources": list(one.sources) or None,
                     **{name: getattr(one, name) for name in TEXT_FIELDS},
                     **{name: one.metadata.get(name) for name in METADATA_FIELDS},
@@ -159,3 +205,10 @@ def _write_parquet(dialogues: Iterable[Dialogue], out: BinaryIO) -> None:
                 for one in group
             ]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _parquet_turn(turn: Turn) -> dict[str, Any]:
+    """The turn with its calls as JSON text, since their arguments have no common columns."""
+    record = _turn(turn)
+    calls = record.pop("tool_calls", None)
+    return {**record, "action": json.dumps(calls, ensure_ascii=False)} if calls else record

@@ -36,6 +36,8 @@ from dialint.detector.records import Dialogue, Turn
 
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
+_PLAIN_KEY = re.compile(r"[a-z_][A-Za-z_]{0,39}+")
+"""A key of an argument that is a name in a program and no value."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
 
@@ -166,11 +168,14 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
 
 
 def _argument_texts(value: JsonValue, key: str = "") -> Iterator[str]:
-    """The texts among the arguments of a call, in order, each after its key, which says what it is."""
-    if isinstance(value, str):
+    """The texts and numbers among the arguments of a call, in order, each after its key, which says what it
+    is; and the keys that are no plain words."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
         yield f"{key}: {value}"
     elif isinstance(value, dict):
         for name, item in value.items():
+            if not _PLAIN_KEY.fullmatch(name):
+                yield name
             yield from _argument_texts(item, name.replace("_", " "))
     elif isinstance(value, list):
         for item in value:
@@ -181,10 +186,15 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
     """`turn` with a masked text, and its calls with the next of the masked `arguments`."""
 
     def masked(value: JsonValue, key: str = "") -> JsonValue:
-        if isinstance(value, str):
-            return next(arguments).text.removeprefix(f"{key}: ")
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            after = next(arguments).text.removeprefix(f"{key}: ")
+            return value if after == str(value) else after
         if isinstance(value, dict):
-            return {name: masked(item, name.replace("_", " ")) for name, item in value.items()}
+            results: dict[str, JsonValue] = {}
+            for name, item in value.items():
+                after = name if _PLAIN_KEY.fullmatch(name) else next(arguments).text
+                results[after] = masked(item, name.replace("_", " "))
+            return results
         return [masked(item, key) for item in value] if isinstance(value, list) else value
 
     changes: dict[str, Any] = {}

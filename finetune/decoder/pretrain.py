@@ -127,7 +127,7 @@ def _build_writers(config: PretrainConfig, dialogues: list[Sourced]) -> list[Wri
             if (config.base / name).is_file():
                 (config.out / name).write_bytes((config.base / name).read_bytes())
         return writers
-    texts = (turn.text for item in dialogues for turn in item.dialogue.turns)
+    texts = (turn.text for item in dialogues for turn in item.dialogue.turns if turn.role != "tool")
     tokenizer.save_tokenizer(tokenizer.train_tokenizer(texts, config.vocabulary), config.out)
     writers = [own_writer((config.out / "tokenizer.json").read_text())]
     return [*writers, template_writer(config.out)] if config.chat_share else writers

@@ -59,9 +59,10 @@ class Writer:
         """Every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues give none."""
         found = []
         for item in dialogues:
-            heard = [turn.text for turn in item.dialogue.turns if turn.role not in self.silent]
+            turns = [turn for turn in item.dialogue.turns if not turn.is_unseen]
+            heard = [turn.text for turn in turns if turn.role not in self.silent]
             n_bytes = sum(len(visible_text(text)[0].encode()) for text in heard)
-            for ids in _cut(self.write(item.dialogue.turns), self.opening, row_tokens):
+            for ids in _cut(self.write(turns), self.opening, row_tokens):
                 if len(ids) > 1:
                     found.append(Piece(np.array(ids, np.int32), item.source, n_bytes))
                     n_bytes = 0

@@ -41,7 +41,8 @@ class LabeledTurn(NamedTuple):
 
 def shingle_examples(examples: Iterable[Example]) -> list[Shingles]:
     """The shingles of each example's dialogue."""
-    return batch_shingles(["\n".join(turn.text for turn in example.dialogue.turns) for example in examples])
+    spoken = ([turn.text for turn in one.dialogue.turns if turn.role != "tool"] for one in examples)
+    return batch_shingles(["\n".join(texts) for texts in spoken])
 
 
 def find_held_out_copies(

@@ -196,7 +196,7 @@ def _read(path: Path) -> Iterator[_Text]:
     elif path.suffix == ".jsonl":
         for example in read_records(path, Example, "E_EXAMPLE"):
             dialogue = example.dialogue
-            texts = [turn.text for turn in dialogue.turns if turn.role != "system"]
+            texts = [turn.text for turn in dialogue.turns if turn.role not in ("system", "tool")]
             yield _text(dialogue.id, str(dialogue.metadata.get("source", "unknown")), texts)
     else:
         raise InputRefused("E_FORMAT", f"{path}: expected examples (.jsonl) or a shard (.parquet)")

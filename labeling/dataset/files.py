@@ -171,13 +171,19 @@ def _column_type(name: str) -> Any:
 
     if name in ("index", "turn", "n_labelers", "start", "end"):
         return pa.int64()
-    return {"probability": pa.float64(), "at": pa.string()}.get(name, pa.string())
+    return {"probability": pa.float64(), "tool_error": pa.bool_()}.get(name, pa.string())
 
 
 def _dialogue_row(dialogue: Dialogue) -> dict[str, Any]:
     turns = [
         {"index": turn.index, "role": turn.role, "text": turn.text, "author": turn.author}
         | {"at": turn.at.isoformat() if turn.at else None}
+        | {"tool_call_id": turn.tool_call_id, "tool_error": turn.tool_error}
+        | {
+            "tool_calls": json.dumps([call.model_dump() for call in turn.tool_calls], ensure_ascii=False)
+            if turn.tool_calls
+            else None
+        }
         for turn in dialogue.turns
     ]
     texts = {name: getattr(dialogue, name) for name in TEXTS}

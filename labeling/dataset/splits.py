@@ -120,7 +120,7 @@ class DialogueGrouper:
         """Add a dialogue."""
         self._keys.append(group_keys(dialogue, self._by))
         if self._near is not None:
-            self._texts.append("\n".join([turn.text for turn in dialogue.turns]))
+            self._texts.append("\n".join([turn.text for turn in dialogue.turns if turn.role != "tool"]))
             if len(self._texts) >= BATCH:
                 self._shingle()
 

@@ -178,7 +178,8 @@ def refresh_long_views(store: Store, names: Sequence[str]) -> None:
 
 
 def _to_json(view: MaskedView) -> str:
-    """Masked turns and sources in order, each turn with its spans; turns without a span are left out."""
+    """Masked turns and sources in order, each turn with its spans; turns without a span are left out. The
+    masked arguments of calls stand apart, by the position of their turn."""
     turns = [
         [
             position,
@@ -191,7 +192,13 @@ def _to_json(view: MaskedView) -> str:
         for position, text in enumerate(view.texts.values())
         if text.spans
     ]
-    return canonical_json({"turns": turns, "sources": view.dialogue.sources})
+    calls = [
+        [position, [call.arguments for call in turn.tool_calls]]
+        for position, turn in enumerate(view.dialogue.turns)
+        if turn.tool_calls
+    ]
+    content = {"turns": turns, "sources": view.dialogue.sources}
+    return canonical_json(content | {"calls": calls} if calls else content)
 
 
 def _load_stored(transaction: Transaction, dialogue: Dialogue) -> MaskedView | None:
@@ -204,12 +211,23 @@ def _load_stored(transaction: Transaction, dialogue: Dialogue) -> MaskedView | N
         position: MaskedText(text, tuple(MaskedSpan(*span) for span in spans))
         for position, text, spans in content["turns"]
     }
+    calls = dict(content.get("calls", ()))
     texts = {
         turn.index: masked.get(position) or MaskedText(turn.text, ())
         for position, turn in enumerate(dialogue.turns)
     }
     turns = tuple(
-        turn.model_copy(update={"text": texts[turn.index].text}) if position in masked else turn
+        turn.model_copy(
+            update={
+                "text": texts[turn.index].text,
+                "tool_calls": tuple(
+                    call.model_copy(update={"arguments": arguments})
+                    for call, arguments in zip(turn.tool_calls, calls.get(position, ()), strict=True)
+                ),
+            }
+        )
+        if position in masked or position in calls
+        else turn
         for position, turn in enumerate(dialogue.without_edits().turns)
     )
     masked_dialogue = dialogue.model_copy(

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import exists, false, func, insert, select
 
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical_json
@@ -241,7 +241,9 @@ def _keep_needed(dialogue: Dialogue, name: str, project: Project) -> Dialogue:
     codes = load_taxonomy().codes
     needs = {need for code in project.codes if code in codes for need in codes[code].needs}
     turns = tuple(
-        Turn(index=turn.index, role=turn.role, text=turn.text, at=turn.at if "timestamps" in needs else None)
+        turn.model_copy(
+            update={"at": turn.at if "timestamps" in needs else None, "author": None, "edits": ()}
+        )
         for turn in dialogue.turns
     )
     sources = dialogue.sources if "sources" in needs else ()

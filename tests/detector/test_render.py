@@ -6,7 +6,7 @@ import pytest
 from tiny import WORDS, render_config, tokenizer_json
 
 from dialint.detector.errors import DialogueFailed, ReleaseRefused
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.detector.render import Renderer, visible_text
 
 
@@ -84,6 +84,23 @@ def test_a_turn_longer_than_the_context_is_split_not_dropped() -> None:
 def test_nothing_to_judge_is_a_failure_not_a_clean_dialogue() -> None:
     with pytest.raises(DialogueFailed, match="E_NO_AGENT_TURN"):
         Renderer(render_config(), tokenizer_json()).render(dialogue(("customer", "w1"), ("agent", "  ")))
+
+
+def test_tool_calls_and_results_are_not_rendered() -> None:
+    spoken = dialogue(("customer", WORDS[0]), ("agent", WORDS[1]))
+    customer, agent = spoken.turns
+    call = ToolCall(name="w2", arguments={"w": "w3"})
+    turns = (
+        customer,
+        Turn(index=1, role="agent", text="", tool_calls=(call,)),
+        Turn(index=2, role="tool", text=WORDS[2]),
+        agent.model_copy(update={"index": 3, "tool_calls": (call,)}),
+    )
+    renderer = Renderer(render_config(), tokenizer_json())
+    (plain,) = renderer.render(spoken)
+    (with_tools,) = renderer.render(spoken.model_copy(update={"turns": turns}))
+    assert with_tools.ids == plain.ids
+    assert [slot.turn for slot in with_tools.slots] == [3]
 
 
 def test_a_tokenizer_without_the_control_tokens_is_refused() -> None:

@@ -1,6 +1,8 @@
-"""OpenAI chat JSONL (`messages`) and ShareGPT (`conversations`): assistants are bots, tools are system.
+"""OpenAI chat JSONL (`messages`) and ShareGPT (`conversations`): assistants are bots.
 
-Of preference files (`input`, `preferred_output`) the input and the preferred answer are read.
+Calls (`tool_calls`, the older `function_call`; ShareGPT's `function_call` and `tool_call`) belong to the
+bot's turn, results (`tool`, `function`, `observation`) are turns of tools. Of preference files (`input`,
+`preferred_output`) the input and the preferred answer are read.
 """
 
 from __future__ import annotations
@@ -9,25 +11,30 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.tool_turns import read_call, read_calls, tool_turn
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import Draft, DraftTurn
+from dialint.detector.records import ToolCall
+from dialint.detector.tool_use import parse_result
 
 ROLES = {
     "system": "system",
     "developer": "system",
     "user": "customer",
     "assistant": "bot",
-    "tool": "system",
-    "function": "system",
+    "tool": "tool",
+    "function": "tool",
 }
 SHAREGPT_ROLES = {
     **ROLES,
     "human": "customer",
     "gpt": "bot",
     "chatgpt": "bot",
-    "observation": "system",
-    "function_call": "system",
+    "observation": "tool",
+    "tool_response": "tool",
+    "function_response": "tool",
 }
+SHAREGPT_CALLS = ("function_call", "tool_call")
 
 
 def matches(record: Any) -> bool:
@@ -71,6 +78,11 @@ def drafts_sharegpt(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
         speaker = message.get("from", message.get("role"))
         value = message["value"] if "value" in message else message.get("content")
         text = content_text(value, f"{key}[{index}].value", name)
+        if speaker in SHAREGPT_CALLS:
+            turns.append(
+                DraftTurn("bot", "", tool_calls=_sharegpt_calls(text, f"{key}[{index}].value", name))
+            )
+            continue
         turns.append(DraftTurn(fields.map_role(speaker, SHAREGPT_ROLES), text))
     yield Draft(name, turns, path=key)
 
@@ -88,12 +100,29 @@ def _turn(message: dict[str, Any], path: str, name: str) -> DraftTurn:
     refusal = message.get("refusal")
     if not text and isinstance(refusal, str):
         text = refusal
-    role = message.get("role")
-    calls = message.get("tool_calls") or message.get("function_call")
-    if role == "assistant" and calls and not text.strip():
-        return DraftTurn("system", text)
-    author = message.get("name")
-    return DraftTurn(fields.map_role(role, ROLES), text, author=author if isinstance(author, str) else None)
+    role, author = fields.map_role(message.get("role"), ROLES), message.get("name")
+    if role == "tool":
+        return tool_turn(text, message.get("tool_call_id"))
+    turn = DraftTurn(role, text, author=author if isinstance(author, str) else None)
+    if role == "bot":
+        turn.tool_calls = read_calls(message.get("tool_calls"), f"{path}.tool_calls", name)
+        if message.get("function_call") is not None:
+            call = read_call(message["function_call"], f"{path}.function_call", name)
+            turn.tool_calls = (*turn.tool_calls, call)
+    return turn
+
+
+def _sharegpt_calls(text: str, path: str, name: str) -> tuple[ToolCall, ...]:
+    """The call, or the list of calls, that a message is the JSON text of.
+
+    Raises:
+        BadRecord: E_TYPE.
+    """
+    value = parse_result(text)
+    calls = value if isinstance(value, list) else [value]
+    if value is None:
+        raise BadRecord("E_TYPE", path, "another text", "the JSON of a call with name and arguments", name)
+    return read_calls(calls, path, name)
 
 
 def content_text(content: object, path: str, name: str | None) -> str:

@@ -47,7 +47,7 @@ from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, v
 GROUP = 256
 _LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
 TOOL_RESULT = "tool_result"
-TURN_FIELDS = ("role", "text", "at", "author", "action")
+TURN_FIELDS = ("role", "text", "at", "author", "action", "tool_call_id", "tool_error")
 
 
 @dataclass(frozen=True)
@@ -267,13 +267,14 @@ def _drafts(row: dict[str, Any], size: int, config: ReadConfig) -> Iterator[Draf
         yield Draft(name, [DraftTurn(None, None)] * len(row["turns"]))
         return
     turns = []
+    is_tau = (row.get("source") or "").startswith("tau_bench")
     for index, turn in enumerate(row["turns"] or []):
         if turn is None:
             raise BadRecord("E_TYPE", f"turns[{index}]", "nothing", "a turn", dialogue_id)
         for key in ("role", "text"):
             _check(turn[key], f"turns[{index}].{key}", dialogue_id)
-        turns.append(_turn(turn, f"turns[{index}]", dialogue_id))
-    if (row.get("source") or "").startswith("tau_bench") and not any(turn.tool_calls for turn in turns):
+        turns.append(_turn(turn, f"turns[{index}]", dialogue_id, is_tau=is_tau))
+    if is_tau and not any(turn.tool_calls for turn in turns):
         read_reasoning(turns)
     metadata = {key: row[key] for key in METADATA_FIELDS if isinstance(row.get(key), str)}
     fields: dict[str, Any] = {key: row.get(key) for key in TEXT_FIELDS}
@@ -281,10 +282,12 @@ def _drafts(row: dict[str, Any], size: int, config: ReadConfig) -> Iterator[Draf
     yield Draft(name, turns, {**fields, "metadata": metadata, "sources": tuple(sources) if sources else None})
 
 
-def _turn(raw: dict[str, Any], path: str, name: str | None) -> DraftTurn:
-    """One turn. In the corpora's `action` stands that a turn is a tool's result, or the JSON of an agent's
-    calls; an agent's blank turn with another action is a step that the customer did not see."""
+def _turn(raw: dict[str, Any], path: str, name: str | None, *, is_tau: bool) -> DraftTurn:
+    """One turn. In `action` stands that a turn is a tool's result, or the JSON of an agent's calls, beside
+    which an agent of tau-bench says nothing; an agent's blank turn with another action is a step that the
+    customer did not see."""
     turn = DraftTurn(raw["role"], raw["text"], raw.get("at"), raw.get("author"))
+    turn.tool_call_id, turn.tool_error = raw.get("tool_call_id"), raw.get("tool_error")
     action = raw.get("action")
     if not action:
         return turn
@@ -298,7 +301,9 @@ def _turn(raw: dict[str, Any], path: str, name: str | None) -> DraftTurn:
         except (ValueError, RecursionError):
             calls = None
         if isinstance(calls, list) and all(isinstance(call, dict) and call.get("name") for call in calls):
-            silence(turn, read_calls(calls, f"{path}.action", name))
+            turn.tool_calls = read_calls(calls, f"{path}.action", name)
+            if is_tau:
+                silence(turn, turn.tool_calls)
             return turn
     if not str(raw["text"] or "").strip():
         turn.role = "system"

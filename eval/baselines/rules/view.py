@@ -101,6 +101,6 @@ def view_of(dialogue: Dialogue) -> View:
         tuple(
             Spoken(turn.index, "agent" if turn.role in JUDGED_ROLES else "customer", turn.text)
             for turn in dialogue.turns
-            if turn.role != "system" and turn.text.strip()
+            if turn.role not in ("system", "tool") and turn.text.strip()
         )
     )

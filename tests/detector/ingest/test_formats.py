@@ -433,15 +433,18 @@ def test_openai_parts_tools_and_ids(tmp_path: Path) -> None:
     chat = {"messages": [
         {"role": "developer", "content": [{"type": "text", "text": "Shop support."}]},
         {"role": "user", "content": [{"type": "text", "text": "Where"}, {"type": "image_url", "image_url": {}}]},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1"}]},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"n": 4471}'}}]},
         {"role": "tool", "content": "left", "tool_call_id": "c1"},
         {"role": "assistant", "content": "It left.", "weight": 1},
     ]}  # fmt: skip
     preference = {"input": {"messages": chat["messages"][:2]}, "preferred_output": chat["messages"][4:]}
     loaded = records(tmp_path, chat, preference)
     assert said(loaded[0]) == [
-        ("system", "Shop support."), ("customer", "Where"), ("system", ""), ("system", "left"), ("bot", "It left."),
+        ("system", "Shop support."), ("customer", "Where"), ("bot", ""), ("tool", "left"), ("bot", "It left."),
     ]  # fmt: skip
+    (use,) = tool_uses(loaded[0].dialogue)
+    assert (use.call, use.result) == (ToolCall(name="track", arguments={"n": 4471}, id="c1"), "left")
     assert said(loaded[1]) == [("system", "Shop support."), ("customer", "Where"), ("bot", "It left.")]
     assert [item.dialogue.id for item in loaded] == ["log.jsonl:1", "log.jsonl:2"]
 

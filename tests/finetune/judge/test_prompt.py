@@ -23,6 +23,7 @@ from dialint.detector.judge import (
     END,
     GRID,
     QUOTE_CHARS,
+    RESULT,
     REWRITE_CHARS,
     SCHEMA,
     SYSTEM,
@@ -133,7 +134,7 @@ def test_a_dialogue_can_be_read_back_from_its_tokens(prompt: JudgePrompt, said: 
     asked = prompt.build(asking(said), CODES["T1"])
     assert not asked.cut
     text = content(prompt, asked.ids)
-    assert shown(text) == [{role: words} for role, words in said]
+    assert shown(text) == [{RESULT if role == "tool" else role: words} for role, words in said]
     assert text.count(BEGIN + "\n") == text.count(f"\n{END}\n") == 1
     bare = prompt.build(asking([("customer", "Hi"), ("agent", "Hi")]), CODES["T1"]).ids
     marks = {prompt.tokenizer.convert_tokens_to_ids(mark) for mark in prompt.control}

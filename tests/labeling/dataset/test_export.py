@@ -22,11 +22,12 @@ from own_taxonomy import write_taxonomy
 from dialint.detector.artifacts import file_entry, fingerprint, read_manifest, verify_files, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.example_files import read_examples, read_preferences
-from dialint.detector.records import Example, Label, Preference
+from dialint.detector.records import Dialogue, Example, Label, Preference, ToolCall, Turn
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
 from dialint.labeling.dataset.export import MANIFEST, run
+from dialint.labeling.dataset.files import example_table
 from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.splits import assign_split, matches_fingerprint, split_key
 
@@ -438,6 +439,18 @@ def test_the_key_decides_the_split_and_is_not_told(tmp_path: Path) -> None:
     assert (
         130 <= sum(split == "train" for split in sides["one"].values()) <= 185
     )  # 160 expected, 4.4 standard deviations
+
+
+def test_parquet_holds_tool_turns(tmp_path: Path) -> None:
+    turns = (
+        Turn(index=0, role="agent", text="", tool_calls=(ToolCall(name="a", arguments={"x": [1]}, id="c"),)),
+        Turn(index=1, role="tool", text="ok", tool_call_id="c", tool_error=False),
+    )
+    example = Example(dialogue=Dialogue(id="d", turns=turns), split="dev")
+    table = example_table()
+    with open(tmp_path / "dev.parquet", "wb") as file, table.writer(file) as writer:
+        writer.write_table(table.to_arrow([example.model_dump_json().encode()]))
+    assert list(read_examples(tmp_path / "dev.parquet")) == [example]
 
 
 def test_parquet_holds_the_same_examples_and_pairs(tmp_path: Path) -> None:

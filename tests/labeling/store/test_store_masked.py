@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 import dialint.detector.masking
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText, mask_dialogue
-from dialint.detector.records import Dialogue, Finding, Turn
+from dialint.detector.records import Dialogue, Finding, ToolCall, Turn
 from dialint.labeling.exchange import store_import
 from dialint.labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
 from dialint.labeling.store.database.schema import dialogues as dialogue_rows
@@ -64,6 +64,29 @@ def held(store: Store, made: Any, actor: str = "ann", **options: Any) -> Lease:
 def kept(store: Store) -> list[tuple[Finding, ...]]:
     """What the store holds, oldest first."""
     return [answer.findings for answer in annotations.list_annotations(store, "rob", "d1")]
+
+
+def test_stored_views_mask_the_calls_of_tools(store: Store) -> None:
+    call = ToolCall(name="find", arguments={"email": "anna.k@example.com", "name": "Anna Kowalska"})
+    turns = (
+        TURNS[0],
+        Turn(index=1, role="agent", text="", tool_calls=(call,)),
+        Turn(index=2, role="tool", text='{"name": "Anna Kowalska"}'),
+        TURNS[1],
+    )
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=3))
+    dialogues.add(store, "lea", [DIALOGUE.model_copy(update={"turns": turns})])
+    masked_view.prepare_view(store, "d1")
+    view = store.read(lambda transaction: masked_view.load_view(transaction, "d1"))
+    assert view.stored.turns[1].tool_calls == (call,)
+    assert view.dialogue.turns[1].tool_calls[0].arguments == {"email": "[EMAIL_1]", "name": "[NAME_1]"}
+    assert view.dialogue == MaskedView.of(view.stored).dialogue
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
+    lease = leases.claim(store, "ann", "p")
+    assert lease is not None
+    seen = tasks.view_task(store, "ann", lease.task).dialogue
+    assert [len(turn.tool_calls) for turn in seen.turns] == [0, 1, 0, 0]
+    assert not [each for each in SECRETS if each in seen.model_dump_json().lower()]
 
 
 def test_a_labeler_sees_no_personal_data_and_a_reviewer_sees_the_original(store: Store, made: Any) -> None:

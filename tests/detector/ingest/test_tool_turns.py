@@ -1,0 +1,246 @@
+"""Calls of tools and their results: read from a log, written to one, refused where their shape is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dialint.detector.ingest.convert import LogFormat, as_record, write_log
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, open_logs, read
+from dialint.detector.records import Dialogue, ToolCall, Turn
+from dialint.detector.tool_use import tool_uses
+
+AS_IS = ReadConfig(strip=False, max_bad=1.0)
+LOOKED_UP = (
+    Turn(index=0, role="customer", text="Where is 4471?"),
+    Turn(
+        index=1,
+        role="bot",
+        text="One moment.",
+        tool_calls=(
+            ToolCall(name="track", arguments={"order": "4471", "deep": [{"x": None}]}, id="c1"),
+            ToolCall(name="ping"),
+        ),
+    ),
+    Turn(index=2, role="tool", text='{"state": "left"}', tool_call_id="c1"),
+    Turn(index=3, role="tool", text="", tool_error=True),
+    Turn(index=4, role="bot", text="", tool_calls=(ToolCall(name="ping"),)),
+    Turn(index=5, role="bot", text="It left."),
+)
+
+
+def load(path: Path, config: ReadConfig = AS_IS) -> tuple[list[Dialogue], list[Reject], Counts]:
+    counts = Counts()
+    outcomes = list(read(open_logs([str(path)]), config, counts))
+    loaded = [item.dialogue for item in outcomes if isinstance(item, Loaded)]
+    return loaded, [item for item in outcomes if isinstance(item, Reject)], counts
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+words = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp", "Co", "Cn"], max_codepoint=0x2FFF), max_size=8
+)  # fmt: skip
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9) | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+calls = st.builds(
+    ToolCall,
+    name=words.filter(str.strip),
+    arguments=st.dictionaries(words, values, max_size=3),
+    id=st.none() | words.filter(bool),
+)
+
+
+@st.composite
+def dialogues(draw: st.DrawFn) -> Dialogue:
+    turns = [Turn(index=0, role="customer", text=draw(words.filter(str.strip)))]
+    for index in range(1, draw(st.integers(1, 6))):
+        role = draw(st.sampled_from(["customer", "agent", "bot", "system", "tool"]))
+        extra: dict[str, Any] = {}
+        if role in ("agent", "bot"):
+            extra["tool_calls"] = tuple(draw(st.lists(calls, max_size=2)))
+        if role == "tool":
+            extra["tool_call_id"] = draw(st.none() | words)
+            extra["tool_error"] = draw(st.none() | st.booleans())
+        turns.append(Turn(index=index, role=role, text=draw(words), **extra))  # type: ignore[arg-type]
+    return Dialogue(id="d", turns=tuple(turns))
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(dialogues())
+def test_canonical_logs_with_tool_turns_are_read_as_they_were_written(
+    tmp_path: Path, dialogue: Dialogue
+) -> None:
+    (again,), rejects, _ = load(write(tmp_path / "log.jsonl", as_record(dialogue)))
+    assert not rejects
+    assert again == dialogue
+
+
+@pytest.mark.parametrize(
+    ("to", "ending"), [("dialint", "jsonl"), ("openai", "jsonl"), ("parquet", "parquet")]
+)
+def test_converted_logs_hold_the_tool_turns(tmp_path: Path, to: LogFormat, ending: str) -> None:
+    dialogue = Dialogue(id="d", turns=LOOKED_UP)
+    path = tmp_path / f"log.{ending}"
+    with open(path, "wb") as file:
+        _, lost = write_log([dialogue], file, to)
+    assert lost == ({"tool errors": 1} if to == "openai" else {})
+    (again,), rejects, counts = load(path)
+    assert not rejects
+    assert "W_BLANK_TURN" not in counts.warnings
+    expected = [
+        turn.model_copy(update={"tool_error": None}) if to == "openai" else turn for turn in LOOKED_UP
+    ]
+    assert list(again.turns) == expected
+
+
+def test_sharegpt_holds_calls_and_results(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with open(path, "wb") as file:
+        _, lost = write_log([Dialogue(id="d", turns=LOOKED_UP)], file, "sharegpt")
+    assert lost == {"ids of tool results": 1, "tool errors": 1}
+    (again,), _, _ = load(path)
+    assert [(turn.role, turn.text, [call.name for call in turn.tool_calls]) for turn in again.turns] == [
+        ("customer", "Where is 4471?", []),
+        ("bot", "One moment.", []),
+        ("bot", "", ["track"]),
+        ("bot", "", ["ping"]),
+        ("tool", '{"state": "left"}', []),
+        ("tool", "", []),
+        ("bot", "", ["ping"]),
+        ("bot", "It left.", []),
+    ]
+    assert again.turns[2].tool_calls[0].arguments == {"order": "4471", "deep": [{"x": None}]}
+
+
+@pytest.mark.parametrize(
+    ("turn", "path", "found"),
+    [
+        ({"role": "agent", "tool_calls": {}}, "turns[1].tool_calls", "an object"),
+        ({"role": "agent", "tool_calls": ["track"]}, "turns[1].tool_calls[0]", "a text"),
+        ({"role": "agent", "tool_calls": [{"arguments": {}}]}, "turns[1].tool_calls[0].name", "nothing"),
+        ({"role": "agent", "tool_calls": [{"name": " "}]}, "turns[1].tool_calls[0].name", "an empty text"),
+        ({"role": "agent", "tool_calls": [{"function": 3}]}, "turns[1].tool_calls[0].function", "a number"),
+        (
+            {"role": "customer", "tool_calls": [{"name": "a"}]},
+            "turns[1].tool_calls",
+            "calls of the role customer",
+        ),
+        ({"role": "tool", "tool_call_id": 3}, "turns[1].tool_call_id", "int"),
+        ({"role": "tool", "tool_error": "no"}, "turns[1].tool_error", "str"),
+        ({"role": "agent", "tool_error": True}, "turns[1].tool_error", "the role agent"),
+    ],
+)
+def test_wrong_shapes_are_refused_with_their_place(
+    tmp_path: Path, turn: dict[str, Any], path: str, found: str
+) -> None:
+    turns = [{"role": "customer", "text": "Hi"}, {"text": "ok", **turn}, {"role": "agent", "text": "Hello"}]
+    _, (reject,), _ = load(write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
+    assert (reject.code, reject.path, reject.found) == ("E_TYPE", path, found)
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments"),
+    [
+        ({"a": 1}, {"a": 1}),
+        ('{"a": [1, "x"]}', {"a": [1, "x"]}),
+        (None, {}),
+        ("", {}),
+        ("4471", {"input": "4471"}),
+        ("not JSON {", {"input": "not JSON {"}),
+        ([1], {"input": [1]}),
+        ('{"a": NaN}', {"a": "NaN"}),
+        ('{"a": "x\\u0000y"}', {"a": "x y"}),
+    ],
+)
+def test_arguments_are_objects_or_their_text(tmp_path: Path, written: Any, arguments: Any) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "track", "arguments": written}}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "ok"}]},
+    ]
+    (dialogue,), _, _ = load(write(tmp_path / "log.jsonl", {"messages": messages}))
+    (use,) = tool_uses(dialogue)
+    assert (use.call.name, use.call.arguments, use.result) == ("track", arguments, "ok")
+
+
+def test_older_function_calls_are_read(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "function_call": {"name": "track", "arguments": "{}"}},
+        {"role": "function", "name": "track", "content": "Error: no such order"},
+        {"role": "assistant", "content": "It is not there."},
+    ]
+    (dialogue,), _, _ = load(write(tmp_path / "log.jsonl", {"messages": messages}))
+    assert [(use.call.name, use.failed) for use in tool_uses(dialogue)] == [("track", True)]
+
+
+@pytest.mark.parametrize("style", ["tau", "tau2"])
+def test_tau_bench_calls_are_read(tmp_path: Path, style: str) -> None:
+    arguments: Any = {"order_id": "#W4471"}
+    call = {"id": "c1", "name": "get_order", "arguments": arguments, "requestor": "assistant"}
+    if style == "tau":
+        call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": json.dumps(arguments)}}  # fmt: skip
+    result = {"role": "tool", "tool_call_id": "c1", "name": "get_order", "content": "Error: not found"}
+    if style == "tau2":
+        result = {"role": "tool", "id": "c1", "requestor": "assistant", "content": "{}", "error": False}
+    messages = [
+        {"role": "user", "content": "Where is it?"},
+        {"role": "assistant", "content": "Looking it up", "tool_calls": [call]},
+        result,
+        {"role": "user", "content": "", "tool_calls": [{"id": "u1", "name": "look", "arguments": {}}]},
+        {"role": "tool", "id": "u1", "requestor": "user", "content": "no signal"},
+        {"role": "assistant", "content": "It left."},
+    ]
+    row = {"task_id": 1, "trial": 0, "traj" if style == "tau" else "messages": messages}
+    if style == "tau":
+        row["traj"] = [*messages[:3], messages[-1]]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps([row] if style == "tau" else {"simulations": [row]}))
+    (dialogue,), rejects, _ = load(path)
+    assert not rejects
+    (use,) = tool_uses(dialogue)
+    assert use.call == ToolCall(name="get_order", arguments=arguments, id="c1")
+    assert (use.turn, use.result_turn, use.failed) == (1, 2, style == "tau")
+    roles = [(turn.role, turn.text) for turn in dialogue.turns]
+    assert roles[1] == ("bot", "")
+    if style == "tau2":
+        assert roles[3:5] == [("system", ""), ("system", "no signal")]
+
+
+def test_results_are_not_cleaned_and_no_notes(tmp_path: Path) -> None:
+    text = "<b>Internal note:</b> x\n> quoted\n-- \nsigned"
+    turns = [
+        {"role": "customer", "text": "<p>Hi</p>"},
+        {"role": "tool", "text": text},
+        {"role": "tool", "text": "Internal note: kept"},
+        {"role": "agent", "text": "Hello"},
+    ]
+    (dialogue,), _, _ = load(
+        write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}), ReadConfig(max_bad=1.0)
+    )
+    assert [turn.text for turn in dialogue.turns] == ["Hi", text, "Internal note: kept", "Hello"]
+
+
+@pytest.mark.parametrize(
+    ("turns", "code"),
+    [
+        ([{"role": "tool", "text": "x"}, {"role": "system", "text": "y"}], "E_ROLE"),
+        ([{"role": "customer", "text": " "}, {"role": "tool", "text": "y"}], "E_EMPTY"),
+    ],
+)
+def test_dialogues_without_words_are_refused(tmp_path: Path, turns: list[Any], code: str) -> None:
+    _, (reject,), _ = load(write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
+    assert reject.code == code
