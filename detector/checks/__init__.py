@@ -4,8 +4,14 @@ A release lists the checks of each code and their measured precision. Checks rea
 masking, so that a placeholder of the masking is never reported as an unfilled one.
 """
 
+from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
+<<<<<<< /tmp/tmplu6xd58i/m
+from dialint.detector.checks.facts import unsupported_fact
+||||||| /tmp/tmplu6xd58i/b
+=======
 from dialint.detector.checks.formatting import format_slip
+>>>>>>> /tmp/tmplu6xd58i/t
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
@@ -19,7 +25,13 @@ CHECKS: dict[str, CheckFunction] = {
     "same_text_again": same_text_again,
     "insult": insult,
     "asks_secret": asks_secret,
+<<<<<<< /tmp/tmplu6xd58i/m
+    "claims_undone_write": claims_undone_write,
+    "unsupported_fact": unsupported_fact,
+||||||| /tmp/tmplu6xd58i/b
+=======
     "format_slip": format_slip,
+>>>>>>> /tmp/tmplu6xd58i/t
     "policy": policy,
 }
 """The checks by their names in releases."""
@@ -29,6 +41,8 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
+    "claims_undone_write": ("en",),
+    "unsupported_fact": ("en",),
 }
 """Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
 customer requested the same words again is decided by English words."""

@@ -1,0 +1,266 @@
+"""Ids, amounts, dates and times in text, and what is known of them before an agent speaks.
+
+Amounts count in cents. An amount follows from known ones if it is one of them, rounded, a sum, a difference,
+a multiple or a usual share: agents do sums, and a sum that might have been done is no error here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from pydantic import JsonValue
+
+from dialint.detector.tool_use import ToolUse, parse_result
+
+ID = re.compile(
+    r"(?<![\w$€£@/:])(?<![\w.]-)(?<!\w\.)"
+    r"(?:#\s?[A-Za-z]{0,4}\d[A-Za-z0-9]{3,20}"
+    r"|(?=[A-Za-z_]{0,30}\d)(?=\d{0,30}[A-Za-z_])[A-Za-z0-9]{1,20}(?:_[A-Za-z0-9]{1,20}){0,4}"
+    r"|\d{6,20})(?![\w@/]|[.:-]\w)"
+)
+_UNIT = re.compile(
+    r"\d{1,20}(?:st|nd|rd|th|am|pm|gb|tb|mb|mm|cm|km|kg|ml|oz|mah|k?hz|ghz|mhz|hr|hrs|in|inch|inches|ft|lb|lbs|mp"
+    r"|k?wh|usd|eur|gen|days?|[a-z])|\d{1,9}x\d{1,9}|[a-z]\d{1,3}|\d{1,9}[a-z]\d?"
+    r"|(?:ipad|iphone|usb|mp|ddr|rtx|gtx|wifi|covid|step|option|item|part|windows|tier|level|version|v)_?\d{1,9}",
+    re.IGNORECASE,
+)
+"""Words with digits that are no ids: ordinals, quantities, names of models."""
+_FIGURE = r"\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,2})?"
+AMOUNT = re.compile(
+    rf"(?:[$€£]|\bUSD\s)\s?(?P<after>{_FIGURE})(?![\d,]?\d)|\b(?P<before>{_FIGURE})\s(?:dollars|USD|euros?|EUR)\b"
+)
+_NUMBER = re.compile(r"(?<![\w.])(?:\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,4})?|\d{1,9}(?:\.\d{1,4})?)(?!\w)")
+_MONTH_NAMES = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+_MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTH_NAMES) + r"|sept)\.?"
+DATE = re.compile(
+    r"\b(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})(?!\d)"
+    rf"|\b(?P<name>{_MONTH})\s(?P<day_after>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?P<year_after>(?:19|20)\d\d))?"
+    rf"|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<name_after>{_MONTH})"
+    r"(?:,?\s(?P<year_last>(?:19|20)\d\d))?"
+    r"|\b(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<year_slash>\d{4}|\d\d))?\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\s?(?P<half>[ap]\.?m\b)?"
+    r"|\b(?P<full_hour>\d{1,2})\s?(?P<its_half>[ap]\.?m)\b",
+    re.IGNORECASE,
+)
+SHIFTS_DAYS = (0, -1, 1, -2, 2, -3, 3, -7, 7)
+"""Dates this far from a known one may have been counted from it."""
+SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
+_MONEY = ("price", "amount", "cost", "total", "fee", "fare")
+_MONEY_WORD = re.compile(r"price|amount|cost|fee|fare|balance|total", re.IGNORECASE)
+MAX_TOTALS = 600
+MAX_PARTS = 9
+"""Most amounts whose sums are all tried."""
+
+
+def compact(text: str) -> str:
+    """The letters and digits of a text in lower case."""
+    return re.sub(r"[^0-9a-z]", "", text.casefold())
+
+
+def is_id(word: str) -> bool:
+    """Whether a word that `ID` matches looks like an id: three digits or more, or a code in capitals."""
+    plain = compact(word)
+    if word.startswith("#"):
+        return len(plain) >= 5
+    if plain.isdigit():
+        return len(plain) >= 6
+    if _UNIT.fullmatch(word):
+        return False
+    return len(plain) >= 5 and (sum(map(str.isdigit, plain)) >= 3 or word.isupper())
+
+
+def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
+    """The ids in a stretch of a text."""
+    matches = ID.finditer(text, start, len(text) if end is None else end)
+    return (match for match in matches if is_id(match.group()))
+
+
+def cents(match: re.Match[str]) -> int:
+    """The amount that `AMOUNT` matched."""
+    return round(float((match["after"] or match["before"]).replace(",", "")) * 100)
+
+
+def parse_day(match: re.Match[str]) -> tuple[int, int, int] | None:
+    """Year (0 if none is written), month and day that `DATE` matched; None if there is no such day."""
+    if match["month"]:
+        year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
+    elif match["first"]:
+        year, month, day = int(match["year_slash"] or 0), int(match["first"]), int(match["second"])
+        year += 2000 if 0 < year < 100 else 0
+    else:
+        name = (match["name"] or match["name_after"])[:3].casefold()
+        month = next(number for number, each in enumerate(_MONTH_NAMES, 1) if each.startswith(name))
+        day = int(match["day_after"] or match["day_before"])
+        year = int(match["year_after"] or match["year_last"] or 0)
+    return (year, month, day) if 1 <= month <= 12 and 1 <= day <= 31 else None
+
+
+def times(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
+    """Start, end and minutes since midnight of each time of day in a stretch of a text."""
+    for match in _TIME.finditer(text, start, len(text) if end is None else end):
+        hour, minute = int(match["hour"] or match["full_hour"]), int(match["minute"] or 0)
+        half = (match["half"] or match["its_half"] or "").casefold()[:1]
+        if hour > 24 or minute > 59:
+            continue
+        if half and hour <= 12:
+            hour = hour % 12 + (12 if half == "p" else 0)
+        yield match.start(), match.end(), hour % 24 * 60 + minute
+
+
+@dataclass(frozen=True)
+class Record:
+    """The amounts in cents and the times in minutes of one object of a result."""
+
+    amounts: frozenset[int]
+    times: frozenset[int]
+
+    @classmethod
+    def of(cls, value: dict[str, JsonValue]) -> Record:
+        """Those of the object's own fields, and of an object of prices in it."""
+        amounts, minutes = set[int](), set[int]()
+        for name, each in value.items():
+            if isinstance(each, str):
+                minutes.update(minute for _, _, minute in times(each))
+            elif _MONEY_WORD.search(name):
+                numbers = each.values() if isinstance(each, dict) else [each]
+                amounts.update(round(number * 100) for number in numbers if isinstance(number, int | float))
+        return cls(frozenset(amounts), frozenset(minutes))
+
+
+@dataclass
+class Known:
+    """What customers, systems and tools have said so far, and the documents of the dialogue."""
+
+    text: str = ""
+    """All letters and digits, for ids."""
+    amounts: set[int] = field(default_factory=set)
+    """Every number, as an amount."""
+    days: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    """Years by month and day; 0 for no year."""
+    times: set[int] = field(default_factory=set)
+    totals: set[int] = field(default_factory=set)
+    """Sums of amounts in lists of results, and their differences."""
+    prices: dict[str, int] = field(default_factory=dict)
+    """The amount of each thing with an id."""
+    records: dict[str, list[Record]] = field(default_factory=dict)
+    """The objects of results by their compact ids."""
+
+    def add(self, text: str) -> None:
+        """Takes up a text."""
+        self.text += " " + compact(text)
+        for match in _NUMBER.finditer(text):
+            self.amounts.add(round(float(match.group().replace(",", "")) * 100))
+        for match in DATE.finditer(text):
+            if (day := parse_day(match)) is not None:
+                self.days.setdefault(day[1:], set()).add(day[0])
+        self.times.update(minute for _, _, minute in times(text))
+
+    def add_result(self, use: ToolUse) -> None:
+        """Takes up the structure of a call and its result."""
+        self._walk(parse_result(use.result or ""), None)
+        for value in use.call.arguments.values():
+            if isinstance(value, list):
+                named = [self.prices[item] for item in value if isinstance(item, str) and item in self.prices]
+                self._add_total(named)
+
+    def has_day(self, year: int, month: int, day: int) -> bool:
+        """Whether a day is known, or near a known one; or known with day and month exchanged."""
+        if (years := self.days.get((month, day))) is not None:
+            return not year or 0 in years or year in years
+        if (day, month) in self.days:
+            return True
+        try:
+            first = date(year or 2024, month, day)
+        except ValueError:
+            return False
+        near = (first + timedelta(days) for days in SHIFTS_DAYS)
+        return any((other.month, other.day) in self.days for other in near)
+
+    def explains(self, amount: int, stated: Sequence[int]) -> bool:
+        """Whether an amount follows from what is known and from the amounts `stated` in the same turn."""
+        pool, totals = self.amounts, self.totals
+        if amount in pool or amount in totals:
+            return True
+        if amount % 100 == 0 and any(abs(amount - other) < 100 for other in pool | totals):
+            return True
+        if amount % 1000 == 0 and (amount <= 50_000 or any(abs(amount - other) < 10_000 for other in pool)):
+            return True
+        pairs = {one + other for one in pool for other in pool}
+        pairs |= {abs(one - other) for one in pool for other in pool} | pool
+        if any(amount % n == 0 and amount // n in pairs for n in range(1, 10)):
+            return True
+        if any(amount + other in totals or amount - other in totals for other in pool):
+            return True
+        if any(abs(100 * amount - other * percent) < 100 for other in pool for percent in SHARES_PERCENT):
+            return True
+        return _follows(amount, stated)
+
+    def _walk(self, value: JsonValue, key: str | None) -> None:
+        if isinstance(value, list):
+            for each in value:
+                self._walk(each, None)
+            for name in _MONEY:
+                found = [each.get(name) for each in value if isinstance(each, dict)]
+                self._add_total([round(each * 100) for each in found if isinstance(each, int | float)])
+        elif isinstance(value, dict):
+            own = next(
+                (each for name, each in value.items() if isinstance(each, str) and _is_key(name)), None
+            )
+            price = next((each for name in _MONEY if isinstance(each := value.get(name), int | float)), None)
+            record = Record.of(value)
+            for identifier in {each for each in (own, key) if each is not None}:
+                if price is not None:
+                    self.prices[identifier] = round(price * 100)
+                self.records.setdefault(compact(identifier), []).append(record)
+            for name, each in value.items():
+                self._walk(each, name)
+
+    def _add_total(self, amounts: Sequence[int]) -> None:
+        if len(amounts) < 2:
+            return
+        sums = {sum(amounts)} | (_sums(amounts) if len(amounts) <= MAX_PARTS else set())
+        if len(self.totals) < MAX_TOTALS:
+            self.totals |= {abs(one - other) for one in sums for other in self.totals}
+        self.totals |= sums
+
+
+def _is_key(name: str) -> bool:
+    """Whether a field of this name holds the id of its object."""
+    return name == "id" or name.endswith(("_id", "number", "code", "Id", "ID"))
+
+
+def _sums(amounts: Sequence[int]) -> set[int]:
+    """The sums of any of the amounts."""
+    sums = {0}
+    for amount in amounts:
+        sums |= {amount + other for other in sums}
+    return sums - {0}
+
+
+def _follows(amount: int, stated: Sequence[int]) -> bool:
+    """Whether the other amounts of a turn, added and subtracted, come to this one or to a part of it."""
+    parts = sorted(set(stated) - {amount})
+    sums = {0}
+    for part in parts[:MAX_PARTS]:
+        sums |= {total + part for total in sums} | {total - part for total in sums}
+    sums |= {sum(parts), sum(stated) - amount}
+    return any(amount % n == 0 and amount // n in sums for n in range(1, 7))
