@@ -6,12 +6,8 @@ masking, so that a placeholder of the masking is never reported as an unfilled o
 
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
-<<<<<<< /tmp/tmplu6xd58i/m
 from dialint.detector.checks.facts import unsupported_fact
-||||||| /tmp/tmplu6xd58i/b
-=======
 from dialint.detector.checks.formatting import format_slip
->>>>>>> /tmp/tmplu6xd58i/t
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
@@ -25,13 +21,9 @@ CHECKS: dict[str, CheckFunction] = {
     "same_text_again": same_text_again,
     "insult": insult,
     "asks_secret": asks_secret,
-<<<<<<< /tmp/tmplu6xd58i/m
     "claims_undone_write": claims_undone_write,
     "unsupported_fact": unsupported_fact,
-||||||| /tmp/tmplu6xd58i/b
-=======
     "format_slip": format_slip,
->>>>>>> /tmp/tmplu6xd58i/t
     "policy": policy,
 }
 """The checks by their names in releases."""

@@ -125,19 +125,9 @@ def test_what_may_repeat(talk: Dialogue) -> None:
 
 
 def test_checks_are_found_by_the_name_a_release_uses() -> None:
-<<<<<<< /tmp/tmpy95v95kg/m
-    assert {"unfilled_placeholder", "same_text_again", "insult", "asks_secret"} <= set(CHECKS)
-    assert all(check.__name__ == name for name, check in CHECKS.items())
-||||||| /tmp/tmpy95v95kg/b
-    assert {
-        "unfilled_placeholder": unfilled_placeholder, "same_text_again": same_text_again, "insult": insult,
-        "asks_secret": asks_secret,
-    } == CHECKS  # fmt: skip
-=======
     assert CHECKS["unfilled_placeholder"] is unfilled_placeholder
     assert CHECKS["same_text_again"] is same_text_again
     assert (CHECKS["insult"], CHECKS["asks_secret"]) == (insult, asks_secret)
->>>>>>> /tmp/tmpy95v95kg/t
 
 
 INSULTS = [
