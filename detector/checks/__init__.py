@@ -12,6 +12,7 @@ from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
 from dialint.detector.checks.repeats import same_text_again
+from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.languages import UNKNOWN
 
 __all__ = ["CHECKS", "CHECK_LANGUAGES", "NO_CONTEXT", "CheckContext", "CheckFunction", "Hit", "check_covers"]
@@ -25,6 +26,7 @@ CHECKS: dict[str, CheckFunction] = {
     "unsupported_fact": unsupported_fact,
     "format_slip": format_slip,
     "policy": policy,
+    "misspelt_word": misspelt_word,
 }
 """The checks by their names in releases."""
 
@@ -33,8 +35,13 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
+<<<<<<< /tmp/tmpxt83r_xn/m
+    "misspelt_word": ("en",),
+||||||| /tmp/tmpxt83r_xn/b
+=======
     "claims_undone_write": ("en",),
     "unsupported_fact": ("en",),
+>>>>>>> /tmp/tmpxt83r_xn/t
 }
 """Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
 customer requested the same words again is decided by English words."""

@@ -1,0 +1,377 @@
+"""Misspelt words: not in the dictionary, and one slip away from a word that is far more usual.
+
+A word is only reported if nothing but a typing error explains it: it is neither a name, nor the customer's or
+a tool's, nor of the log's own trade, nor the spelling of another country or of chats, and the word that was
+meant can be named. What cannot be named (an unknown word far from every known one) is left alone.
+Dictionaries and frequencies: pyspellchecker, which brings them; `spelling.yaml` adds what they lack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.languages import detect_languages
+from dialint.detector.log_profile import LogProfile
+from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.yaml_document import read_document
+
+if TYPE_CHECKING:
+    from spellchecker import SpellChecker
+
+LANGUAGES = ("en",)
+MIN_LETTERS = 4
+"""Shorter words are abbreviations too often; of three letters only swapped ones are reported (``teh``)."""
+SHORT = 5
+"""Letters up to which another letter in place of the right one must lie beside it on the keyboard."""
+LONG = 7
+"""Letters from which two slips in a word still name it."""
+USUAL = 1_000
+"""Occurrences of the meant word in the frequency list from which it is usual (received: 79,831)."""
+VERY_USUAL = 100_000
+"""The same for words of three or four letters, which many others resemble."""
+JARGON_DIALOGUES = 2
+"""A word that more dialogues of the log use is a word of its trade, unless it is plainly a slip."""
+SELDOMER = 20
+"""So many times seldomer in the log than the meant word, a word is a slip after all."""
+MIN_LOG = 200
+EXPECTED_SHARE = 0.005
+"""Dialogues of a log from which its words are the measure, and the share of them with the meant word."""
+MAX_UNKNOWN = 2
+"""Unknown words from which a turn is taken for one of another language or of names, if they are also more
+than one word in `UNKNOWN_SHARE`."""
+UNKNOWN_SHARE = 4
+MAX_LOOKUPS = 60
+"""Words of one dialogue for which the meant word is looked for: bounds the time of hostile dialogues."""
+
+_CHUNK = re.compile(r"\S++")
+_WORDS = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
+_NO_WORD = re.compile(r"[\d_@#/\\<>{}\[\]|=~*^%$&+]|\w[.:]\w|\Awww\.")
+"""Characters of addresses, codes, file names, masks and markup."""
+_QUOTED = re.compile(r"[„“«\"][^„“”«»\"\n]{1,200}[”“»\"]|\[[^\[\]]{0,200}\]|<[^<>]{0,200}>|\{[^{}]{0,200}\}")
+_SENTENCE_ENDS = frozenset('.!?…:\n"”)*•-')
+_FOREIGN = re.compile(r"[^\x00-\u024f\u1e00-\u1eff\u2010-\u2027]")
+"""A character of another script than Latin."""
+_KEYS = (
+    "qwas",
+    "weas",
+    "ersd",
+    "rtdf",
+    "tyfg",
+    "yugh",
+    "uihj",
+    "iojk",
+    "opkl",
+    "aszx",
+    "sdzx",
+    "dfxc",
+    "fgcv",
+    "ghvb",
+    "hjbn",
+    "jknm",
+    "klm",
+)
+"""Letters that lie together on a keyboard, four and four."""
+_LENGTHENED = re.compile(r"(.)\1\1")
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What `spelling.yaml` says of one language."""
+
+    register: frozenset[str]
+    apart: Mapping[str, str]
+    prefixes: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    endings: tuple[str, ...]
+    variants: tuple[tuple[str, str], ...]
+
+
+Kind = Literal["doubled", "swap", "letter", "other", "two"]
+"""A letter doubled or not, two neighbours swapped, a letter too many or missing, another one, two slips."""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """How a word may have come about: the word that was meant, and what went wrong."""
+
+    meant: str
+    kind: Kind
+    count: int
+    """Occurrences of the meant word in the frequency list."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a slip that names of people and products seldom look like."""
+        return self.kind in ("doubled", "swap")
+
+
+class Speller:
+    """Dictionary of one language; answers are kept by word."""
+
+    def __init__(self, language: str) -> None:
+        self._data = _data(language)
+        self._checker = _checker(language)
+        self._counts = self._checker.word_frequency.dictionary
+        self.is_known = lru_cache(maxsize=50_000)(self._is_known)
+        self.slips = lru_cache(maxsize=20_000)(self._slips)
+
+    def written_together(self, word: str) -> str | None:
+        """The right form of a word that lacks its apostrophe or space (``dont``: ``don't``)."""
+        return self._data.apart.get(word)
+
+    def _is_known(self, word: str) -> bool:
+        """Whether a word in lower case is correct, in any country's spelling, or a choice of tone."""
+        data, counts = self._data, self._counts
+        if word in data.apart:
+            return False
+        if len(word) < MIN_LETTERS - 1:
+            return True
+        stem, apostrophe, _ = word.partition("'")
+        if apostrophe and len(stem) > 1 and self.is_known(stem):
+            return True
+        if word in counts or word in data.register or _LENGTHENED.search(word):
+            return True
+        if any(
+            word.endswith(end) and word[-len(end) - 1] != end[0] and self.is_known(word.removesuffix(end))
+            for end in data.suffixes
+            if len(word) >= len(end) + MIN_LETTERS
+        ):
+            return True
+        if any(
+            word.startswith(start) and counts.get(word.removeprefix(start), 0) >= USUAL
+            for start in data.prefixes
+            if len(word) >= len(start) + MIN_LETTERS
+        ):
+            return True
+        return any(variant in counts for variant in self._variants(word)) or any(
+            counts.get(word[:cut], 0) >= USUAL and counts.get(word[cut:], 0) >= USUAL
+            for cut in range(MIN_LETTERS, len(word) - MIN_LETTERS + 1)
+        )
+
+    def _variants(self, word: str) -> Iterator[str]:
+        for theirs, ours in self._data.variants:
+            at = word.find(theirs, 1)
+            while at >= 0:
+                yield word[:at] + ours + word[at + len(theirs) :]
+                at = word.find(theirs, at + 1)
+
+    def _slips(self, word: str) -> tuple[Slip, ...]:
+        """What an unknown word in lower case may have been meant to be."""
+        counts = self._counts
+        near = [each for each in self._checker.edit_distance_1(word) if each in counts]
+        if near:
+            return tuple(
+                Slip(each, _kind(word, each), counts[each]) for each in near if counts[each] >= USUAL
+            )
+        if len(word) < LONG:
+            return ()
+        far = {
+            each
+            for step in _small_steps(word)
+            for each in self._checker.edit_distance_1(step)
+            if each[0] == word[0] and each[-1] == word[-1] and counts.get(each, 0) >= USUAL
+        }
+        return tuple(Slip(each, "two", counts[each]) for each in far)
+
+    def explains(self, word: str, slip: Slip) -> bool:
+        """Whether a slip is likelier than that the word is right and unknown."""
+        if len(word) <= MIN_LETTERS and slip.count < VERY_USUAL:
+            return False
+        if slip.kind in ("doubled", "swap"):
+            return True
+        if len(word) < MIN_LETTERS:
+            return False
+        if slip.kind == "letter":
+            return True
+        derived = any(
+            word.endswith(end) and self._counts.get(word.removesuffix(end), 0) >= USUAL
+            for end in self._data.endings
+        )
+        return not derived and (len(word) > SHORT or _is_neighbour(word, slip.meant))
+
+
+_WEIGHTS: Mapping[Kind, float] = {"doubled": 20.0, "swap": 20.0, "letter": 4.0, "other": 1.0, "two": 1.0}
+"""How many times likelier than another letter a slip is, in choosing the word that was meant: ``futher`` is
+further, not father."""
+
+
+def _kind(word: str, meant: str) -> Kind:
+    if len(word) == len(meant):
+        return "swap" if sorted(word) == sorted(meant) else "other"
+    longer, shorter = (word, meant) if len(word) > len(meant) else (meant, word)
+    if any(
+        longer[at] == longer[at - 1] and longer[:at] + longer[at + 1 :] == shorter
+        for at in range(1, len(longer))
+    ):
+        return "doubled"
+    return "letter"
+
+
+def _is_neighbour(word: str, meant: str) -> bool:
+    """Whether the one letter that differs lies beside the right one on the keyboard."""
+    pair = next(({one, other} for one, other in zip(word, meant, strict=True) if one != other), set())
+    return any(pair <= set(keys) for keys in _KEYS)
+
+
+def _small_steps(word: str) -> set[str]:
+    """The word less one letter, with one doubled, and with two neighbours swapped."""
+    places = range(len(word))
+    return {
+        *(word[:at] + word[at + 1 :] for at in places),
+        *(word[:at] + word[at] + word[at:] for at in places),
+        *(word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] for at in places[1:]),
+    }
+
+
+@cache
+def _data(language: str) -> _Data:
+    part = read_document(Path(__file__).with_name("spelling.yaml"), "E_CHECKS").value[language]
+    return _Data(
+        frozenset(part["register"].split()),
+        part["apart"],
+        tuple(part["affixes"]["prefixes"]),
+        tuple(part["affixes"]["suffixes"]),
+        tuple(part["affixes"]["endings"]),
+        tuple((theirs, ours) for theirs, ours in part["variants"]),
+    )
+
+
+def _checker(language: str) -> SpellChecker:
+    from spellchecker import SpellChecker  # 0.4 s and 30 MB for English; only where something is checked
+
+    return SpellChecker(language=language, distance=1)
+
+
+@cache
+def speller(language: str) -> Speller:
+    """The speller of a language, made once."""
+    return Speller(language)
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a turn with its offsets; `opens` at the beginning of a sentence."""
+
+    text: str
+    start: int
+    opens: bool
+
+    @property
+    def lower(self) -> str:
+        return self.text.casefold().replace("’", "'")
+
+
+def _words(text: str) -> Iterator[_Word]:
+    """The words of a text that a person typed as such: no links, addresses, codes, masks or quotations."""
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    for chunk in _CHUNK.finditer(text):
+        if (
+            _NO_WORD.search(chunk[0])
+            or _FOREIGN.search(chunk[0])
+            or any(start < chunk.end() and chunk.start() < end for start, end in quoted)
+        ):
+            continue
+        words = list(_WORDS.finditer(chunk[0]))
+        if len(words) > 1 and "-" in chunk[0]:
+            continue
+        for word in words:
+            start = chunk.start() + word.start()
+            before = text[max(0, start - 5) : start].rstrip(" \t\u00a0")
+            yield _Word(word[0], start, before == "" or before[-1] in _SENTENCE_ENDS)
+
+
+def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects words of the agent that are misspelt, and names the words that were meant: one hit a turn, at
+    the first of them."""
+    spelling = speller("en")
+    excused: frozenset[str] | None = None
+    languages: Mapping[int, str] | None = None
+    left = MAX_LOOKUPS
+    for turn in dialogue.turns:
+        if turn.role not in JUDGED_ROLES:
+            continue
+        words = list(_words(turn.text))
+        unknown = [word for word in words if not spelling.is_known(word.lower)]
+        if not unknown or (len(unknown) > MAX_UNKNOWN and len(unknown) * UNKNOWN_SHARE > len(words)):
+            continue
+        languages = languages or detect_languages(dialogue)[1]
+        if languages[turn.index] not in LANGUAGES:
+            continue
+        excused = excused or _words_of_others(dialogue) | _names(dialogue)
+        slips: list[tuple[_Word, str]] = []
+        for word in unknown[:left]:
+            meant = None if word.lower in excused else _meant(word, spelling, context)
+            if meant is not None:
+                slips.append((word, meant))
+        left -= min(left, len(unknown))
+        if slips:
+            first = slips[0][0]
+            why = "; ".join(f"{word.text}: {meant}" for word, meant in slips)
+            yield Hit(turn.index, first.start, first.start + len(first.text), f"not in the dictionary, {why}")
+
+
+def _meant(word: _Word, spelling: Speller, context: CheckContext) -> str | None:
+    """The right form of an unknown word, unless it may be a name or a word of the log's own trade."""
+    together = spelling.written_together(word.lower)
+    if together is not None:
+        return together
+    if not word.text.islower() and not (word.opens and word.text[1:].islower()):
+        return None
+    log = context.log
+    slip = max(
+        spelling.slips(word.lower),
+        key=lambda slip: _WEIGHTS[slip.kind] * slip.count * (1 + log.word_dialogues.get(slip.meant, 0)),
+        default=None,
+    )
+    if slip is None or not spelling.explains(word.lower, slip):
+        return None
+    is_sure = slip.is_plain and len(word.text) > MIN_LETTERS
+    if not is_sure and not word.text.islower():
+        return None
+    if not is_sure and not (slip.kind == "letter" and len(word.text) >= LONG) and not _is_expected(slip, log):
+        return None
+    return None if _is_jargon(word.lower, slip, log) else slip.meant
+
+
+def _is_expected(slip: Slip, log: LogProfile) -> bool:
+    """Whether the log, or else the language, uses the meant word often: names are one letter off."""
+    if log.n_dialogues >= MIN_LOG:
+        return log.word_dialogues.get(slip.meant, 0) >= EXPECTED_SHARE * log.n_dialogues
+    return slip.count >= 30 * USUAL
+
+
+def _is_jargon(word: str, slip: Slip, log: LogProfile) -> bool:
+    """Whether the log uses a word as one of its own: in more than a few dialogues, not much seldomer than the
+    word that was taken for the one meant, and not in a slip that many people make (``accomodate``,
+    ``recieve``) or a prepared line repeats."""
+    dialogues = log.word_dialogues.get(word, 0)
+    if dialogues <= JARGON_DIALOGUES or log.word_dialogues.get(slip.meant, 0) >= SELDOMER * dialogues:
+        return False
+    swapped_ie = slip.kind == "swap" and {word.replace("ie", "ei"), word.replace("ei", "ie")} & {slip.meant}
+    return len(word) <= SHORT or not (slip.kind == "doubled" or swapped_ie)
+
+
+def _words_of_others(dialogue: Dialogue) -> frozenset[str]:
+    """Every word that anybody but the agent wrote, in lower case: the agent may say it again."""
+    return frozenset(
+        word[0].casefold().replace("’", "'")
+        for turn in dialogue.turns
+        if turn.role not in JUDGED_ROLES
+        for word in _WORDS.finditer(turn.text)
+    )
+
+
+def _names(dialogue: Dialogue) -> frozenset[str]:
+    """Words that somebody wrote with a capital inside a sentence, in lower case."""
+    return frozenset(
+        word.lower
+        for turn in dialogue.turns
+        for word in _words(turn.text)
+        if word.text[0].isupper() and not word.opens
+    )
