@@ -35,13 +35,9 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
-<<<<<<< /tmp/tmpxt83r_xn/m
-    "misspelt_word": ("en",),
-||||||| /tmp/tmpxt83r_xn/b
-=======
     "claims_undone_write": ("en",),
     "unsupported_fact": ("en",),
->>>>>>> /tmp/tmpxt83r_xn/t
+    "misspelt_word": ("en",),
 }
 """Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
 customer requested the same words again is decided by English words."""

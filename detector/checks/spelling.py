@@ -281,6 +281,8 @@ def _words(text: str) -> Iterator[_Word]:
         if len(words) > 1 and "-" in chunk[0]:
             continue
         for word in words:
+            if chunk[0][word.end() : word.end() + 1] in ("'", "’"):
+                continue  # drinkin', the girls'
             start = chunk.start() + word.start()
             before = text[max(0, start - 5) : start].rstrip(" \t\u00a0")
             yield _Word(word[0], start, before == "" or before[-1] in _SENTENCE_ENDS)
