@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from pydantic import JsonValue
@@ -108,6 +109,28 @@ def tool_turn(text: str, call_id: object = None, error: object = None, at: objec
         start = len(TOOL_OUTPUT) + (text[len(TOOL_OUTPUT) : len(TOOL_OUTPUT) + 1] == " ")
         turn.text, turn.edits = assemble(text, [Piece(start, len(text))])
     return turn
+
+
+_COMPARED = re.compile(r"api\.is_equal_to\((.*)\)", re.DOTALL)
+
+
+def read_star_query(text: str) -> ToolCall | None:
+    """The query of a STAR wizard, ``{"query": API, "constraints": [{NAME: VALUE}, ...]}``, as a call; a value
+    is the JSON of a text, alone or inside ``api.is_equal_to(...)``. None if it has another shape."""
+    try:
+        query = json.loads(text)
+        pairs = [pair for constraint in query["constraints"] for pair in constraint.items()]
+        name = str(query["query"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    arguments: dict[str, Any] = {}
+    for key, value in pairs:
+        if isinstance(value, str):
+            compared = _COMPARED.fullmatch(value)
+            with suppress(ValueError, RecursionError):  # another comparison is kept as it is written
+                value = json.loads(compared[1] if compared else value)
+        arguments[key] = value
+    return tool_call(name, arguments) if name.strip() else None
 
 
 def silence(turn: DraftTurn, calls: tuple[ToolCall, ...]) -> None:

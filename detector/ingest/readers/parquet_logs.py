@@ -19,6 +19,7 @@ from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELD
 from dialint.detector.ingest.formats.tool_turns import (
     read_calls,
     read_reasoning,
+    read_star_query,
     silence,
     tool_turn,
 )
@@ -47,6 +48,7 @@ from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, v
 GROUP = 256
 _LIST_LEVEL = re.compile(r"\.list\.(?:element|item)|\.bag\.array_element")
 TOOL_RESULT = "tool_result"
+STAR_QUERY, STAR_RESULT = "query", "kb"
 TURN_FIELDS = ("role", "text", "at", "author", "action", "tool_call_id", "tool_error")
 
 
@@ -291,7 +293,13 @@ def _turn(raw: dict[str, Any], path: str, name: str | None, *, is_tau: bool) -> 
     action = raw.get("action")
     if not action:
         return turn
-    if action == TOOL_RESULT and raw["role"] in ("system", "tool"):
+    if action == STAR_QUERY and raw["role"] == "system":
+        call = read_star_query(raw["text"] or "")
+        if call is not None:
+            turn.role = "agent"
+            silence(turn, (call,))
+        return turn
+    if action in (TOOL_RESULT, STAR_RESULT) and raw["role"] in ("system", "tool"):
         return tool_turn(raw["text"] or "", at=raw.get("at"))
     if raw["role"] not in ("agent", "bot"):
         return turn

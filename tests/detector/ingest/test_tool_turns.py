@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -244,3 +246,35 @@ def test_results_are_not_cleaned_and_no_notes(tmp_path: Path) -> None:
 def test_dialogues_without_words_are_refused(tmp_path: Path, turns: list[Any], code: str) -> None:
     _, (reject,), _ = load(write(tmp_path / "log.jsonl", {"id": "d", "turns": turns}))
     assert reject.code == code
+
+
+def test_a_wizards_query_is_a_call_and_its_result_a_tools_turn(tmp_path: Path) -> None:
+    """STAR writes both as system turns of the shared schema, beside the customer's instructions."""
+    query = {
+        "query": "hotel_book",
+        "constraints": [{"Name": 'api.is_equal_to("Inn")'}, {"Day": '"4th"'}, {"N": 2}],
+    }
+    odd = {"query": "weather", "constraints": [{"Day": "api.is_greater_than(3)"}]}
+    turns = [
+        {"turn_id": 0, "role": "system", "text": "Ask for a room.", "action": "user_guide"},
+        {"turn_id": 1, "role": "customer", "text": "A room at the Inn, please.", "action": None},
+        {"turn_id": 2, "role": "system", "text": json.dumps(query), "action": "query"},
+        {"turn_id": 3, "role": "system", "text": '{"result": {"Message": "Available"}}', "action": "kb"},
+        {"turn_id": 4, "role": "agent", "text": "It is free. Shall I book it?", "action": "ask_confirm"},
+        {"turn_id": 5, "role": "system", "text": json.dumps(odd), "action": "query"},
+        {"turn_id": 6, "role": "system", "text": "no json", "action": "query"},
+    ]
+    pq.write_table(pa.Table.from_pylist([{"dialogue_id": "s1", "turns": turns}]), tmp_path / "log.parquet")
+    ((dialogue,), _, _) = load(tmp_path / "log.parquet")
+    assert [turn.role for turn in dialogue.turns] == [
+        "system", "customer", "agent", "tool", "agent", "agent", "system",
+    ]  # fmt: skip
+    booked, unanswered = tool_uses(dialogue)
+    assert booked.call == ToolCall(name="hotel_book", arguments={"Name": "Inn", "Day": "4th", "N": 2})
+    assert (booked.result_turn, unanswered.was_run) == (3, False)
+    assert unanswered.call.arguments == {"Day": "api.is_greater_than(3)"}
+    assert [turn.text for turn in dialogue.turns if turn.role == "agent"] == [
+        "",
+        "It is free. Shall I book it?",
+        "",
+    ]
