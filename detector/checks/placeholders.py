@@ -29,6 +29,11 @@ _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date
 _SLOT_MARKS = "{}<>[]%$ "
 
 
+def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
+    """The slots of a text, of whatever origin."""
+    return _UNFILLED.finditer(text)
+
+
 def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
     """Detects a placeholder of a template that was not filled in.
 

@@ -14,7 +14,7 @@ SHORT_ANSWER = 4
 MAX_BETWEEN = 100
 """Most turns between a text and its repetition; over a longer distance the cause cannot be determined."""
 
-_ROUTINE = re.compile(
+ROUTINE = re.compile(
     r"\b(anything|something) else\b|\b(further|more|additional) (help|assistance|questions)\b"
     r"|\b(have a|enjoy|thank|thanks|welcome|goodbye|bye)\b",
     re.IGNORECASE,
@@ -55,7 +55,7 @@ _POLITE = re.compile(
 _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
 """A turn of a customer who only calls for attention."""
 
-_QUESTION = re.compile(r"\?|__")
+QUESTION = re.compile(r"\?|__")
 _ANSWERED = re.compile(
     r"\A\W*+(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W++)*+"
     r"(?:yes|yeah|yep|yup|sure|ok|okay|no|nope|nah|please (?:do|proceed|continue)|proceed|go (?:ahead|on)"
@@ -73,36 +73,42 @@ def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> I
     further help.
     """
     sent: dict[str, int] = {}
-    first: dict[str, int] = {}
-    for index, turn in enumerate(dialogue.turns):
-        for word in _words(turn.text):
-            first.setdefault(word, index)
+    first = first_positions(dialogue)
     for index, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
         key = " ".join(words := _words(turn.text))
-        if len(words) < MIN_WORDS or _ROUTINE.search(turn.text):
+        if len(words) < MIN_WORDS or ROUTINE.search(turn.text):
             continue
         last = sent.get(key)
-        if last is not None and _uncalled_for(turn.text, dialogue.turns, last, index, first):
+        if last is not None and is_uncalled_for(turn.text, dialogue.turns, last, index, first):
             start = len(turn.text) - len(turn.text.lstrip())
             why = "the same words were sent before, and nothing new was said"
             yield Hit(turn.index, start, len(turn.text.rstrip()), why)
         sent[key] = index
 
 
-def _uncalled_for(
+def first_positions(dialogue: Dialogue) -> dict[str, int]:
+    """Each word of a dialogue with the position of the turn in which it occurs first."""
+    first: dict[str, int] = {}
+    for index, turn in enumerate(dialogue.turns):
+        for word in _words(turn.text):
+            first.setdefault(word, index)
+    return first
+
+
+def is_uncalled_for(
     text: str, turns: tuple[Turn, ...], sent: int, position: int, first: dict[str, int]
 ) -> bool:
-    """Whether the customer's turns between `sent` and `position` give no reason to send the text again.
-    `first` maps each word to the turn in which it occurs first."""
+    """Whether the customer's turns between the positions `sent` and `position` give no reason to send the
+    text again. `first` is that of `first_positions`."""
     if position - sent > MAX_BETWEEN:
         return False
     between = turns[sent:position]
     customer_text = [turn.text for turn in between if turn.role == "customer"]
-    if not customer_text or (_QUESTION.search(text) and not _ANSWERED.match(customer_text[0])):
+    if not customer_text or (QUESTION.search(text) and not _ANSWERED.match(customer_text[0])):
         return False
-    if any(turn.role in JUDGED_ROLES and _QUESTION.search(turn.text) for turn in between[1:]):
+    if any(turn.role in JUDGED_ROLES and QUESTION.search(turn.text) for turn in between[1:]):
         return False  # a "yes" to another question may well call for the same words again
     last = next((turns[i].text for i in range(sent - 1, -1, -1) if turns[i].role == "customer"), "")
     earlier_words = {word for reply in customer_text for word in _words(reply) if first[word] <= sent}

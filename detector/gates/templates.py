@@ -1,0 +1,173 @@
+"""Gates of the codes that the text of the turn itself proves: raw slots (M2), repeated text (M3), odd words
+(L1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dialint.detector.checks.placeholders import unfilled_slots
+from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, first_positions, is_uncalled_for
+from dialint.detector.gates.suspicion import (
+    GateResult,
+    Suspicion,
+    dropped,
+    finding,
+    has_phrase,
+    sentences,
+    split_words,
+    suggestion,
+    words_of,
+)
+from dialint.detector.log_profile import find_marks, mark_kind, words
+from dialint.detector.records import JUDGED_ROLES, Turn
+
+NEAR_COPY = 0.8
+"""Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
+EXPLAINED = 200
+"""Characters before a slot in which the sentence may explain it."""
+RARE = 2
+"""Most dialogues of a log in which an odd word may occur."""
+
+_FIELD = re.compile(
+    r"(?<![\w/\\])[A-Z]{2,20}(?:_[A-Z]{2,20}){0,3}_(?:NAME|ID|NUMBER|DATE|EMAIL|ADDRESS|TOTAL|AMOUNT|PRICE)(?![\w\\])"
+    r"|(?<!\w)#[a-z]{2,20}(?:_[a-z]{2,20}){1,3}(?!\w)"  # #shoe_size
+    r"|(?i:(?<=\bdear )|(?<=\bhello )|(?<=\bhi )|(?<=\bis )|(?<=\bfor )|(?<=\bnumber ))"
+    r"(?:null|undefined|NaN|N/A)(?=[\s,.!?]|\Z)"
+)
+_CALL = re.compile(r"\A[\s*`]*+(?:json\b)?\s*+[{\[]|\"(?:name|arguments)\"\s{0,3}:|\[action:")
+_LOWER = re.compile(r"(?<![\w@#.])[^\W\d_][^\W\d_A-Z]*+(?:['’][a-z]++)?+(?![\w@])")
+_PLAIN = re.compile(r"[^\W\d_][\w '’-]{1,40}+")
+_PATH = re.compile(r"[->→＞/]|[^\x00-\x7f]")
+_VALUE = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+def raw_slot(suspicion: Suspicion) -> GateResult:
+    """M2 must see a slot of a template in the turn: none of the log's own masking, none that the customer
+    speaks of, none that the sentence explains as a form to fill in, no menu path and no link."""
+    text, log = suspicion.turn.text, suspicion.log
+    spoken_of = {mark_kind(mark[0]) for turn in suspicion.customer_turns for mark in find_marks(turn.text)}
+    why, unsure = "no slot of a template in the turn", False
+    for mark, is_slot in _slots(text):
+        shown = mark[0]
+        if log.is_masking(shown):
+            why = "the marks are the log's own masking or a known one"
+        elif mark_kind(shown) in spoken_of:
+            why = "the customer speaks of the same slot"
+        elif _is_explained(text, mark.start()):
+            why = "the slot is explained to the customer as a form"
+        elif text[mark.end() : mark.end() + 1] == "(" or '"' in shown or _PATH.search(shown[1:-1]):
+            why = "the marks are a link, a path or data"
+        elif is_slot:
+            return finding(f"the slot “{shown}” is raw")
+        elif shown[0] in "{%" and _LETTERS.search(shown):
+            unsure = True
+    if unsure:
+        return suggestion("the turn has marks of an unknown kind")
+    return dropped("a raw call of a tool, not a slot" if _CALL.search(text) else why)
+
+
+def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """What may be a slot, and whether its form says so: the name of a field."""
+    certain = [*unfilled_slots(text), *_FIELD.finditer(text)]
+    for match in certain:
+        yield match, True
+    taken = [match.span() for match in certain]
+    for match in find_marks(text):
+        if not any(start < match.end() and match.start() < end for start, end in taken):
+            yield match, _names_field(match[0])
+
+
+def _names_field(mark: str) -> bool:
+    """Whether words in brackets end with the name of a field or are joined by underscores:
+    ``[order details]``, ``{shoe_size}``."""
+    inner = mark.strip("[]<>{}%#")
+    return _PLAIN.fullmatch(inner) is not None and (
+        ("_" in inner.strip("_") and " " not in inner) or split_words(inner)[-1] in words_of("field_words")
+    )
+
+
+def _is_explained(text: str, start: int) -> bool:
+    before = sentences(text[max(0, start - EXPLAINED) : start])
+    return bool(before) and has_phrase(before[-1], "explains_slot")
+
+
+def repeats_itself(suspicion: Suspicion) -> GateResult:
+    """M3 must see a near-copy of an earlier turn of the agent with the same values, no result of a tool and
+    no call in between that was not there before, and no reason in the customer's words to say it again."""
+    turns, position, turn = suspicion.dialogue.turns, suspicion.position, suspicion.turn
+    if len(words(turn.text)) < MIN_WORDS or ROUTINE.search(turn.text):
+        return dropped("a short or routine text may be said again")
+    copies = [place for place in range(position) if _is_near_copy(turns[place], turn)]
+    if not copies:
+        return dropped("no earlier turn is a near-copy")
+    last = copies[-1]
+    if not any(between.role == "customer" and between.text.strip() for between in turns[last:position]):
+        return dropped("the customer said nothing in between")
+    if _evidence(turns[last + 1 : position]) - _evidence(turns[: last + 1]):
+        return dropped("a new call or result stands in between")
+    shown = f"a near-copy of turn {turns[last].index}, and nothing new in between"
+    if is_uncalled_for(turn.text, turns, last, position, first_positions(suspicion.dialogue)):
+        return finding(shown)
+    if len(copies) > 1 and "?" not in turn.text:
+        return finding(f"{shown}; it was sent {len(copies)} times before")
+    if any(has_phrase(each.text, "asks_again") for each in suspicion.customer_before):
+        return dropped("the customer asks to hear it again")
+    return suggestion(f"{shown} but a request of the customer")
+
+
+def _is_near_copy(earlier: Turn, turn: Turn) -> bool:
+    if earlier.role not in JUDGED_ROLES or _values(earlier.text) != _values(turn.text):
+        return False
+    a, b = _trigrams(earlier.text), _trigrams(turn.text)
+    return len(a & b) >= NEAR_COPY * len(a | b) > 0
+
+
+def _trigrams(text: str) -> set[str]:
+    joined = " ".join(split_words(text))
+    return {joined[start : start + 3] for start in range(len(joined) - 2)}
+
+
+def _values(text: str) -> set[str]:
+    """Numbers, codes and, after the first word of a sentence, capitalised words."""
+    names = {
+        word
+        for sentence in sentences(text)
+        for word in sentence.split()[1:]
+        if word[:1].isupper() and word[1:2].islower()
+    }
+    return {*_VALUE.findall(text), *(name.strip(",.!?'\"") for name in names)}
+
+
+def _evidence(turns: tuple[Turn, ...]) -> set[str]:
+    """Calls and results in turns, in a comparable form; a log may hold them as a system's turns of JSON."""
+    calls = {f"{call.name} {call.arguments}" for turn in turns for call in turn.tool_calls}
+    results = {
+        turn.text
+        for turn in turns
+        if turn.role == "tool" or (turn.role == "system" and turn.text.lstrip()[:1] in "{[")
+    }
+    return calls | results
+
+
+def odd_word(suspicion: Suspicion) -> GateResult:
+    """L1 must see a word that the log hardly has, neither the customer's nor capitalised, unless a sentence
+    begins with it."""
+    text, counts = suspicion.turn.text, suspicion.log.word_dialogues
+    known = {word for turn in suspicion.customer_turns for word in words(turn.text)}
+    candidates = {
+        words(match[0])[0]
+        for match in _LOWER.finditer(text, suspicion.start, suspicion.end)
+        if match[0].islower() or _begins_sentence(text, match.start())
+    } - known
+    if not candidates:
+        return dropped("every word is a name, an abbreviation or the customer's")
+    if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):
+        return dropped("every word is usual in the log")
+    return finding("a word that the log hardly has")
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    before = text[max(0, start - 5) : start].rstrip(" \"'(*-")
+    return before[-1:] in (".", "!", "?", "\n", ":") or not text[:start].strip()
