@@ -15,7 +15,9 @@ from pydantic import JsonValue
 
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
-_ERROR_TEXT = re.compile(r"\s*+(?:error\b|exception\b|traceback \(most|failed\b)", re.IGNORECASE)
+_ERROR_TEXT = re.compile(
+    r"\s*+(?:error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b)", re.IGNORECASE
+)
 _FAILED_STATUS = ("error", "failed", "failure")
 
 

@@ -8,9 +8,11 @@ from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
 from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
+from dialint.detector.checks.lookups import asks_for_known, invented_argument
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
+from dialint.detector.checks.raw_calls import raw_tool_call
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.languages import UNKNOWN
@@ -25,8 +27,15 @@ CHECKS: dict[str, CheckFunction] = {
     "claims_undone_write": claims_undone_write,
     "unsupported_fact": unsupported_fact,
     "format_slip": format_slip,
+    "asks_for_known": asks_for_known,
+    "invented_argument": invented_argument,
     "policy": policy,
+<<<<<<< /tmp/tmpm1wzsy42/m
+    "raw_tool_call": raw_tool_call,
+||||||| /tmp/tmpm1wzsy42/b
+=======
     "misspelt_word": misspelt_word,
+>>>>>>> /tmp/tmpm1wzsy42/t
 }
 """The checks by their names in releases."""
 
@@ -37,7 +46,13 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "asks_secret": ("de", "es", "fr", "ru"),
     "claims_undone_write": ("en",),
     "unsupported_fact": ("en",),
+<<<<<<< /tmp/tmpm1wzsy42/m
+    "asks_for_known": ("en",),
+    "invented_argument": ("en",),
+||||||| /tmp/tmpm1wzsy42/b
+=======
     "misspelt_word": ("en",),
+>>>>>>> /tmp/tmpm1wzsy42/t
 }
 """Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
 customer requested the same words again is decided by English words."""

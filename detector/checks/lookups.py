@@ -1,0 +1,175 @@
+"""Look-ups that were not used, or made with invented values: questions for what a look-up has returned or a
+call took from the customer, and "not found" after a look-up of something that nobody named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.values import ID, Known, compact, is_id
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A thing that agents ask for: its words, the keys of its value in calls and results, and whether a
+    customer can have several."""
+
+    words: str
+    keys: str
+    is_many: bool = False
+
+
+_ITEMS = {
+    "email": _Item(r"e-?mail(?: address)?", r"e_?mail(?:_?address)?"),
+    "zip code": _Item(r"(?:zip|postal) ?code|postcode", r"zip(?:_?code)?|postal_?code|postcode"),
+    "order number": _Item(r"order (?:number|id|#)", r"order_?(?:id|number|no)", True),
+    "booking number": _Item(
+        r"(?:reservation|booking|confirmation) (?:number|id|code|#)",
+        r"(?:reservation|booking|confirmation)_?(?:id|number|code)",
+        True,
+    ),
+    "user id": _Item(
+        r"(?:user|customer|account|member) ?(?:id|number)|username",
+        r"(?:user|customer|account|member)_?(?:id|number)|username",
+    ),
+    "phone number": _Item(r"(?:phone|telephone|mobile) number", r"(?:phone|telephone|mobile)(?:_?number)?"),
+    "last name": _Item(r"(?:full|last) name", r"(?:full|last)_?name"),
+}
+_ASK = (
+    r"(?:(?:could|can|may|would|will) (?:you|i|we)\b[^.?!\n]{0,60}?"
+    r"\b(?:provide|give|tell|share|send|have|get|let me know)"
+    r"|please (?:provide|give|tell|share|send|let me know)|what(?:['’]s| is| are)"
+    r"|i(?:['’]ll| will| also| just)? need)"
+    r"\b[^.?!\n]{0,70}?\b(?:your|the|an?)\s(?:[\w-]{1,20}\s){0,2}?"
+)
+_QUESTIONS = {
+    name: re.compile(rf"\b{_ASK}(?:{item.words})\b", re.IGNORECASE) for name, item in _ITEMS.items()
+}
+_KEYS = {name: re.compile(item.keys, re.IGNORECASE) for name, item in _ITEMS.items()}
+_OTHER_VALUE = re.compile(
+    r"\b(?:confirm|verify|verification|correct|double[- ]check|re-?enter|new|another|other|others|different"
+    r"|valid|second|next|each|any|updated|which|or|either|alternative|additional|original|if|once|again|security"
+    r"|passengers?|recipient|friend|all|both|following|more)\b",
+    re.IGNORECASE,
+)
+"""The question may be for another value, for an alternative or for a confirmation."""
+_MORE = re.compile(
+    r"\b(?:also|another|other|more|else|too|second|next|different|both|as well)\b", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
+
+
+_NOT_FOUND = re.compile(
+    r"\b(?:not (?:be )?(?:found|able|exist|valid|recogni[sz]ed|in our)|no such"
+    r"|(?:could|can|did|does|do|was|were|is|are) ?not"
+    r"|no (?:user|account|order|reservation|booking|record|match\w*+|customer|profile|such)|unable|invalid"
+    r"|incorrect|error|issue|problem|trouble)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
+_MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
+
+
+def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects "not found" after a call that failed on an id or a mail address which stands nowhere in the log
+    before it: the agent made the argument up (P3).
+
+    The hit is in the agent's next words, as the call itself says nothing. Silent where no tool was run.
+    """
+    failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
+    known = Known()
+    for source in dialogue.sources:
+        known.add(source)
+    invented: tuple[str, ToolUse] | None = None
+    for turn in dialogue.turns if failed else ():
+        if turn.role == "customer":
+            invented = None
+        if turn.role not in JUDGED_ROLES:
+            known.add(turn.text)
+            continue
+        if invented is not None and turn.text.strip():
+            value, use = invented
+            match = next(
+                (each for each in _SENTENCE.finditer(turn.text) if _NOT_FOUND.search(each.group())), None
+            )
+            if match is not None:
+                start = match.start() + len(match.group()) - len(match.group().lstrip())
+                why = f"'{use.call.name}' was called with {value}, which nobody had named"
+                yield Hit(turn.index, start, match.start() + len(match.group().rstrip()), why, "P3")
+            invented = None
+        if turn.index in failed:
+            made_up = next(_invented(failed[turn.index], known), None)
+            invented = invented if made_up is None else (made_up, failed[turn.index])
+
+
+def _invented(use: ToolUse, known: Known) -> Iterator[str]:
+    """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
+    for value in use.call.arguments.values():
+        if not isinstance(value, str) or compact(value) in known.text:
+            continue
+        if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
+            yield value
+
+
+def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects an agent who asks for a value that the customer gave and a call took with success, or that a
+    look-up returned as the only one of its kind (U2).
+
+    Questions for a number of which there may be several are left alone when the customer has spoken of
+    something more. At most one hit for each turn; silent on dialogues without results of tools.
+    """
+    uses = [use for use in tool_uses(dialogue) if not use.failed]
+    for position, turn in enumerate(dialogue.turns):
+        if turn.role not in JUDGED_ROLES:
+            continue
+        before = [use for use in uses if use.result_turn is not None and use.result_turn < turn.index]
+        for match in _SENTENCE.finditer(turn.text) if before else ():
+            sentence = match.group()
+            if _OTHER_VALUE.search(sentence):
+                continue
+            asked = (name for name, question in _QUESTIONS.items() if question.search(sentence))
+            why = next(
+                filter(None, (_known(name, before, dialogue.turns[:position]) for name in asked)), None
+            )
+            if why is not None:
+                start = match.start() + len(sentence) - len(sentence.lstrip())
+                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why, "U2")
+                break
+
+
+def _known(name: str, uses: Sequence[ToolUse], turns: Sequence[Turn]) -> str | None:
+    """Where the value that is asked for stands; None if nowhere, or if another may be meant."""
+    customer = [turn for turn in turns if turn.role == "customer"]
+    if _ITEMS[name].is_many and any(_MORE.search(turn.text) for turn in customer):
+        return None
+    taken, returned = dict[str, str](), dict[str, str]()
+    for use in uses:
+        for value in _values(use.call.arguments, _KEYS[name]):
+            giver = next((turn.index for turn in customer if value in compact(turn.text)), None)
+            if giver is not None and giver < use.turn:
+                taken[value] = f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it"
+        for value in _values(parse_result(use.result or ""), _KEYS[name]):
+            returned[value] = f"'{use.call.name}' had returned the {name}"
+    if taken and (len(taken) == 1 or not _ITEMS[name].is_many):
+        return next(iter(taken.values()))
+    return next(iter(returned.values())) if len(returned) == 1 else None
+
+
+def _values(value: JsonValue, key: re.Pattern[str]) -> Iterator[str]:
+    """The compact values under a key, at any depth."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _values(each, key)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if not key.fullmatch(name):
+                yield from _values(each, key)
+            elif isinstance(each, str | int) and compact(str(each)):
+                yield compact(str(each))

@@ -1,0 +1,134 @@
+"""Questions for known values, calls with invented ones, and calls shown to the customer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dialint.detector.checks.lookups import asks_for_known, invented_argument
+from dialint.detector.checks.raw_calls import raw_tool_call
+from dialint.detector.records import Dialogue, ToolCall, Turn
+
+ERROR = "Error: user not found"
+
+
+def dialogue(*turns: tuple[str, str] | tuple[str, dict[str, str], str]) -> Dialogue:
+    """Turns as ("c" or "a", text), or as a call with its result."""
+    made: list[Turn] = []
+    for turn in turns:
+        if len(turn) == 2:
+            role, text = turn
+            made.append(Turn(index=len(made), role="customer" if role == "c" else "agent", text=text))
+            continue
+        call = ToolCall(name=turn[0], arguments=dict(turn[1]))
+        made.append(Turn(index=len(made), role="agent", text="", tool_calls=(call,)))
+        made.append(Turn(index=len(made), role="tool", text=turn[2]))
+    return Dialogue(id="d", turns=tuple(made))
+
+
+GIVEN = (
+    ("c", "I am kim_vale_771."),
+    ("get_user", {"user_id": "kim_vale_771"}, json.dumps({"email": "kim@vale.example", "zip": "20931"})),
+)
+ORDER = (("c", "It is order B4711."), ("get_order", {"order_id": "B4711"}, "{}"))
+
+
+@pytest.mark.parametrize(
+    ("turns", "asked"),
+    [
+        (GIVEN, "Thanks. Could you please provide your user ID so I can book it?"),
+        (GIVEN, "Please tell me your email address."),
+        (GIVEN, "What is your zip code?"),
+        (ORDER, "Can you give me the order number?"),
+    ],
+)
+def test_asking_for_what_is_known(turns: tuple[tuple[str, str]], asked: str) -> None:
+    hits = list(asks_for_known(dialogue(*turns, ("c", "Go on."), ("a", asked))))
+    assert [(hit.turn, hit.code) for hit in hits] == [(4, "U2")]
+    assert asked.removeprefix("Thanks. ") == asked[hits[0].start : hits[0].end]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Could you please confirm your user ID?",
+        "Could you provide your new email address?",
+        "Please give me your phone number.",
+        "Your user ID is kim_vale_771.",
+        "Could you share the user ID of your friend?",
+    ],
+)
+def test_confirming_and_asking_for_something_else_is_right(asked: str) -> None:
+    assert list(asks_for_known(dialogue(*GIVEN, ("c", "Go on."), ("a", asked)))) == []
+
+
+def test_a_value_is_known_only_if_the_call_succeeded() -> None:
+    failed = dialogue(
+        ("c", "I am kim_vale_771."),
+        ("get_user", {"user_id": "kim_vale_771"}, ERROR),
+        ("a", "Could you give me your user ID?"),
+    )
+    assert list(asks_for_known(failed)) == []
+
+
+def test_another_order_has_another_number() -> None:
+    turns = dialogue(*ORDER, ("c", "I also bought a lamp."), ("a", "Can you give me the order number?"))
+    assert list(asks_for_known(turns)) == []
+
+
+def test_not_found_after_an_invented_argument() -> None:
+    text = "Let me see. I couldn't find your account."
+    made_up = dialogue(("c", "Hi, who am I?"), ("get_user", {"user_id": "jo_doe_123"}, ERROR), ("a", text))
+    (hit,) = invented_argument(made_up)
+    assert (hit.turn, hit.code, text[hit.start : hit.end]) == (3, "P3", "I couldn't find your account.")
+    assert "jo_doe_123" in hit.why
+
+
+@pytest.mark.parametrize("value", ["#Q0000000", "a.user@mail.example", "<user_id>", "#order_id"])
+def test_invented_numbers_mail_addresses_and_placeholders(value: str) -> None:
+    turns = dialogue(("c", "Hi"), ("get", {"key": value}, ERROR), ("a", "It was not found."))
+    assert len(list(invented_argument(turns))) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "result", "answer"),
+    [
+        ("I am jo_doe_123.", "jo_doe_123", ERROR, "I couldn't find you."),
+        ("Hi", "jo_doe_123", "{}", "I couldn't find a free seat."),
+        ("Hi", "jo_doe_123", ERROR, "Who are you, please?"),
+        ("Hi", "Berlin", ERROR, "I couldn't find it."),
+        ("Hi", "12 + x123.y", ERROR, "There was an error."),
+    ],
+)
+def test_given_values_successes_and_plain_words_are_no_invention(
+    said: str, value: str, result: str, answer: str
+) -> None:
+    assert (
+        list(invented_argument(dialogue(("c", said), ("get", {"key": value}, result), ("a", answer)))) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ('{"name": "get_order", "arguments": {"id": "B4711"}}', '{"name": "get_order", "arguments": {"id": "B4711"}}'),
+        ('One moment. {"name": "get_order", "arguments"', None),
+        ('One moment. {"name": "get_order", "arguments": ', '{"name": "get_order", "arguments":'),
+        ("Thought: the user wants a refund", "Thought: the user wants a refund"),
+        ("<tool_call>get_order</tool_call>", "<tool_call>get_order</tool_call>"),
+        ("Food for thought: it is free.", None),
+        ('Set "name" in the file.', None),
+    ],
+)  # fmt: skip
+def test_a_call_or_reasoning_shown_to_the_customer(text: str, quote: str | None) -> None:
+    hits = list(raw_tool_call(dialogue(("c", "Hi"), ("a", text))))
+    assert [text[hit.start : hit.end] for hit in hits] == ([] if quote is None else [quote])
+    assert all(hit.code == "L4" for hit in hits)
+
+
+def test_a_customer_who_sends_such_text_gets_it_back() -> None:
+    call = '{"name": "get_order", "arguments": {}}'
+    assert (
+        list(raw_tool_call(dialogue(("c", f"Why does {call} fail?"), ("a", f"Send {call} as POST.")))) == []
+    )
