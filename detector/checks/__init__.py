@@ -30,12 +30,8 @@ CHECKS: dict[str, CheckFunction] = {
     "asks_for_known": asks_for_known,
     "invented_argument": invented_argument,
     "policy": policy,
-<<<<<<< /tmp/tmpm1wzsy42/m
     "raw_tool_call": raw_tool_call,
-||||||| /tmp/tmpm1wzsy42/b
-=======
     "misspelt_word": misspelt_word,
->>>>>>> /tmp/tmpm1wzsy42/t
 }
 """The checks by their names in releases."""
 
@@ -46,13 +42,9 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "asks_secret": ("de", "es", "fr", "ru"),
     "claims_undone_write": ("en",),
     "unsupported_fact": ("en",),
-<<<<<<< /tmp/tmpm1wzsy42/m
     "asks_for_known": ("en",),
     "invented_argument": ("en",),
-||||||| /tmp/tmpm1wzsy42/b
-=======
     "misspelt_word": ("en",),
->>>>>>> /tmp/tmpm1wzsy42/t
 }
 """Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
 customer requested the same words again is decided by English words."""
