@@ -8,7 +8,12 @@ from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
 from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
+<<<<<<< /tmp/tmpkmxso6dm/m
+from dialint.detector.checks.grammar import grammar_slip
+||||||| /tmp/tmpkmxso6dm/b
+=======
 from dialint.detector.checks.lookups import asks_for_known, invented_argument
+>>>>>>> /tmp/tmpkmxso6dm/t
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
@@ -32,6 +37,7 @@ CHECKS: dict[str, CheckFunction] = {
     "policy": policy,
     "raw_tool_call": raw_tool_call,
     "misspelt_word": misspelt_word,
+    "grammar_slip": grammar_slip,
 }
 """The checks by their names in releases."""
 
@@ -45,6 +51,7 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "asks_for_known": ("en",),
     "invented_argument": ("en",),
     "misspelt_word": ("en",),
+    "grammar_slip": ("en",),
 }
 """Languages of the checks that depend on one: an unfilled slot is an error in any language, but whether a
 customer requested the same words again is decided by English words."""
