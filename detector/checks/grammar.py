@@ -28,8 +28,10 @@ _NOUNS = (
     r"buses|attractions|museums|colleges|parks|doctors|dentists|stylists|salons|apartments|houses|songs|cars|"
     r"stops|people|adults|passengers|items|orders|days|nights|properties|locations|ways|reservations|choices)"
 )
-_NUMBER = r"(?:[2-9]|[1-9]\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-    r"several|many|multiple|some)"
+_NUMBER = (
+    r"(?:[2-9]|[1-9]\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|many|multiple|"
+    r"some)"
+)
 _END = r"(?=\s*(?:[.!?,;:)]|\Z))"
 _START = r"(?:\A|(?<=[.!?]\s)|(?<=\n))"
 _NO_LETTER = r"(?<![\w.'’/&-])"
