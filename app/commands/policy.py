@@ -77,9 +77,9 @@ def check(
 
 
 def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
+    from dialint.detector.checks.policy import broken_clauses
     from dialint.detector.ingest.outcomes import Loaded
     from dialint.detector.ingest.read import Counts, open_logs, read
-    from dialint.detector.policy import violations
 
     counts = Counts()
     records = (record for record in read(open_logs([log]), config.read, counts) if isinstance(record, Loaded))
@@ -94,7 +94,7 @@ def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
             continue
         n += 1
         calls.update(_names_of_calls(dialogue))
-        broken = violations(dialogue, policy)
+        broken = [violation for _, violation in broken_clauses(dialogue, policy)]
         n_broken += bool(broken)
         for violation in broken:
             hits[violation.clause.id][violation.code] += 1

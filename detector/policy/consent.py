@@ -12,63 +12,50 @@ from dialint.detector.policy.values import plain
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.yaml_document import read_document
 
-_SENTENCE = re.compile(r"[^.!?？\n]++[.!?？\n]?+")
-_REQUESTS = (
-    " please ",
-    " confirm ",
-    " let me know ",
-    " need your ",
-    " need you ",
-    " if you ",
-    " just reply ",
-    " yes ",
-)
+_SENTENCE_END = re.compile(r"(?<=[.!?？])\s|\n")
 PHRASES = Path(__file__).with_name("consent.yaml")
 
 
 def consent_problem(dialogue: Dialogue, position: int, words: Consent) -> str | None:
-    """What is missing of a customer's consent to an act in the turn at `position`: nobody asked, or the
-    customer refused. None if nothing is.
+    """What is missing of a customer's consent to an act in the turn at `position`: nobody asked, the customer
+    had not answered, or refused. None if nothing is.
 
-    The act needs a message of the agent that asks, and after it a customer's message that does not refuse.
-    A customer who orders the act in plain words after a question of the agent has agreed, so the customer's
-    words need not be a yes.
+    The act needs a message of the agent that asks, and after it one of the customer that does not refuse. A
+    customer who orders the act in plain words after a question of the agent has agreed, so the customer's
+    words need not be a yes. Who agreed once has not refused by a no to another question.
     """
     packaged = _packaged()
-    asks = words.asks or packaged.asks
-    no = words.no or packaged.no
-    asked = False
-    answer: str | None = None
+    asks, requests = words.asks or packaged.asks, words.requests or packaged.requests
+    yes, no = words.yes or packaged.yes, words.no or packaged.no
+    asked = waiting = answered = agreed = False
     for turn in dialogue.turns[:position]:
-        text = plain(turn.text)
-        if turn.role in JUDGED_ROLES and text.strip():
-            if _asks(turn.text, asks):
-                asked, answer = True, None
-        elif turn.role == "customer" and text.strip():
-            answer = turn.text if asked else None
+        if not turn.text.strip():
+            continue
+        if turn.role in JUDGED_ROLES:
+            waiting = _asks(turn.text, asks, requests)
+            asked, answered = asked or waiting, answered and not waiting
+        elif turn.role == "customer" and asked:
+            text = plain(turn.text)
+            refuses = any(text.startswith(plain(phrase)) for phrase in no)
+            agreed = agreed or not (waiting and refuses and not any(plain(phrase) in text for phrase in yes))
+            answered = True
     if not asked:
         return "nobody asked the customer to confirm it"
-    if answer is None:
+    if not answered:
         return "the customer had not answered yet"
-    text = plain(answer)
-    if any(text.startswith(plain(phrase)) for phrase in no) and not any(
-        plain(phrase) in text for phrase in words.yes or packaged.yes
-    ):
-        return "the customer had refused"
-    return None
+    return None if agreed else "the customer had refused"
 
 
-def _asks(text: str, phrases: Sequence[str]) -> bool:
+def _asks(text: str, phrases: Sequence[str], requests: Sequence[str]) -> bool:
     """Whether a sentence that is a question or a request has one of the phrases."""
-    for sentence in _SENTENCE.findall(text):
+    for sentence in _SENTENCE_END.split(text):
         words = plain(sentence)
-        requests = sentence.rstrip().endswith("?") or any(word in words for word in _REQUESTS)
-        if requests and any(plain(phrase) in words for phrase in phrases):
+        asks = sentence.rstrip().endswith(("?", "？")) or any(plain(word) in words for word in requests)
+        if asks and any(plain(phrase) in words for phrase in phrases):
             return True
     return False
 
 
 @cache
 def _packaged() -> Consent:
-    document = read_document(PHRASES, "E_POLICY")
-    return Consent.model_validate(document.value, strict=False)
+    return Consent.model_validate(read_document(PHRASES, "E_POLICY").value, strict=False)

@@ -26,8 +26,9 @@ Moment = tuple[int, int]
 
 @dataclass(frozen=True)
 class Violation:
-    """A clause that was broken at a turn, by its index in the input. `clause` is None for none."""
+    """A clause of the policy named `policy` that was broken at a turn, by its index in the input."""
 
+    policy: str
     clause: Clause
     code: Code
     turn: int
@@ -163,7 +164,7 @@ def violations(dialogue: Dialogue, policy: Policy) -> tuple[Violation, ...]:
     """Every clause of `policy` that a dialogue breaks, in the order of its turns."""
     history = History(dialogue, policy)
     results = [
-        Violation(clause, code, dialogue.turns[moment[0]].index, why)
+        Violation(policy.policy, clause, code, dialogue.turns[moment[0]].index, why)
         for clause in policy.clauses
         for moment, code, why in _break(clause, history)
     ]

@@ -161,9 +161,10 @@ class Limit(Record):
 
 class Consent(Record):
     """Words by which an agent asks for consent, and by which a customer gives or refuses it; the packaged
-    ones where left out."""
+    ones where left out. An agent asks in a question, or in a sentence with one of `requests`."""
 
     asks: Texts = ()
+    requests: Texts = ()
     yes: Texts = ()
     no: Texts = ()
 

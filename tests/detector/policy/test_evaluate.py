@@ -144,6 +144,14 @@ def test_items_of_lists(tmp_path: Path) -> None:
         ((HELLO, ("a", "I can refund 20 dollars. Shall I go ahead?"), ("c", "Yes"), REFUND), []),
         ((HELLO, ("a", "Please confirm the refund of 20 dollars."), ("c", "fine by me"), REFUND), []),
         ((HELLO, ("a", "Would you like that?"), ("c", "No, wait. Yes, go ahead"), REFUND), []),
+        (
+            (
+                *((HELLO, ("a", "Shall I go ahead?"), ("c", "Yes"))),
+                *(("a", "Any other wishes?"), ("c", "No"), REFUND),
+            ),
+            [],
+        ),
+        ((HELLO, ("a", "Do you want that?"), ("c", "No longer, wait. Yes"), REFUND), []),
         ((HELLO, REFUND), [("P2", 1)]),
         ((HELLO, ("a", "What is your name?"), ("c", "Ana"), REFUND), [("P2", 3)]),
         ((HELLO, ("a", "To proceed, tell me more."), ("c", "Ana"), REFUND), [("P2", 3)]),
