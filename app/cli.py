@@ -46,6 +46,10 @@ LABEL: Commands = {
     "project": ("dialint.app.commands.projects:project", "Create, close and reopen projects."),
     "plan": ("dialint.app.commands.projects:plan", "Sample tasks for a project."),
     "route": ("dialint.app.commands.projects:route", "Turn the day's verdicts into tasks."),
+    "demote": (
+        "dialint.app.commands.projects:demote",
+        "Demote codes that reviewers seldom confirm to suggestions.",
+    ),
     "status": ("dialint.app.commands.projects:status", "Show the progress of projects."),
     "aggregate": ("dialint.app.commands.aggregation:aggregate", "Make one label a task from many answers."),
     "ask": ("dialint.app.commands.aggregation:ask", "Ask for more answers only where the label is unsure."),

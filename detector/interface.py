@@ -61,6 +61,9 @@ class DetectorConfig:
     policy: tuple[Path, ...] = ()
     """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one; one that
     names none by the only one, if there is one."""
+    demoted: Path | None = None
+    """File of `dialint label demote`: findings of the codes in it, which people seldom confirm, are
+    suggestions."""
     languages: tuple[str, ...] = ()
     """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is
     detected for each turn. Turns in a language that the release does not cover are not judged."""

@@ -17,6 +17,7 @@ from typing import Any
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import Check, CodeRelease, round_probability
 from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
+from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.gates import GATES, Outcome, Suspicion, append_proof
 from dialint.detector.interface import Detector, DetectorConfig
@@ -66,7 +67,10 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
     policies = load_policies(config.policy)
-    return ReleaseDetector(info, release.fingerprint, scanner, taxonomy, languages, policies=policies)
+    demoted = read_demotions(config.demoted, info.id)
+    return ReleaseDetector(
+        info, release.fingerprint, scanner, taxonomy, languages, demoted=demoted, policies=policies
+    )
 
 
 def score(
@@ -241,7 +245,8 @@ class ReleaseDetector:
         return self._copy(log=log)
 
     def with_demoted(self, demoted: Mapping[str, str]) -> ReleaseDetector:
-        """The same detector where findings of some codes are suggestions only: `demoted` maps them to why."""
+        """The same detector where findings of some codes are suggestions only: `demoted` maps them to
+        why, in words without brackets."""
         return self._copy(demoted={**self.demoted, **demoted})
 
     def _copy(

@@ -13,7 +13,9 @@ from cyclopts import App, Parameter
 
 from dialint.app.output import print_line, print_table
 from dialint.app.store_session import DEFAULT_SESSION, Session
+from dialint.detector.demotions import Demotions
 from dialint.detector.errors import ConfigError
+from dialint.labeling.exchange.demotion import Counts, DemoteConfig
 from dialint.labeling.queue.dispatch import DispatchResult, RouteConfig
 from dialint.labeling.queue.sampling import SamplingConfig
 from dialint.labeling.store.records import Project, Purpose, TaskState
@@ -191,6 +193,38 @@ def route(*, config: Annotated[RouteConfig, Parameter(name="*")], session: Sessi
         + ("nothing given out (dry run)" if config.dry_run else f"{summary.added} new tasks")
     )
     return 0
+
+
+def demote(
+    *, config: Annotated[DemoteConfig, Parameter(name="*")] | None = None, session: Session = DEFAULT_SESSION
+) -> int:
+    """Demote the codes that reviewers seldom confirm: `dialint score --demoted` then only suggests them."""
+    from dialint.labeling.exchange.demotion import demote as demote_codes
+
+    config = config or DemoteConfig()
+    with session.open() as (store, actor):
+        counts, demotions = demote_codes(store, actor, config)
+    headings = ("release", "code", "answered", "confirmed", "share", "at most", "from now on")
+    print_table(headings, _confirmations(counts, demotions))
+    if config.out is not None:
+        print_line(f"{config.out}: dialint score LOG --demoted {config.out}")
+    return 0
+
+
+def _confirmations(counts: Counts, demotions: Demotions) -> Iterator[tuple[str, ...]]:
+    for release, codes in counts.items():
+        for code, each in codes.items():
+            kind = "suggestion" if code in demotions.releases.get(release, {}) else "finding"
+            share, upper = each.confirmed / each.answered, each.upper(demotions.confidence)
+            yield (
+                release,
+                code,
+                f"{each.answered:,}",
+                f"{each.confirmed:,}",
+                f"{share:.0%}",
+                f"{upper:.0%}",
+                kind,
+            )
 
 
 def _routing(summary: DispatchResult) -> Iterator[tuple[str, ...]]:

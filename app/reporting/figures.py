@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally
+from dialint.app.scoring.summary import SERIOUS, SEVERITIES, Tally, format_causes
 from dialint.detector.languages import language_name
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy
@@ -244,8 +244,7 @@ def _suggestions(figures: Figures) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for code, causes in sorted(figures.tally.suggestions.items()):
         name = figures.taxonomy.codes[code].name.en if code in figures.taxonomy.codes else ""
-        why = ", ".join(f"{cause or 'the release'} {n}" for cause, n in causes.most_common())
-        rows.append((f"{code} {name}".strip(), causes.total(), why))
+        rows.append((f"{code} {name}".strip(), causes.total(), format_causes(causes)))
     return Table(
         "Suggestions",
         "Not counted: places worth a look where the evidence does not suffice for a finding. They are in no "

@@ -16,6 +16,7 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.artifacts import fingerprint, package_versions, read_manifest
+from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
@@ -101,7 +102,7 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
 @dataclass
 class ScoringRun:
     """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
-    compares."""
+    compares; `demoted` maps codes that may only be suggested to why."""
 
     config: ScoreConfig
     sources: list[Source]
@@ -109,6 +110,7 @@ class ScoringRun:
     taxonomy: Taxonomy
     filter: FindingFilter
     request: str = ""
+    demoted: dict[str, str] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
     _share_before: float = 0.0
@@ -215,7 +217,8 @@ class ScoringRun:
         if not self.config.quiet:
             stdout_has_result = self.config.out is None and self.config.output_format != "text"
             print_rich(
-                summary_table(self.tally, self.read_counts, self.detector), to_stderr=stdout_has_result
+                summary_table(self.tally, self.read_counts, self.detector, self.demoted),
+                to_stderr=stdout_has_result,
             )
 
     def exit_code(self) -> int:
@@ -258,6 +261,7 @@ def prepare_run(
         raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
+    demoted = read_demotions(config.detector.demoted, detector.release)
     log = _profile_head(sources, config)
     description = {
         "inputs": requested["inputs"],
@@ -266,6 +270,7 @@ def prepare_run(
             "fingerprint": detector.fingerprint,
             "taxonomy": taxonomy.version,
             **_describe_policies(config),
+            **({"demoted": demoted} if demoted else {}),
         },
         "log": {"dialogues": log.n_dialogues, "fingerprint": log.fingerprint},
         "options": requested["options"],
@@ -274,7 +279,7 @@ def prepare_run(
         detector = detector.with_log(log)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)
-    return ScoringRun(config, sources, detector, taxonomy, filter, request), description
+    return ScoringRun(config, sources, detector, taxonomy, filter, request, demoted), description
 
 
 def _profile_head(sources: Sequence[Source], config: ScoreConfig) -> LogProfile:
@@ -314,7 +319,10 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
     options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}
     policies = [policy.model_dump(mode="json") for policy in load_policies(config.detector.policy).values()]
     versions = package_versions("dialint", "torch")
-    return fingerprint([requested, release, taxonomy.model_dump(mode="json"), options, versions, *policies])
+    demoted = read_demotions(config.detector.demoted, str(release.get("id")))
+    described = taxonomy.model_dump(mode="json")
+    whole = [requested, release, described, options, versions, *policies]
+    return fingerprint([*whole, demoted] if demoted else whole)
 
 
 def _describe_policies(config: ScoreConfig) -> dict[str, Any]:

@@ -192,16 +192,17 @@ def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: fl
         )
 
 
-def summary_table(tally: Tally, reading: dict[str, Any], detector: Detector) -> RenderableType:
+def summary_table(
+    tally: Tally, reading: dict[str, Any], detector: Detector, demoted: Mapping[str, str]
+) -> RenderableType:
     """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
     an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
-    warnings."""
+    warnings; `demoted` maps codes that may only be suggested to why."""
     parts: list[RenderableType] = []
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
     if tally.suggestions:
         parts.append(_suggestions_table(tally, detector))
-    demoted: Mapping[str, str] = getattr(detector, "demoted", {})
     parts += [Text(f"{code} demoted to suggestions: {why}", "bold yellow") for code, why in demoted.items()]
     share = tally.serious / tally.scored if tally.scored else 0.0
     by_check = (
@@ -273,6 +274,13 @@ def _findings_table(tally: Tally, taxonomy: Taxonomy) -> Table:
     return table
 
 
+def format_causes(by: Counter[str]) -> str:
+    """What demoted the suggestions of a code, each with its count."""
+    return ", ".join(
+        f"{name.removeprefix('demoted: ') or 'the release'} ({n:,})" for name, n in by.most_common()
+    )
+
+
 def _suggestions_table(tally: Tally, detector: Detector) -> Table:
     table = Table(title="Suggestions: to be read, not counted as errors", title_justify="left")
     for name in ("code", "error", "demoted by"):
@@ -280,6 +288,6 @@ def _suggestions_table(tally: Tally, detector: Detector) -> Table:
     table.add_column("all", justify="right")
     for code, by in sorted(tally.suggestions.items()):
         entry = detector.taxonomy.codes.get(code)
-        causes = ", ".join(f"{name or 'the release'} {n:,}" for name, n in by.most_common())
+        causes = format_causes(by)
         table.add_row(code, Text(entry.name.en if entry else ""), Text(causes), f"{by.total():,}")
     return table

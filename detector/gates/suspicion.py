@@ -15,7 +15,7 @@ from dialint.detector.yaml_document import read_document
 
 Outcome = Literal["finding", "suggestion", "dropped"]
 
-_PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|demoted)[:,]")
+_PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|demoted: [^()]++)[:,)]")
 
 _WORD = re.compile(r"\w++(?:['’]\w++)*+")
 _SENTENCE = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")
@@ -78,8 +78,8 @@ def append_proof(finding: Finding, proof: str) -> Finding:
 
 
 def proof_name(finding: Finding) -> str:
-    """The last proof that `append_proof` put into the reason (``gate 'NAME'``), without its explanation;
-    empty without any."""
+    """The last proof that `append_proof` put into the reason (``gate 'NAME'``), without its explanation but
+    for that of a demotion; empty without any."""
     names = _PROOF.findall(finding.reason)
     return names[-1] if names else ""
 

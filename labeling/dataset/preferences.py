@@ -49,7 +49,7 @@ def preferences(annotations: DialogueAnnotations, verdict: Verdict) -> Iterator[
         for finding in annotation.findings
     }
     for turn, code in sorted(model.keys() | decided):
-        answer = _decision(annotations, turn, code)
+        answer = deciding_answer(annotations, turn, code)
         if answer is None:
             continue
         findings = annotations.matching_findings(answer, turn, code)
@@ -74,7 +74,7 @@ def preferences(annotations: DialogueAnnotations, verdict: Verdict) -> Iterator[
             )
 
 
-def _decision(annotations: DialogueAnnotations, turn: int, code: str) -> Annotation | None:
+def deciding_answer(annotations: DialogueAnnotations, turn: int, code: str) -> Annotation | None:
     """The last answer of an expert, else of a reviewer."""
     for kind in DECIDERS:
         if answers := annotations.last_answers(turn, code, (kind,)):

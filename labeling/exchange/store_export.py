@@ -131,7 +131,7 @@ def write_snapshot(store: Store, actor: str, folder: Path, project: str | None) 
         for annotation in iterate_counted(store, actor, project):
             ids.setdefault(annotation.dialogue_id)
             yield annotation
-        yield from _appeal_decisions(store, ids)
+        yield from appeal_decisions(store, ids)
 
     _write_records(files.annotations, annotations())
     if not ids:
@@ -164,7 +164,7 @@ def record_export(
     transaction.log(actor, f"export.{what}", project or "store", masked=masked)
 
 
-def _appeal_decisions(store: Store, ids: Container[str]) -> Iterator[Annotation]:
+def appeal_decisions(store: Store, ids: Container[str]) -> Iterator[Annotation]:
     """The decisions of appeals about these dialogues as annotations of the deciding expert: no finding if
     overturned, the model's if upheld. An amended one is an annotation in the store already."""
     for appeal in store.read(load_decided):

@@ -213,6 +213,13 @@ def load_verdict(transaction: Transaction, name: str) -> Verdict | None:
     return None if content is None else parse_verdict(content)
 
 
+def load_verdicts(transaction: Transaction, name: str) -> tuple[Verdict, ...]:
+    """The verdicts of all releases on a dialogue, oldest first; permissions are checked by the caller."""
+    rows = select(verdicts.c.content).where(verdicts.c.dialogue == name)
+    ordered = rows.order_by(verdicts.c.created_ms, verdicts.c.release)
+    return tuple(map(parse_verdict, transaction.run(ordered).scalars()))
+
+
 def parse_verdict(content: str) -> Verdict:
     """The verdict in a row's content."""
     return Verdict.model_validate_json(content)

@@ -153,7 +153,7 @@ def test_what_may_only_be_suggested_is_no_finding(
     assert {key for key, n in names.items() if n} == {
         ("L1", "gate 'even_turns'"),
         ("M2", "exact check 'unfilled_placeholder'"),
-        ("T1", "demoted"),
+        ("T1", "demoted: confirmed 2 of 14 times"),
     }
 
 

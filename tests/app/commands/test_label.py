@@ -377,3 +377,25 @@ def test_reports_on_people_come_from_the_store_or_from_files(
         with pytest.raises(NotAllowed, match="ann") as refused:
             dialint("label", name, "--as", "ann")
         assert refused.value.exit_code == 2
+
+
+@pytest.mark.usefixtures("people")
+def test_a_code_that_is_seldom_confirmed_is_demoted(
+    dialint: Dialint, tmp_path: Path, write_log: Callable[..., Path]
+) -> None:
+    path = verdicts(tmp_path / "v.jsonl", {f"d{i}": 0.9 for i in range(12)})
+    dialint("import", "logs", write_log(12))
+    dialint("import", "verdicts", path)
+    dialint("label", "project", "create", "r", "--codes", "C1", "--purpose", "review", "--prelabelled")
+    dialint("label", "plan", "--project", "r", "--n", 12)
+    out = tmp_path / "demoted.json"
+    dialint("label", "demote", "--out", out)
+    assert json.loads(out.read_text())["releases"] == {}
+    answer(tmp_path, "r", {"eve": {"d1", "d5"}})
+    told = dialint("label", "demote", "--out", out)
+    assert re.search(r"^e +C1 +12 +2 +17% +39% +suggestion", told, re.MULTILINE)
+    assert told.splitlines()[-1].endswith(f"dialint score LOG --demoted {out}")
+    assert json.loads(out.read_text())["releases"] == {"e": {"C1": {"confirmed": 2, "answered": 12}}}
+    assert "finding" in dialint("label", "demote", "--least", 13).splitlines()[-1]
+    with pytest.raises(ConfigError):
+        dialint("label", "demote", "--below", 0)

@@ -17,6 +17,7 @@ from dialint.app.cli import app as command_line
 from dialint.app.commands.verify import verified, verify
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
+from dialint.app.scoring.run import is_done
 from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
@@ -25,6 +26,7 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Verdict
+from dialint.detector.release import EMBEDDED
 from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
 from dialint.detector.watchdog import WatchConfig
 
@@ -142,7 +144,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     assert run([log], ScoreConfig(out=tmp_path / name, fail_on="S2", chunk_size=4), detector) == 0
     shown = capsys.readouterr().out
     assert "Suggestions: to be read, not counted as errors" in shown
-    assert "gate 'fake' " in shown
+    assert "gate 'fake' (" in shown
     verdicts = list(read_verdicts(tmp_path / name))
     suggested = [finding for verdict in verdicts for finding in verdict.suggestions]
     assert {finding.code for finding in suggested} == {"C1"}
@@ -156,6 +158,36 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     without = ScoreConfig(out=tmp_path / f"w-{name}", quiet=True, min_severity="S1")
     assert run([log], without, detector) == 0
     assert not any(verdict.suggestions for verdict in read_verdicts(tmp_path / f"w-{name}"))
+
+
+def test_a_demoted_code_is_named_and_another_list_is_another_job(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, path, out = str(write_log(4)), tmp_path / "demoted.json", tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, detector=DetectorConfig(demoted=path))
+
+    def write(release: str, confirmed: int) -> None:
+        releases = {release: {"C1": {"confirmed": confirmed, "answered": 14}}}
+        path.write_text(json.dumps({"below": 0.5, "confidence": 0.9, "least": 10, "releases": releases}))
+
+    write("another", 2)
+    assert run([log], config, detector) == 0
+    assert "demoted" not in capsys.readouterr().out
+    assert is_done([log], config, read_manifest(manifest_path(out)))
+    embedded = json.loads((EMBEDDED / "release.json").read_bytes())["id"]
+    write(embedded, 2)
+    assert not is_done([log], config, read_manifest(manifest_path(out)))
+    write("fake-1", 2)
+    assert run([log], replace(config, out=tmp_path / "w.jsonl"), detector) == 0
+    assert "C1 demoted to suggestions: people confirmed 2 of 14" in " ".join(capsys.readouterr().out.split())
+    demoted = read_manifest(tmp_path / "w.manifest.json")["work"]["release"]["demoted"]
+    assert demoted == {"C1": "people confirmed 2 of 14 findings of fake-1"}
+    write("fake-1", 1)
+    with pytest.raises(OutputRefused, match="--demoted"):
+        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
+    path.unlink()
+    with pytest.raises(ConfigError, match="E_DEMOTED"):
+        run([log], replace(config, out=tmp_path / "x.jsonl"), detector)
 
 
 def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, detector: Any) -> None:

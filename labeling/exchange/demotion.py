@@ -1,0 +1,106 @@
+"""Counts how often people confirm a release's findings, and demotes the codes that they seldom confirm.
+
+The last answer of an expert, else of a reviewer, decides about a finding; a decided appeal is an expert's
+answer. The finding is confirmed if the same code is marked in the same turn (for codes of dialogue scope:
+anywhere). What labelers say in blind projects decides nothing here. Reviewers see the finding, which makes
+them agree rather than not: a code may be demoted later than it deserves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import write_json
+from dialint.detector.demotions import Confirmations, Demotions
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.dataset.examples import DialogueAnnotations
+from dialint.labeling.dataset.preferences import DECIDERS, deciding_answer
+from dialint.labeling.exchange.store_export import appeal_decisions
+from dialint.labeling.store.counted_annotations import iterate_counted
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import load_dialogue, load_verdicts
+
+Counts = dict[str, dict[str, Confirmations]]
+"""By release and code."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DemoteConfig:
+    """Which codes are demoted."""
+
+    out: Path | None = None
+    """File for `dialint score --demoted`; replaced if it exists."""
+    below: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Demote a code if its share of confirmed findings is surely below this."""
+    confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.9
+    """How sure."""
+    least: Annotated[int, Field(ge=1)] = 10
+    """Demote no code with fewer answered findings."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def demote(store: Store, actor: str, config: DemoteConfig) -> tuple[Counts, Demotions]:
+    """Count the confirmed findings, and write the demoted codes to `config.out`.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    taxonomy = load_taxonomy(config.taxonomy)
+    whole = frozenset(name for name, code in taxonomy.codes.items() if code.scope == "dialogue")
+    counts = count_confirmed(store, actor, whole)
+    rule = Demotions(below=config.below, confidence=config.confidence, least=config.least, releases={})
+    releases = {
+        release: {code: each for code, each in by_code.items() if rule.applies_to(each)}
+        for release, by_code in counts.items()
+    }
+    demotions = rule.model_copy(
+        update={"releases": {name: codes for name, codes in releases.items() if codes}}
+    )
+    if config.out is not None:
+        write_json(config.out, demotions.model_dump(mode="json"))
+    return counts, demotions
+
+
+def count_confirmed(store: Store, actor: str, dialogue_codes: frozenset[str]) -> Counts:
+    """How many findings people have decided about, and confirmed. Several findings of a code in a turn are
+    one.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    by_dialogue: dict[str, list[Annotation]] = defaultdict(list)
+    for annotation in iterate_counted(store, actor):
+        if annotation.kind in DECIDERS:
+            by_dialogue[annotation.dialogue_id].append(annotation)
+    for decision in appeal_decisions(store, by_dialogue):
+        by_dialogue[decision.dialogue_id].append(decision)
+    answers: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for name, by_people in by_dialogue.items():
+        verdicts = store.read(partial(load_verdicts, name=name))
+        dialogue = store.read(partial(load_dialogue, name=name))
+        assert dialogue is not None, "a foreign key"
+        people = DialogueAnnotations(dialogue, by_people, dialogue_codes)
+        for verdict in verdicts:
+            for turn, code in sorted({(finding.turn, finding.code) for finding in verdict.findings}):
+                answer = deciding_answer(people, turn, code)
+                if answer is not None:
+                    is_confirmed = bool(people.matching_findings(answer, turn, code))
+                    answers[verdict.release, code].append(is_confirmed)
+    counts: Counts = defaultdict(dict)
+    for (release, code), confirmed in sorted(answers.items()):
+        counts[release][code] = Confirmations(confirmed=sum(confirmed), answered=len(confirmed))
+    return dict(counts)

@@ -1,0 +1,66 @@
+"""Codes are demoted by what reviewers, experts and appeals say of their findings, release by release."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.detector.demotions import Confirmations, read_demotions
+from dialint.labeling.exchange.demotion import DemoteConfig, count_confirmed, demote
+from dialint.labeling.store import annotations, dialogues, leases, projects, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.records import NewTask, Project
+
+
+@pytest.fixture
+def reviewed(store: Store, made: Any) -> Store:
+    """Twelve dialogues, each with a C1 and a T1 of the same turn; the reviewer confirms two of the C1 and all of
+    the T1 but one. A labeler's blind answers confirm nothing."""
+    names = [f"d{i}" for i in range(12)]
+    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    said = [made.verdict(name, made.finding(), made.finding("T1")) for name in names]
+    said.append(made.verdict("d0", made.finding(), release="embedded-2"))
+    dialogues.add_verdicts(store, "lea", said)
+    review = Project(id="r", codes=("C1", "T1"), purpose="review", prelabelled=True)
+    for project, actor in ((review, "rob"), (Project(id="l", codes=("C1", "T1")), "ann")):
+        projects.create(store, "lea", project)
+        tasks.add(store, "lea", project.id, [NewTask(dialogue=name) for name in names])
+        while lease := leases.claim(store, actor, project.id):
+            number = int(lease.dialogue[1:])
+            codes = [code for code, n in (("C1", 2), ("T1", 11)) if number < n and actor == "rob"]
+            own = [made.finding(code, probability=1.0) for code in codes]
+            annotations.submit(store, actor, lease.task, lease.token, f"{actor} {lease.task}", own)
+    return store
+
+
+def test_answers_are_counted_by_release_and_code(reviewed: Store) -> None:
+    counts = count_confirmed(reviewed, "rob", frozenset())
+    assert counts == {
+        "embedded-1": {
+            "C1": Confirmations(confirmed=2, answered=12), "T1": Confirmations(confirmed=11, answered=12),
+        },
+        "embedded-2": {"C1": Confirmations(confirmed=1, answered=1)},
+    }  # fmt: skip
+    with pytest.raises(NotAllowed):
+        count_confirmed(reviewed, "ann", frozenset())
+
+
+def test_a_code_that_is_seldom_confirmed_is_demoted_from_then_on(reviewed: Store, tmp_path: Path) -> None:
+    out = tmp_path / "demoted.json"
+    for _ in range(2):  # written anew each time
+        demote(reviewed, "rob", DemoteConfig(out=out))
+    assert json.loads(out.read_text())["releases"] == {"embedded-1": {"C1": {"confirmed": 2, "answered": 12}}}
+    assert read_demotions(out, "embedded-1") == {"C1": "people confirmed 2 of 12 findings of embedded-1"}
+    assert read_demotions(out, "embedded-2") == {}
+    assert not demote(reviewed, "rob", DemoteConfig(least=13))[1].releases
+    assert not demote(reviewed, "rob", DemoteConfig(below=0.2))[1].releases
+
+
+def test_an_expert_decides_before_a_reviewer(reviewed: Store, made: Any) -> None:
+    """Of the two confirmed C1 the expert finds one absent."""
+    annotations.review(reviewed, "eve", "d0", "again", ("C1",), [], expected=None)
+    counts = count_confirmed(reviewed, "rob", frozenset())
+    assert counts["embedded-1"]["C1"] == Confirmations(confirmed=1, answered=12)
+    assert counts["embedded-2"]["C1"] == Confirmations(confirmed=0, answered=1)
