@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
 _ERROR_TEXT = re.compile(
-    r"\s*+(?:error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b)", re.IGNORECASE
+    r"error\b|exception\b|traceback \(most|failed\b|unknown (?:action|tool|function)\b", re.IGNORECASE
 )
 _FAILED_STATUS = ("error", "failed", "failure")
 
@@ -87,7 +87,7 @@ def has_failed(result: Turn) -> bool:
     """Whether a tool's result is an error: the log says so, or else its text does."""
     if result.tool_error is not None:
         return result.tool_error
-    if _ERROR_TEXT.match(result.text):
+    if _ERROR_TEXT.match(result.text.lstrip()):
         return True
     value = parse_result(result.text)
     if not isinstance(value, dict):

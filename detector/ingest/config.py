@@ -46,6 +46,8 @@ FORMATS = (
     "sgd",
     "tau",
     "tau2",
+    "opentelemetry",
+    "openinference",
 )
 
 

@@ -22,7 +22,7 @@ from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, 
 from dialint.detector.ingest.readers.csv_logs import check_csv, read_csv
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
 from dialint.detector.ingest.readers.format_detection import DetectedFormat, detect_format
-from dialint.detector.ingest.readers.json_logs import read_document, read_lines
+from dialint.detector.ingest.readers.json_logs import read_document, read_lines, read_parts
 from dialint.detector.ingest.readers.mapped_logs import check_mapped, mapped_format, read_mapped_rows
 from dialint.detector.ingest.readers.parquet_logs import check_parquet, read_parquet
 from dialint.detector.ingest.readers.streams import BOM
@@ -175,6 +175,8 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
         return read_csv(source, config, counts.warnings, facts)
     if detected.by_mapping:
         return _by_mapping(source, detected, config, counts.warnings, facts)
+    if detected.shape.parts is not None:
+        return read_parts(source, detected, config, counts.warnings)
     if detected.framing == "document":
         return read_document(source, detected, config, counts.warnings)
     return read_lines(source, detected.shape, config, counts.warnings)

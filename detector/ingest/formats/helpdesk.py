@@ -1,7 +1,7 @@
 """Tickets of Zendesk (comments), Intercom and Freshdesk: e-mail threads with internal notes.
 
-Notes that the customer never saw are marked as internal. Events without a text are counted
-(`W_EVENT_SKIPPED`) and skipped.
+Notes that the customer never saw are marked as internal. Custom actions of Intercom's workflows are calls of
+the bot; other events without a text are counted (`W_EVENT_SKIPPED`) and skipped.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.tool_turns import tool_call
 from dialint.detector.ingest.privacy import is_note_type, record_flag
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
@@ -88,6 +89,10 @@ def drafts_intercom(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
     if isinstance(holder.get("total_count"), int) and holder["total_count"] > len(parts):
         warnings["W_INCOMPLETE"] += 1
     for index, part in enumerate(parts):
+        action = _intercom_action(part)
+        if action is not None:
+            turns.append(action)
+            continue
         turn = _intercom_turn(part, f"conversation_parts[{index}]", part.get("created_at"), name)
         if turn.text or part.get("part_type") == "comment":
             turns.append(turn)
@@ -95,6 +100,23 @@ def drafts_intercom(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
             warnings["W_EVENT_SKIPPED"] += 1
     channel = source.get("type")
     yield Draft(name, turns, {"channel": channel if isinstance(channel, str) else None}, warnings)
+
+
+def _intercom_action(part: dict[str, Any]) -> DraftTurn | None:
+    """The start of a workflow's custom action as a bot's call, its end as the call's result; None for any
+    other part. Intercom tells the action's name and whether it succeeded.
+
+    Source: https://developers.intercom.com/docs/references/rest-api/api.intercom.io/conversations
+    """
+    kind, at = part.get("part_type"), part.get("created_at")
+    details = fields.mapping(part, "event_details")
+    action = fields.mapping(details, "action")
+    name, result = action.get("name"), action.get("result")
+    if kind == "custom_action_started" and isinstance(name, str) and name.strip():
+        return DraftTurn("bot", "", at, tool_calls=(tool_call(name),))
+    if kind == "custom_action_finished" and isinstance(result, str):
+        return DraftTurn("tool", result, at, tool_error=result == "failed")
+    return None
 
 
 def _intercom_turn(item: dict[str, Any], path: str, at: object, name: str) -> DraftTurn:

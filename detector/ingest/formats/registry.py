@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dialint.detector.ingest.formats import helpdesk, messaging, openai, research
+from dialint.detector.ingest.formats import helpdesk, messaging, openai, research, traces
 from dialint.detector.ingest.formats.tool_turns import read_calls
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import Draft, DraftTurn
@@ -100,13 +100,18 @@ def _kind(value: object) -> str:
 class LogFormat:
     """One format. `drafts(record, fallback_id)` reads a record. `array` is how a JSON array at the top of a
     file is read; `members` are the members of a top-level object that hold a list of records, ``*`` if every
-    member is a record with its key as id."""
+    member is a record with its key as id.
+
+    Where a dialogue may be spread over the records of a file, `parts(record, fallback_id)` yields the parts
+    of dialogues with their ids, as JSON, and `read` gets the parts of one dialogue, in the order of the log,
+    and its id."""
 
     name: str
     matches: Callable[[Any], bool]
     read: Callable[[Any, str], Iterable[Draft]]
     array: Literal["elements", "whole", "refused"] = "elements"
     members: tuple[str, ...] = ()
+    parts: Callable[[Any, str], Iterable[tuple[str, Any]]] | None = None
 
     def drafts(self, record: Any, fallback_id: str) -> Iterator[Draft]:
         """The dialogues of one decoded record.
@@ -144,6 +149,8 @@ LOG_FORMATS: tuple[LogFormat, ...] = (
     LogFormat("twilio", messaging.matches_twilio, messaging.drafts_twilio),
     LogFormat("connect", messaging.matches_connect, messaging.drafts_connect),
     LogFormat("multiwoz", research.matches_multiwoz, research.drafts_multiwoz, members=("*",)),
+    LogFormat("opentelemetry", traces.matches_opentelemetry, traces.drafts, parts=traces.parts),
+    LogFormat("openinference", traces.matches_openinference, traces.drafts, parts=traces.parts),
     LogFormat("openai", openai.matches, openai.drafts, array="refused"),
     LogFormat("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
 )

@@ -6,16 +6,19 @@ document, only the boundaries of records are parsed first; a record has a number
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, groupby, islice
 from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import LogFormat
-from dialint.detector.ingest.outcomes import BadRecord, line_too_long
+from dialint.detector.ingest.outcomes import BadRecord, line_too_long, record_too_large
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.fast_lines import FastLines
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
+from dialint.detector.ingest.readers.message_rows import Columns, Row, group_on_disk
 from dialint.detector.ingest.readers.streams import Chunk, chunks
 from dialint.detector.ingest.readers.strict_json import decode
 from dialint.detector.ingest.readers.tables import (
@@ -116,6 +119,50 @@ def read_document(
             yield batch
             batch = []
     yield batch
+
+
+def read_parts(
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[list[ParsedRecord]]:
+    """Batches of the dialogues of a format whose dialogues may be spread over records (`LogFormat.parts`),
+    each at the line of its first part. The parts are grouped on disk. A record that cannot be read is
+    rejected by itself."""
+    faults: list[ParsedRecord] = []
+
+    def rows() -> Iterator[Row]:
+        assert detected.shape.parts is not None
+        for number, offset, record in json_records(source, detected, config):
+            try:
+                if isinstance(record, BadRecord):
+                    raise record
+                for name, part in detected.shape.parts(record, f"{source.label}:{number}"):
+                    yield Row(number, offset, [name, part])
+            except BadRecord as bad:
+                faults.append(ParsedRecord(number, offset, bad))
+
+    def dialogues() -> Iterator[ParsedRecord]:
+        for _, group in groupby(group_on_disk(rows(), Columns((0,), {})), key=lambda row: row.cells[0]):
+            first = next(group)
+            line, offset, name = first.line, first.offset, str(first.cells[0])
+            parts: list[Any] = []
+            size = 0
+            for row in chain([first], group):
+                size += len(json.dumps(row.cells[1]))
+                if size <= config.max_record_bytes:
+                    parts.append(row.cells[1])
+            while faults and faults[0].line <= line:
+                yield faults.pop(0)
+            if size > config.max_record_bytes:
+                bad = record_too_large(size, config.max_record_bytes, name)
+                yield ParsedRecord(line, offset, bad)
+            else:
+                drafts = detected.shape.read(parts, name)
+                yield from validate_drafts(drafts, line, offset, config, warnings)
+        yield from faults
+
+    iterator = dialogues()
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
 
 
 def json_records(

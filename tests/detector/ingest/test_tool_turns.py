@@ -248,6 +248,36 @@ def test_dialogues_without_words_are_refused(tmp_path: Path, turns: list[Any], c
     assert reject.code == code
 
 
+def test_intercoms_custom_actions_are_calls_of_the_bot(tmp_path: Path) -> None:
+    def part(kind: str, body: str | None, who: str, **more: Any) -> dict[str, Any]:
+        return {"part_type": kind, "body": body, "author": {"type": who, "id": "1"}, **more}
+
+    def event(kind: str, **action: str) -> dict[str, Any]:
+        return part(kind, None, "bot", event_details={"action": action})
+
+    parts = [
+        event("custom_action_started", name="Refund order"),
+        event("custom_action_finished", name="Refund order", result="failed"),
+        part("assignment", None, "bot"),
+        part("comment", "<p>Refunded!</p>", "bot"),
+    ]
+    record = {
+        "id": "7",
+        "source": {"type": "conversation", "body": "<p>Refund me</p>", "author": {"type": "user", "id": "2"}},
+        "conversation_parts": {"conversation_parts": parts, "total_count": 4},
+    }
+    (dialogue,), _, counts = load(write(tmp_path / "log.jsonl", record), ReadConfig(max_bad=1.0))
+    assert counts.warnings["W_EVENT_SKIPPED"] == 1
+    assert [(turn.role, turn.text) for turn in dialogue.turns] == [
+        ("customer", "Refund me"),
+        ("bot", ""),
+        ("tool", "failed"),
+        ("bot", "Refunded!"),
+    ]
+    (use,) = tool_uses(dialogue)
+    assert (use.call.name, use.failed) == ("Refund order", True)
+
+
 def test_a_wizards_query_is_a_call_and_its_result_a_tools_turn(tmp_path: Path) -> None:
     """STAR writes both as system turns of the shared schema, beside the customer's instructions."""
     query = {

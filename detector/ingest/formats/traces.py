@@ -1,0 +1,428 @@
+"""Traces of LLM agents: spans by the GenAI conventions of OpenTelemetry, and by OpenInference.
+
+Spans stand in OTLP JSON (`resourceSpans`, one export a line or one document), or one span a record with its
+attributes as an object. A conversation (`gen_ai.conversation.id`, `session.id`, else the trace) may be spread
+over many spans and records; each call of a model repeats the messages before it, or sends only what is new.
+Messages are joined where they overlap. Calls with other instructions that share no message, such as those of
+a router, are conversations of their own, of which the longest is read. Reasoning is left out.
+
+Sources: https://opentelemetry.io/docs/specs/semconv/gen-ai/ (`gen_ai.input.messages`,
+`gen_ai.output.messages`, parts `text`, `tool_call`, `tool_call_response`; spans `execute_tool`) and
+https://arize-ai.github.io/openinference/spec/ (`llm.input_messages.N.message.role`, `message.tool_calls`).
+Events of older conventions (`gen_ai.user.message`) and attributes of vendors are not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from dialint.detector.ingest.formats import fields
+from dialint.detector.ingest.formats.tool_turns import read_call, tool_call
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.times import from_epoch, parse_iso
+from dialint.detector.ingest.validation import Draft, DraftTurn
+from dialint.detector.records import ToolCall
+
+ROLES = {
+    "user": "customer",
+    "human": "customer",
+    "assistant": "bot",
+    "model": "bot",
+    "ai": "bot",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+}
+INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+OPEN_INPUT, OPEN_OUTPUT = "llm.input_messages", "llm.output_messages"
+INSTRUCTIONS = "gen_ai.system_instructions"
+CONVERSATION = ("gen_ai.conversation.id", "session.id")
+TOOL_OPERATION, TOOL_KIND = "execute_tool", "TOOL"
+MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
+
+Span = dict[str, Any]
+Message = dict[str, Any]
+"""JSON: `role`, `text`, `calls` as [name, arguments, id], `call_id`, `error` and `at`."""
+
+
+def matches_opentelemetry(record: Any) -> bool:
+    """An export of spans, or one span, with attributes of the GenAI conventions."""
+    return _has_attributes(record, ("gen_ai.",))
+
+
+def matches_openinference(record: Any) -> bool:
+    """An export of spans, or one span, with attributes of OpenInference."""
+    return _has_attributes(record, ("openinference.", OPEN_INPUT, OPEN_OUTPUT))
+
+
+def _has_attributes(record: Any, prefixes: tuple[str, ...]) -> bool:
+    try:
+        return any(
+            key.startswith(prefixes)
+            for _, span in _spans(record)
+            for attributes in _attribute_sets(span, "")
+            for key in _flatten(attributes)
+        )
+    except BadRecord:
+        return False
+
+
+def parts(record: dict[str, Any], fallback_id: str) -> Iterator[tuple[str, Span]]:
+    """The spans of a record that tell of a conversation, each with its conversation's id.
+
+    Raises:
+        BadRecord: E_TYPE, a span or a message has another shape.
+    """
+    for path, span in _spans(record):
+        flat: dict[str, Any] = {}
+        for attributes in _attribute_sets(span, path):
+            flat |= _flatten(attributes)
+        name = next((text for key in CONVERSATION if (text := fields.name(flat.get(key)))), None)
+        name = name or _trace_id(span) or fallback_id
+        part = _part(span, flat, f"{path}attributes.", name)
+        if part is not None:
+            yield name, part
+
+
+def drafts(spans: list[Span], name: str) -> Iterator[Draft]:
+    """The conversation that spans tell, in the order of their times."""
+    ordered = sorted(spans, key=lambda span: (span["start"] is None, span["start"] or ""))
+    threads: list[_Thread] = []
+    for span in ordered:
+        if "messages" in span:
+            thread = next((one for one in threads if one.continues(span)), None)
+            if thread is None:
+                thread = _Thread(span["instructions"])
+                threads.append(thread)
+            thread.add(span)
+    thread = max(threads, key=lambda one: len(one.messages), default=_Thread(""))
+    results = {span["call_id"]: span for span in ordered if "result" in span and span["call_id"]}
+    turns = list(_turns(thread, results))
+    agent = next((span["agent"] for span in ordered if span.get("agent")), None)
+    yield Draft(name, turns, {"agent": agent}, path="messages")
+
+
+class _Thread:
+    """Messages under the same instructions, in order."""
+
+    def __init__(self, instructions: str) -> None:
+        self.instructions = instructions
+        self.messages: list[Message] = []
+
+    def continues(self, span: Span) -> bool:
+        """Whether the span goes on from the messages so far."""
+        return span["instructions"] == self.instructions or self._overlap(span["messages"]) > 0
+
+    def add(self, span: Span) -> None:
+        """Add what is new of a span."""
+        incoming: list[Message] = span["messages"]
+        n_known = self._overlap(incoming)
+        for known, again in zip(self.messages[len(self.messages) - n_known :], incoming, strict=False):
+            for call, other in zip(known["calls"], again["calls"], strict=True):
+                call[2] = call[2] or other[2]
+            known["call_id"] = known["call_id"] or again["call_id"]
+        self.messages += incoming[n_known:]
+
+    def _overlap(self, incoming: list[Message]) -> int:
+        """How many of the last messages are the first of `incoming`."""
+        known = [_key(message) for message in self.messages]
+        new = [_key(message) for message in incoming]
+        for n in range(min(len(known), len(new)), 0, -1):
+            if known[len(known) - n :] == new[:n]:
+                return n
+        return 0
+
+
+def _key(message: Message) -> tuple[str, str, str]:
+    calls = [call[:2] for call in message["calls"]]
+    return message["role"], message["text"].strip(), json.dumps(calls, sort_keys=True)
+
+
+def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[DraftTurn]:
+    """The turns of a thread; results that only a tool's own span has follow their call."""
+    if thread.instructions and not any(message["role"] == "system" for message in thread.messages):
+        yield DraftTurn("system", thread.instructions)
+    answered = {message["call_id"] for message in thread.messages if message["call_id"]}
+    last: datetime | None = None
+    for message in thread.messages:
+        at = None if message["at"] is None else datetime.fromisoformat(message["at"])
+        if at is not None and last is not None and at < last:
+            at = last
+        last = at or last
+        if message["role"] == "tool":
+            own = results.get(message["call_id"] or "")
+            error = own["error"] if own else message["error"]
+            yield DraftTurn("tool", message["text"], at, tool_call_id=message["call_id"], tool_error=error)
+            continue
+        turn = DraftTurn(message["role"], message["text"], at)
+        if message["role"] == "bot":
+            turn.tool_calls = tuple(
+                ToolCall(name=name, arguments=arguments, id=call_id)
+                for name, arguments, call_id in message["calls"]
+            )
+        yield turn
+        for call in turn.tool_calls:
+            if call.id in results and call.id not in answered:
+                own = results[call.id]
+                answered.add(call.id)
+                yield DraftTurn("tool", own["result"], at, tool_call_id=call.id, tool_error=own["error"])
+
+
+def _spans(record: Any) -> Iterator[tuple[str, Span]]:
+    """Path (with a dot after it) and value of every span of a record."""
+    if not isinstance(record, dict):
+        return
+    if "resourceSpans" not in record:
+        if isinstance(record.get("attributes"), dict | list):
+            yield "", record
+        return
+    for i, resource in enumerate(fields.items(record, "resourceSpans")):
+        key = "scopeSpans" if "scopeSpans" in resource else "instrumentationLibrarySpans"
+        for j, scope in enumerate(fields.items(resource, key)):
+            for k, span in enumerate(fields.items(scope, "spans")):
+                yield f"resourceSpans[{i}].{key}[{j}].spans[{k}].", span
+
+
+def _attribute_sets(span: Span, path: str) -> Iterator[dict[str, Any]]:
+    """The attributes of a span, then those of its events."""
+    yield _attributes(span.get("attributes"), f"{path}attributes")
+    events = span.get("events")
+    for index, event in enumerate(events if isinstance(events, list) else []):
+        if isinstance(event, dict):
+            yield _attributes(event.get("attributes"), f"{path}events[{index}].attributes")
+
+
+def _attributes(value: Any, path: str) -> dict[str, Any]:
+    """Attributes as an object, of an object or of OTLP's list of keys and values."""
+    if value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list):
+        raise BadRecord("E_TYPE", path, fields.kind(value), "a list of keys and values, or an object")
+    result = {}
+    for index, item in enumerate(value):
+        if not isinstance(item, dict) or not isinstance(item.get("key"), str):
+            raise BadRecord("E_TYPE", f"{path}[{index}]", fields.kind(item), "an object with key and value")
+        result[item["key"]] = _any_value(item.get("value"))
+    return result
+
+
+def _any_value(value: Any) -> Any:
+    """The value that OTLP writes as ``{"stringValue": ...}`` and the like."""
+    if not isinstance(value, dict):
+        return value
+    for key in ("stringValue", "boolValue", "doubleValue"):
+        if key in value:
+            return value[key]
+    if "intValue" in value:
+        return int(value["intValue"]) if str(value["intValue"]).lstrip("-").isdigit() else value["intValue"]
+    if isinstance(value.get("arrayValue"), dict):
+        return [_any_value(item) for item in fields.items(value["arrayValue"], "values")]
+    if isinstance(value.get("kvlistValue"), dict):
+        pairs = fields.items(value["kvlistValue"], "values")
+        return {str(pair.get("key")): _any_value(pair.get("value")) for pair in pairs}
+    return None
+
+
+def _flatten(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The attributes with dotted keys; those of OpenInference also where lists and objects are nested."""
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        name = prefix + key
+        nested = isinstance(item, dict) or (
+            isinstance(item, list) and (name.startswith((OPEN_INPUT, OPEN_OUTPUT)) or name == "llm")
+        )
+        if nested and not name.startswith("gen_ai."):
+            children = item if isinstance(item, dict) else {str(n): each for n, each in enumerate(item)}
+            flat |= _flatten({str(n): each for n, each in children.items()}, f"{name}.")
+        elif nested and isinstance(item, dict) and name not in (INPUT, OUTPUT):
+            flat |= _flatten(item, f"{name}.") | {name: item}
+        else:
+            flat[name] = item
+    return flat
+
+
+def _trace_id(span: Span) -> str | None:
+    context = fields.mapping(span, "context")
+    return next(
+        (
+            text
+            for value in (span.get("traceId"), context.get("trace_id"), span.get("trace_id"))
+            if (text := fields.name(value))
+        ),
+        None,
+    )
+
+
+def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | None:
+    """What a span says of its conversation, as JSON; None if nothing."""
+    start = _time(span, ("startTimeUnixNano", "start_time"))
+    end = _time(span, ("endTimeUnixNano", "end_time"))
+    kind, operation = flat.get("openinference.span.kind"), flat.get("gen_ai.operation.name")
+    if operation == TOOL_OPERATION or kind == TOOL_KIND:
+        keys = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
+        call_id = next((text for key in keys if (text := fields.name(flat.get(key)))), None)
+        value = flat.get("gen_ai.tool.call.result", flat.get("output.value"))
+        if call_id is None or value is None:
+            return None
+        return {"start": start, "call_id": call_id, "result": _as_text(value), "error": _failed(span, flat)}
+    messages: list[Message] = []
+    for key, read, at in (
+        (INPUT, _gen_ai_messages, start),
+        (OPEN_INPUT, _open_messages, start),
+        (OUTPUT, _gen_ai_messages, end),
+        (OPEN_OUTPUT, _open_messages, end),
+    ):
+        found = list(read(flat, key, path, dialogue))
+        if key == OUTPUT:  # other answers to choose from
+            first = next((n for n, one in enumerate(found) if one["choice"] > 0), len(found))
+            found = found[:first]
+        if found and at is not None and key in (OUTPUT, OPEN_OUTPUT):
+            found[0]["at"] = at
+        elif found and at is not None and found[-1]["role"] == "customer":
+            found[-1]["at"] = at
+        messages += found
+    if not messages and kind != "LLM" and operation not in MODEL_OPERATIONS:
+        return None
+    instructions = "\n".join(one["text"] for one in messages if one["role"] == "system")
+    if INSTRUCTIONS in flat:
+        given = _decoded(flat[INSTRUCTIONS], path + INSTRUCTIONS, dialogue)
+        texts = [part.get("content") for part in given if isinstance(part, dict)]
+        instructions = "\n".join([*(text for text in texts if isinstance(text, str)), instructions]).strip()
+    return {
+        "start": start,
+        "instructions": instructions,
+        "messages": [one for one in messages if one["role"] != "system"],
+        "agent": fields.name(flat.get("gen_ai.agent.name")),
+    }
+
+
+def _time(span: Span, keys: Iterable[str]) -> str | None:
+    """The time under one of the keys, ISO 8601 in UTC: nanoseconds since 1970, or a text."""
+    for key in keys:
+        value = span.get(key)
+        if isinstance(value, str) and not value.isdigit():
+            time = parse_iso(value)
+        elif isinstance(value, str | int) and not isinstance(value, bool):
+            time = from_epoch(int(value) / 1e9) if int(value) else None
+        else:
+            continue
+        if time is not None:
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+    return None
+
+
+def _failed(span: Span, flat: dict[str, Any]) -> bool | None:
+    """Whether a span ended with an error; None if it does not say."""
+    status = fields.mapping(span, "status")
+    code = status.get("code", status.get("status_code", span.get("status_code")))
+    if code in (2, "2", "STATUS_CODE_ERROR", "ERROR") or flat.get("error.type"):
+        return True
+    return False if code in (1, "1", "STATUS_CODE_OK", "OK") else None
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _decoded(value: Any, path: str, dialogue: str) -> list[Any]:
+    """A list, or the list that a text is the JSON of."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise BadRecord("E_TYPE", path, "another text", "the JSON of a list", dialogue) from None
+    if not isinstance(value, list):
+        raise BadRecord("E_TYPE", path, fields.kind(value), "a list", dialogue)
+    return value
+
+
+def _message(role: object, text: str = "", call_id: object = None, choice: int = 0) -> Message:
+    return {
+        "role": fields.map_role(role, ROLES),
+        "text": text,
+        "calls": [],
+        "call_id": fields.name(call_id),
+        "error": None,
+        "at": None,
+        "choice": choice,
+    }
+
+
+def _call(call: ToolCall) -> list[Any]:
+    return [call.name, call.arguments, call.id]
+
+
+def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
+    """The messages of OpenTelemetry's attribute; each result of a tool is one of its own."""
+    if flat.get(key) is None:
+        return
+    for index, item in enumerate(_decoded(flat[key], path + key, dialogue)):
+        place = f"{path}{key}[{index}]"
+        if not isinstance(item, dict):
+            raise BadRecord("E_TYPE", place, fields.kind(item), "a message", dialogue)
+        if not isinstance(item.get("role"), str):
+            raise BadRecord("E_TYPE", f"{place}.role", fields.kind(item.get("role")), "a text", dialogue)
+        said = item.get("parts", item.get("content"))
+        listed = [{"type": "text", "content": said}] if isinstance(said, str) else said
+        if listed is not None and not isinstance(listed, list):
+            raise BadRecord("E_TYPE", f"{place}.parts", fields.kind(listed), "a list of parts", dialogue)
+        message = _message(item["role"], choice=index)
+        texts: list[str] = []
+        results = []
+        for n, part in enumerate(listed or []):
+            where = f"{place}.parts[{n}]"
+            if not isinstance(part, dict):
+                raise BadRecord("E_TYPE", where, fields.kind(part), "an object with a type", dialogue)
+            if part.get("type") == "text":
+                texts.append(fields.text(part, "content", where, dialogue))
+            elif part.get("type") == "tool_call":
+                message["calls"].append(_call(read_call(part, where, dialogue)))
+            elif part.get("type") == "tool_call_response":
+                value = part.get("response", part.get("result"))
+                results.append(_message("tool", _as_text(value or ""), part.get("id"), index))
+        message["text"] = "\n".join(text for text in texts if text)
+        yield from results
+        if message["calls"] or message["text"] or not results:
+            yield message
+
+
+def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
+    """The messages of OpenInference's numbered attributes."""
+    for index, values in _numbered(flat, f"{key}."):
+        place = f"{path}{key}.{index}"
+        role = values.get("message.role")
+        if not isinstance(role, str):
+            raise BadRecord("E_TYPE", f"{place}.message.role", fields.kind(role), "a text", dialogue)
+        text = fields.text(values, "message.content", place, dialogue)
+        contents = [part.get("message_content.text") for _, part in _numbered(values, "message.contents.")]
+        text = text or "\n".join(part for part in contents if isinstance(part, str))
+        message = _message(role, text, values.get("message.tool_call_id"))
+        for n, call in _numbered(values, "message.tool_calls."):
+            name = call.get("tool_call.function.name")
+            where = f"{place}.message.tool_calls.{n}.tool_call.function.name"
+            if not isinstance(name, str) or not name.strip():
+                raise BadRecord("E_TYPE", where, fields.kind(name), "the name of a tool", dialogue)
+            arguments = call.get("tool_call.function.arguments")
+            message["calls"].append(_call(tool_call(name, arguments, call.get("tool_call.id"))))
+        older = values.get("message.function_call_name")
+        if isinstance(older, str) and older.strip():
+            arguments = values.get("message.function_call_arguments_json")
+            message["calls"].append(_call(tool_call(older, arguments)))
+        yield message
+
+
+def _numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The attributes under ``<prefix><number>.``, by number."""
+    groups: dict[int, dict[str, Any]] = {}
+    for key, value in flat.items():
+        if key.startswith(prefix):
+            number, _, rest = key[len(prefix) :].partition(".")
+            if number.isdigit():
+                groups.setdefault(int(number), {})[rest] = value
+    yield from sorted(groups.items())
