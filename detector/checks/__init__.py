@@ -4,16 +4,22 @@ A release lists the checks of each code and their measured precision. Checks rea
 masking, so that a placeholder of the masking is never reported as an unfilled one.
 """
 
+from dialint.detector.checks.calls import invented_argument, raw_tool_call, refused_write
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
 from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
+<<<<<<< /tmp/tmp5ylhkq6e/m
+from dialint.detector.checks.lookups import asks_for_known
+||||||| /tmp/tmp5ylhkq6e/b
+from dialint.detector.checks.lookups import asks_for_known, invented_argument
+=======
 from dialint.detector.checks.grammar import grammar_slip
 from dialint.detector.checks.lookups import asks_for_known, invented_argument
+>>>>>>> /tmp/tmp5ylhkq6e/t
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
-from dialint.detector.checks.raw_calls import raw_tool_call
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.languages import UNKNOWN
@@ -32,6 +38,7 @@ CHECKS: dict[str, CheckFunction] = {
     "invented_argument": invented_argument,
     "policy": policy,
     "raw_tool_call": raw_tool_call,
+    "refused_write": refused_write,
     "misspelt_word": misspelt_word,
     "grammar_slip": grammar_slip,
 }
@@ -46,6 +53,7 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "unsupported_fact": ("en",),
     "asks_for_known": ("en",),
     "invented_argument": ("en",),
+    "refused_write": ("en",),
     "misspelt_word": ("en",),
     "grammar_slip": ("en",),
 }

@@ -1,6 +1,4 @@
-"""Look-ups that were not used, or made with invented values: questions for what a look-up has returned or a
-call took from the customer, and "not found" after a look-up of something that nobody named.
-"""
+"""Questions for what a look-up has returned, or for what the customer gave and a call took."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import ID, Known, compact, is_id
+from dialint.detector.checks.values import compact
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
 
@@ -64,58 +62,6 @@ _MORE = re.compile(
     r"\b(?:also|another|other|more|else|too|second|next|different|both|as well)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
-
-
-_NOT_FOUND = re.compile(
-    r"\b(?:not (?:be )?(?:found|able|exist|valid|recogni[sz]ed|in our)|no such"
-    r"|(?:could|can|did|does|do|was|were|is|are) ?not"
-    r"|no (?:user|account|order|reservation|booking|record|match\w*+|customer|profile|such)|unable|invalid"
-    r"|incorrect|error|issue|problem|trouble)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
-_MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
-
-
-def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
-    """Detects "not found" after a call that failed on an id or a mail address which stands nowhere in the log
-    before it: the agent made the argument up (P3).
-
-    The hit is in the agent's next words, as the call itself says nothing. Silent where no tool was run.
-    """
-    failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
-    known = Known()
-    for source in dialogue.sources:
-        known.add(source)
-    invented: tuple[str, ToolUse] | None = None
-    for turn in dialogue.turns if failed else ():
-        if turn.role == "customer":
-            invented = None
-        if turn.role not in JUDGED_ROLES:
-            known.add(turn.text)
-            continue
-        if invented is not None and turn.text.strip():
-            value, use = invented
-            match = next(
-                (each for each in _SENTENCE.finditer(turn.text) if _NOT_FOUND.search(each.group())), None
-            )
-            if match is not None:
-                start = match.start() + len(match.group()) - len(match.group().lstrip())
-                why = f"'{use.call.name}' was called with {value}, which nobody had named"
-                yield Hit(turn.index, start, match.start() + len(match.group().rstrip()), why, "P3")
-            invented = None
-        if turn.index in failed:
-            made_up = next(_invented(failed[turn.index], known), None)
-            invented = invented if made_up is None else (made_up, failed[turn.index])
-
-
-def _invented(use: ToolUse, known: Known) -> Iterator[str]:
-    """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
-    for value in use.call.arguments.values():
-        if not isinstance(value, str) or compact(value) in known.text:
-            continue
-        if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
-            yield value
 
 
 def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:

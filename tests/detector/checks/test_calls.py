@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from dialint.detector.checks.lookups import asks_for_known, invented_argument
-from dialint.detector.checks.raw_calls import raw_tool_call
+from dialint.detector.checks.calls import invented_argument, raw_tool_call, refused_write
+from dialint.detector.checks.lookups import asks_for_known
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
 ERROR = "Error: user not found"
@@ -107,6 +107,35 @@ def test_given_values_successes_and_plain_words_are_no_invention(
     assert (
         list(invented_argument(dialogue(("c", said), ("get", {"key": value}, result), ("a", answer)))) == []
     )
+
+
+REFUSED = ("cancel_order", {"order_id": "B4711"}, "Error: order was shipped")
+
+
+def test_a_refused_write_that_the_agent_has_to_tell() -> None:
+    text = "One moment. I'm afraid it can't be cancelled."
+    (hit,) = refused_write(dialogue(("c", "Cancel B4711."), REFUSED, ("a", text)))
+    assert (hit.turn, hit.code, text[hit.start : hit.end]) == (3, "P3", "I'm afraid it can't be cancelled.")
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (
+            ("c", "Cancel B4711."),
+            REFUSED,
+            ("cancel_order", {"order_id": "B4711"}, "{}"),
+            ("a", "It was not easy."),
+        ),
+        (("c", "Just try to cancel B4711."), REFUSED, ("a", "It can't be cancelled.")),
+        (("c", "Cancel B4711."), REFUSED, ("a", "One moment.")),
+        (("c", "Cancel B4711."), ("get_order", {}, "Error: closed"), ("a", "I can't see it.")),
+        (("c", "Cancel B4711."), ("cancel_order", {}, "Error: order not found"), ("a", "I can't find it.")),
+        (("c", "Cancel B4711."), ("cancel_order", {}, "Error: timeout"), ("a", "It is not possible now.")),
+    ],
+)
+def test_refusals_that_are_no_mistake_of_the_agent(turns: tuple[tuple[str, str]]) -> None:
+    assert list(refused_write(dialogue(*turns))) == []
 
 
 @pytest.mark.parametrize(

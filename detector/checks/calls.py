@@ -1,0 +1,139 @@
+"""Calls of tools that went wrong: with invented or wrong arguments, or sent to the customer as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dialint.detector.checks.claims import may_write
+from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.values import ID, Known, compact, is_id
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import ToolUse, tool_uses
+
+_SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
+_CALL = re.compile(
+    r"\{\s*+\"(?:name|function|tool|tool_name|action)\"\s*+:\s*+\"\w{2,60}\"\s*+,\s*+"
+    r"\"(?:arguments|args|parameters|input|action_input|kwargs)\"\s*+:"
+    r"|</?(?:tool_calls?|function_calls?|invoke)\b[^>\n]{0,100}>|<function=\w{2,60}>|<\|python_tag\|>"
+    r"|\[/?TOOL_CALLS?\]|^\s*+Action:\s*+\{|^\s*+Action Input:|^\s*+API output:",
+    re.MULTILINE,
+)
+_THOUGHT = re.compile(r"\s*+Thought:\s*+(?=\S)|\s*+<think(?:ing)?>")
+
+
+_NOT_FOUND = re.compile(
+    r"\b(?:not (?:be )?(?:found|able|exist|valid|recogni[sz]ed|in our)|no such"
+    r"|(?:could|can|did|does|do|was|were|is|are) ?not"
+    r"|no (?:user|account|order|reservation|booking|record|match\w*+|customer|profile|such)|unable|invalid"
+    r"|incorrect|error|issue|problem|trouble)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
+_MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
+
+
+_TECHNICAL = re.compile(
+    r"time[ -]?d? ?out|unavailable|internal|server|network|connection|rate limit|try again|\b5\d\d\b|unknown",
+    re.IGNORECASE,
+)
+"""A refusal that is nobody's mistake, or of a tool that does not exist."""
+_UNKNOWN_KEY = re.compile(
+    r"\b(?:user|order|reservation|booking|account|customer)(?: id)? (?:was )?not found", re.IGNORECASE
+)
+_TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
+
+
+def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects "not found" after a call that failed on an id or a mail address which stands nowhere in the log
+    before it: the agent made the argument up (P3).
+
+    The hit is in the agent's next words, as the call itself says nothing. Silent where no tool was run.
+    """
+    failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
+    known = Known()
+    for source in dialogue.sources:
+        known.add(source)
+    invented: tuple[str, ToolUse] | None = None
+    for turn in dialogue.turns if failed else ():
+        if turn.role == "customer":
+            invented = None
+        if turn.role not in JUDGED_ROLES:
+            known.add(turn.text)
+            continue
+        if invented is not None and turn.text.strip():
+            value, use = invented
+            if (span := _denial(turn)) is not None:
+                why = f"'{use.call.name}' was called with {value}, which nobody had named"
+                yield Hit(turn.index, *span, why, "P3")
+            invented = None
+        if turn.index in failed:
+            made_up = next(_invented(failed[turn.index], known), None)
+            invented = invented if made_up is None else (made_up, failed[turn.index])
+
+
+def _invented(use: ToolUse, known: Known) -> Iterator[str]:
+    """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
+    for value in use.call.arguments.values():
+        if not isinstance(value, str) or compact(value) in known.text:
+            continue
+        if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
+            yield value
+
+
+def refused_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects an agent who has to tell that something failed, after a tool that changes things refused the
+    call: the wrong tool, or wrong arguments (P3).
+
+    Left alone are technical failures, unknown keys (the customer's mistake, or `invented_argument`), attempts
+    that the customer asked for, and calls that were repeated with success. The hit is in the agent's words.
+    """
+    uses = tool_uses(dialogue)
+    refused: ToolUse | None = None
+    is_tried = False
+    for turn in dialogue.turns:
+        if turn.role == "customer":
+            refused, is_tried = None, _TRY.search(turn.text) is not None
+        if turn.role not in JUDGED_ROLES:
+            continue
+        if refused is not None and turn.text.strip():
+            if not is_tried and (span := _denial(turn)) is not None:
+                yield Hit(turn.index, *span, f"'{refused.call.name}' refused the call", "P3")
+            refused = None
+        for use in uses:
+            if use.turn != turn.index or not use.was_run or not may_write(use.call.name):
+                continue
+            reason = use.result or ""
+            if use.failed and not _TECHNICAL.search(reason) and not _UNKNOWN_KEY.search(reason):
+                refused = use
+            elif refused is not None and not use.failed and use.call.name == refused.call.name:
+                refused = None
+
+
+def _denial(turn: Turn) -> tuple[int, int] | None:
+    """Start and end of the first sentence that tells of a failure."""
+    for match in _SENTENCE.finditer(turn.text):
+        sentence = match.group()
+        if _NOT_FOUND.search(sentence):
+            return match.start() + len(sentence) - len(sentence.lstrip()), match.start() + len(
+                sentence.rstrip()
+            )
+    return None
+
+
+def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
+
+    It is jargon to him. At most one hit for each turn; silent where a customer sent such text first, as a
+    developer may.
+    """
+    for turn in dialogue.turns:
+        if turn.role == "customer" and _CALL.search(turn.text):
+            return
+        if turn.role not in JUDGED_ROLES:
+            continue
+        end = len(turn.text.rstrip())
+        if (call := _CALL.search(turn.text)) is not None:
+            yield Hit(turn.index, call.start(), end, "a tool call was sent as text", "L4")
+        elif (thought := _THOUGHT.match(turn.text)) is not None:
+            yield Hit(turn.index, thought.start(), end, "the bot's reasoning was sent as text", "L4")
