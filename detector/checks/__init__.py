@@ -9,14 +9,8 @@ from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
 from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
-<<<<<<< /tmp/tmp5ylhkq6e/m
-from dialint.detector.checks.lookups import asks_for_known
-||||||| /tmp/tmp5ylhkq6e/b
-from dialint.detector.checks.lookups import asks_for_known, invented_argument
-=======
 from dialint.detector.checks.grammar import grammar_slip
-from dialint.detector.checks.lookups import asks_for_known, invented_argument
->>>>>>> /tmp/tmp5ylhkq6e/t
+from dialint.detector.checks.lookups import asks_for_known
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
