@@ -42,7 +42,7 @@ from dialint.app.console.text import (
     safe_text,
     verdict_text,
 )
-from dialint.detector.records import Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
 
@@ -376,3 +376,18 @@ def test_marks_on_a_page_keep_their_places() -> None:
     assert [(piece["text"], piece["states"], [end["label"] for end in piece["ends"]]) for piece in turn["pieces"]] == [
         ("5", ["kept"], ["0"]), ("67", [], []), ("8", ["kept"], []),
     ]  # fmt: skip
+
+
+def test_calls_and_results_are_marked_as_not_seen_by_the_customer() -> None:
+    call = ToolCall(name="track", arguments={"order": "44\u202e71"})
+    turns = (
+        Turn(index=0, role="customer", text="Where?"),
+        Turn(index=1, role="bot", text="", tool_calls=(call,)),
+        Turn(index=2, role="tool", text='{"state": "left"}'),
+        Turn(index=3, role="bot", text="It left.", tool_calls=(call,)),
+    )
+    seen = view_data(Dialogue(id="d", turns=turns), None, [], None, 1)["turns"]
+    assert [(turn["unseen"], len(turn["calls"]), turn["selectable"]) for turn in seen] == [
+        (False, 0, False), (False, 1, False), (True, 0, False), (False, 1, True),
+    ]  # fmt: skip
+    assert seen[1]["calls"] == ['track({"order": "44⟦RLO⟧71"})']

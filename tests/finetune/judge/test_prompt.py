@@ -20,6 +20,7 @@ from dialint.detector.engines.quote_constraint import MARK, TokenSpellings
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import (
     BEGIN,
+    CALL,
     END,
     GRID,
     QUOTE_CHARS,
@@ -35,7 +36,7 @@ from dialint.detector.judge import (
     locate_quote,
     parse_answer,
 )
-from dialint.detector.records import Dialogue, Role, Turn
+from dialint.detector.records import Dialogue, Role, ToolCall, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.judge_metrics import run_judge
 from dialint.eval.questions import QuestionConfig, read_questions
@@ -240,6 +241,32 @@ def test_a_quote_is_taught_and_written_as_it_stands(
         assert allowed is None or ids[size] in allowed
     spelled = b"".join(verbatim.spelled[token] for token in ids)
     assert spelled.partition(MARK)[2]
+
+
+def test_calls_and_results_are_marked_as_not_seen_by_the_customer() -> None:
+    call = ToolCall(name="track", arguments={"order": "4471"})
+    turns = (
+        Turn(index=0, role="customer", text="Where is 4471?"),
+        Turn(index=1, role="bot", text="", tool_calls=(call,)),
+        Turn(index=2, role="tool", text='{"state": "left"}' + " " * 5000),
+        Turn(index=3, role="bot", text="It left.", tool_calls=(call,)),
+    )
+    question = Question(dialogue=Dialogue(id="d", turns=turns), turn=3, code="R3")
+    whole = build_chat(question, CODES["R3"])
+    first = shown(whole.messages[1]["content"])
+    assert not whole.cut
+    assert first == [
+        {"customer": "Where is 4471?"},
+        {CALL: 'track {"order":"4471"}'},
+        {RESULT: turns[2].text},
+        {CALL: 'track {"order":"4471"}'},
+        {"bot": "It left."},
+    ]
+    short = build_chat(question, CODES["R3"], max_chars=1000)
+    assert short.cut
+    lines = shown(short.messages[1]["content"])
+    assert [list(line) for line in lines] == [list(line) for line in first]
+    assert lines[2][RESULT][0].startswith('{"state": "left"}')
 
 
 def test_a_tokenizer_that_changes_plain_text_is_refused(tmp_path: Path) -> None:
