@@ -106,8 +106,8 @@ EVAL: Commands = {
     "baseline": ("dialint.eval.baselines.train:baseline", "Train and calibrate a simple baseline."),
     "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
     "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
-    "sample": ("dialint.eval.spot_check:sample", "Sample findings at random for a person to check."),
-    "tally": ("dialint.eval.spot_check:tally", "Count the judgements on sampled findings."),
+    "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
+    "tally": ("dialint.eval.spot_check:tally", "Precision and recall from a judged spot check."),
     "speed": ("dialint.eval.speed:speed", "Time the scan on this machine."),
 }
 DATABASE: Commands = {

@@ -135,6 +135,15 @@ def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:
     return high
 
 
+def clopper_pearson_interval(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Exact two-sided interval of a proportion; the whole range for `n` of 0."""
+    if n == 0:
+        return 0.0, 1.0
+    one_sided = (1 + confidence) / 2
+    low = 1.0 - clopper_pearson_upper(n - successes, n, one_sided)
+    return low, clopper_pearson_upper(successes, n, one_sided)
+
+
 def _binomial_cdf(k: int, n: int, rate: float) -> float:
     """P(X <= k) of a binomial X, summed in logarithms."""
     if rate <= 0.0:

@@ -1,237 +1,563 @@
-"""Findings sampled at random for a person to check, and the count of the judgements.
+"""Findings, suggestions and turns without a finding, drawn for a person to judge, and what follows from it.
 
-    dialint eval sample verdicts.jsonl --log log.jsonl --n 50 --seed 0 --out judged.csv
-    dialint eval tally judged.csv
+    dialint eval spot-check verdicts.jsonl --log log.jsonl --out check
+    dialint eval tally check/sheet.csv --apply
+    dialint score log.jsonl --spot-check check/natural.json --out checked.jsonl
 
-The file holds dialogue text (personal data as placeholders): it is for the reader, not for a repository.
-The column `judgement` is filled in by hand with right, wrong or arguable.
+`check/sheet.csv` holds dialogue text (personal data as placeholders) and `check/instructions.md` the codes:
+they are for the reader, not for a repository. `check/manifest.json` holds what was drawn, by ids, so that a
+spreadsheet may mangle all but the columns number, code, judgement and missed. Findings are never judged by a
+model here.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import heapq
 import io
+import json
+import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
-from pydantic import Field
+from pydantic import Field, ValidationError
+from rich.table import Table
 
-from dialint.detector.artifacts import atomic_file
+from dialint.detector.artifacts import (
+    atomic_file,
+    fingerprint,
+    make_output_folder,
+    read_manifest,
+    require_new,
+    require_new_files,
+    write_manifest,
+)
 from dialint.detector.calibration import format_probability
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
-from dialint.detector.ingest.validation import BIDI
+from dialint.detector.ingest.read import Counts, Loaded, inspect, open_logs, read
 from dialint.detector.masking import mask_dialogue
+from dialint.detector.natural import KIND as NATURAL
+from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.option_ranges import check_ranges
-from dialint.detector.records import Dialogue, Finding, Verdict
-from dialint.detector.verdict_files import escape_cell, read_verdicts
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
+from dialint.detector.statistics import clopper_pearson_interval
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.verdict_files import escape_cell, find_manifest, read_verdicts
 
-Kind = Literal["finding", "suggestion"]
+Kind = Literal["finding", "suggestion", "turn"]
 JUDGEMENTS = ("right", "wrong", "arguable")
-TOTALS = {"all": "findings", "all, suggested": "suggestions"}
+NOTHING = "none"
+"""What the reader writes into `missed` where a drawn turn has no error."""
 COLUMNS = (
-    "number",
-    "dialogue",
-    "turn",
-    "code",
-    "kind",
-    "probability",
-    "context",
-    "text",
-    "quote",
-    "judgement",
-    "note",
-)
-_MARKUP = re.compile(r"[!-/:-@\[-`{-~]")
-"""All ASCII punctuation: the characters that CommonMark allows to escape."""
-_ESCAPED = re.compile(rf"\\({_MARKUP.pattern})")
-HIDDEN = 0xF0000
-"""Escaped marks are mapped to this private area while a table is parsed."""
-_HIDDEN = re.compile(f"[{chr(HIDDEN)}-{chr(HIDDEN + 0x7F)}]")
-BEFORE = 4
-"""Turns shown before the one with the finding."""
+    "number", "kind", "code", "question", "context", "text", "quote", "reason", "judgement", "missed", "note",
+    "dialogue", "turn", "probability", "weight",
+)  # fmt: skip
+SHEET, MANIFEST, RESULT = "sheet.csv", "manifest.json", "natural.json"
+SECONDS_A_ROW = 30
+"""For the estimate of how long the reading takes."""
+CONTEXT_CHARACTERS = 4000
+"""Turns before the judged one are shown whole, the nearest first, up to so many characters; a cell of a
+spreadsheet holds 32,767."""
+TOOL_CHARACTERS = 500
+"""Shown of a tool's result or call."""
+AFTER = 2
+"""Turns shown after the judged one."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class SampleConfig:
-    """Options of `dialint eval sample`."""
+class SpotCheckConfig:
+    """Options of `dialint eval spot-check`."""
 
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """The log that was scored."""
     out: Path
-    """A .csv or .md file; must not exist."""
-    n: Annotated[int, Field(ge=1)] = 50
-    """Findings to sample."""
-    kind: Literal["finding", "suggestion", "both"] = "finding"
-    """Sample findings, suggestions, or both as if they were one."""
+    """A new folder for the sheet."""
+    findings: Annotated[int, Field(ge=1)] = 60
+    """Findings and suggestions to draw; two thirds are findings where there are enough."""
+    turns: Annotated[int, Field(ge=0)] = 60
+    """Agents' turns without a finding to draw."""
     seed: int = 0
-    """The same seed samples the same findings."""
+    """The same seed draws the same."""
+    taxonomy: Path | None = None
+    """The taxonomy file that the log was scored with, if it was not the packaged one."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
 
 
-def sample(
+class DrawnRow(Record):
+    """One row of the sheet. `weight`: how many of its kind and code in the verdicts it stands for."""
+
+    number: int
+    kind: Kind
+    code: str
+    dialogue: str
+    turn: int
+    probability: Probability | None
+    weight: float
+
+
+class SpotCheck(Record):
+    """What was drawn, as ``manifest.json`` holds it. `reported` counts all findings and suggestions of the
+    verdicts by kind and code, `unflagged` the agents' turns without a finding."""
+
+    release: str
+    taxonomy: str
+    log: str
+    seed: int
+    codes: tuple[str, ...]
+    reported: dict[Literal["finding", "suggestion"], dict[str, int]]
+    unflagged: int
+    rows: tuple[DrawnRow, ...]
+
+
+def spot_check(
     verdicts: Path,
     /,
     *,
-    config: Annotated[SampleConfig, Parameter(name="*")],
+    config: Annotated[SpotCheckConfig, Parameter(name="*")],
     reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
 ) -> None:
-    """Sample findings at random, with the turns before them, for a person to check."""
-    if config.out.suffix not in (".csv", ".md") or config.out.exists() or not config.out.parent.is_dir():
-        raise ConfigError(
-            "E_OPTION", f"--out {config.out}: name a new .csv or .md file in a folder that exists"
-        )
-    kinds: tuple[Kind, ...] = get_args(Kind) if config.kind == "both" else (config.kind,)
-    sampled = sample_findings(read_verdicts(verdicts), config.n, config.seed, kinds)
-    if not sampled:
-        raise InputRefused(
-            "E_EMPTY", f"{verdicts}: holds no {' or '.join(kinds)}, so there is nothing to read"
-        )
-    wanted = {name for name, _, _ in sampled}
-    dialogues = {
-        item.dialogue.id: item.dialogue
-        for item in read(open_logs(list(config.log)), reading or ReadConfig(), Counts())
-        if isinstance(item, Loaded) and item.dialogue.id in wanted
+    """Draw findings, suggestions and turns without a finding for a person to judge in an hour."""
+    require_new(config.out)
+    reading, taxonomy = reading or ReadConfig(), load_taxonomy(config.taxonomy)
+    scored = list(read_verdicts(verdicts))
+    if read_manifest(find_manifest(verdicts)).get("work", {}).get("release", {}).get("spot_check"):
+        raise ConfigError("E_OPTION", f"{verdicts}: scored with --spot-check; draw from verdicts without it")
+    reported = [
+        (kind, finding.code, verdict.dialogue_id, finding)
+        for verdict in scored
+        for kind, found in (("finding", verdict.findings), ("suggestion", verdict.suggestions))
+        for finding in found
+    ]
+    if not reported and not config.turns:
+        raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to judge")
+    sizes: dict[Literal["finding", "suggestion"], dict[str, int]] = {
+        "finding": dict(sorted(Counter(code for kind, code, *_ in reported if kind == "finding").items())),
+        "suggestion": dict(sorted(Counter(code for kind, code, *_ in reported if kind != "finding").items())),
     }
-    missing = len(wanted - dialogues.keys())
+    drawn: list[tuple[Kind, str, str, int, Finding | None, float]] = []
+    for kind, code, n in _allocate(sizes, config.findings):
+        stratum = [each for each in reported if each[:2] == (kind, code)]
+        chosen = heapq.nsmallest(n, stratum, key=lambda each: _order(config.seed, each[2], each[3].turn))
+        drawn += [(kind, code, name, f.turn, f, len(stratum) / n) for _, _, name, f in chosen]
+    drawn.sort(key=lambda each: _order(config.seed, "rows", each[1], each[2], each[3]))
+    sources = open_logs(list(config.log))
+    hashes = sorted(inspect(source, reading) for source in sources)
+    turns, unflagged, dialogues = _draw_turns(
+        (item.dialogue for item in read(sources, reading, Counts()) if isinstance(item, Loaded)),
+        scored, {name for _, _, name, *_ in drawn}, config,
+    )  # fmt: skip
+    missing = len({name for _, _, name, *_ in drawn} - dialogues.keys())
     if missing:
         raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
-    rows = [
-        _row(number, dialogues[name], kind, finding)
-        for number, (name, kind, finding) in enumerate(sampled, 1)
-    ]
-    with atomic_file(config.out) as file:
-        file.write((_csv(rows) if config.out.suffix == ".csv" else _markdown(rows)).encode())
-    what = " and ".join(f"{kind}s" for kind in kinds)
-    print(f"{len(rows)} {what} in {config.out}; fill in {', '.join(JUDGEMENTS)}, then: dialint eval tally")
-
-
-def sample_findings(
-    verdicts: Iterable[Verdict], n: int, seed: int, kinds: tuple[Kind, ...] = ("finding",)
-) -> list[tuple[str, Kind, Finding]]:
-    """At most `n` findings or suggestions with their dialogue's id, each as likely, in a random order."""
-    everything = [
-        (verdict.dialogue_id, kind, finding)
-        for verdict in verdicts
-        for kind in kinds
-        for finding in (verdict.findings if kind == "finding" else verdict.suggestions)
-    ]
-    return Random(seed).sample(everything, min(n, len(everything)))
-
-
-def _row(number: int, dialogue: Dialogue, kind: Kind, finding: Finding) -> dict[str, Any]:
-    masked, _ = mask_dialogue(dialogue)
-    position = next(
-        (position for position, turn in enumerate(masked.turns) if turn.index == finding.turn), None
+    drawn += [("turn", "", name, turn, None, unflagged / len(turns)) for name, turn in turns]
+    rows = tuple(
+        DrawnRow(
+            number=number,
+            kind=kind,
+            code=code,
+            dialogue=name,
+            turn=turn,
+            probability=finding.probability if finding else None,
+            weight=round(weight, 4),
+        )
+        for number, (kind, code, name, turn, finding, weight) in enumerate(drawn, 1)
     )
+    lines = [
+        _row(row, dialogues[row.dialogue], finding, taxonomy)
+        for row, (_, _, _, _, finding, _) in zip(rows, drawn, strict=True)
+    ]
+    result = SpotCheck(
+        release=scored[0].release if scored else "",
+        taxonomy=scored[0].taxonomy if scored else "",
+        log=fingerprint(hashes),
+        seed=config.seed,
+        codes=tuple(taxonomy.codes),
+        reported=sizes,
+        unflagged=unflagged,
+        rows=rows,
+    )
+    make_output_folder(config.out)
+    for name, content in ((SHEET, _csv(lines)), ("instructions.md", _instructions(taxonomy))):
+        with atomic_file(config.out / name) as file:
+            file.write(content.encode())
+    write_manifest(config.out / MANIFEST, {"kind": "spot check", **result.model_dump(mode="json")})
+    n_findings, minutes = len(rows) - len(turns), math.ceil(len(rows) * SECONDS_A_ROW / 60)
+    print(
+        f"{n_findings} findings and suggestions and {len(turns)} turns without a finding in "
+        f"{config.out / SHEET}: about {minutes} minutes. How to judge them: "
+        f"{config.out / 'instructions.md'}; then: dialint eval tally {config.out / SHEET}"
+    )
+
+
+def _order(seed: int, *parts: object) -> bytes:
+    """A random order that depends on the seed and the ids alone."""
+    return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
+
+
+def _allocate(
+    sizes: Mapping[Literal["finding", "suggestion"], Mapping[str, int]], total: int
+) -> list[tuple[Literal["finding", "suggestion"], str, int]]:
+    """How many to draw of each kind and code: two thirds of `total` are findings where there are enough, and
+    a code's share goes by the square root of its size, so that rare codes are seen and frequent ones decided.
+
+    Source: Bankier, The American Statistician 42 (1988), power allocations with an exponent of one half.
+    """
+    n = {kind: sum(codes.values()) for kind, codes in sizes.items()}
+    suggestions = min(n["suggestion"], max(total // 3, total - n["finding"]))
+    quota = {"finding": min(n["finding"], total - suggestions), "suggestion": suggestions}
+    results = []
+    for kind, codes in sizes.items():
+        drawn = dict.fromkeys(codes, 0)
+        for _ in range(quota[kind]):
+            # the next row goes where it raises the smallest share of the square root
+            code = min(
+                (code for code in codes if drawn[code] < codes[code]),
+                key=lambda code: (drawn[code] / math.sqrt(codes[code]), -codes[code], code),
+            )
+            drawn[code] += 1
+        results += [(kind, code, count) for code, count in drawn.items() if count]
+    return results
+
+
+def _draw_turns(
+    log: Iterable[Dialogue], scored: Sequence[Verdict], wanted: set[str], config: SpotCheckConfig
+) -> tuple[list[tuple[str, int]], int, dict[str, Dialogue]]:
+    """Turns of agents without a finding that the release judged, drawn at random, and how many there are; the
+    dialogues of these and the `wanted` ones."""
+    excluded = {
+        verdict.dialogue_id: {finding.turn for finding in verdict.findings}
+        | {turn for gap in verdict.not_judged for turn in gap.turns}
+        for verdict in scored
+        if verdict.status == "scored"
+    }
+    n, dialogues = 0, {}
+    kept: list[tuple[int, str, int]] = []  # a heap of the lowest keys, negated
+    for dialogue in log:
+        if dialogue.id in wanted:
+            dialogues[dialogue.id] = dialogue
+        for turn in dialogue.turns if dialogue.id in excluded else ():
+            if turn.role not in JUDGED_ROLES or not turn.text.strip() or turn.index in excluded[dialogue.id]:
+                continue
+            n += 1
+            key = int.from_bytes(_order(config.seed, "turn", dialogue.id, turn.index))
+            entry = (-key, dialogue.id, turn.index)
+            if len(kept) < config.turns:
+                heapq.heappush(kept, entry)
+            elif config.turns and entry > kept[0]:
+                heapq.heapreplace(kept, entry)
+            else:
+                continue
+            dialogues[dialogue.id] = dialogue
+    chosen = [(name, turn) for _, name, turn in sorted(kept, reverse=True)]
+    needed = wanted | {name for name, _ in chosen}
+    return chosen, n, {name: dialogue for name, dialogue in dialogues.items() if name in needed}
+
+
+def _row(row: DrawnRow, dialogue: Dialogue, finding: Finding | None, taxonomy: Taxonomy) -> dict[str, Any]:
+    masked, _ = mask_dialogue(dialogue)
+    position = next((place for place, turn in enumerate(masked.turns) if turn.index == row.turn), None)
     if position is None:
         raise ConfigError(
-            "E_OPTION", f"--log: dialogue {dialogue.id} has no turn {finding.turn}; is it another log?"
+            "E_OPTION", f"--log: dialogue {dialogue.id} has no turn {row.turn}; is it another log?"
         )
-    before = masked.turns[max(0, position - BEFORE) : position]
-    after = masked.turns[position + 1 : position + 2]
-    context = [f"{turn.role}: {turn.text}" for turn in before] + [
-        f"[after] {t.role}: {t.text}" for t in after
-    ]
+    before: list[str] = []
+    for turn in reversed(masked.turns[:position]):
+        line = _line(turn)
+        if before and sum(map(len, before)) + len(line) > CONTEXT_CHARACTERS:
+            before.append(f"[{position - len(before)} earlier turns left out]")
+            break
+        before.append(line[-CONTEXT_CHARACTERS:])
+    after = [f"[after] {_line(turn)}" for turn in masked.turns[position + 1 : position + 1 + AFTER]]
+    code = taxonomy.codes.get(row.code)
     return {
-        "number": number,
-        "dialogue": dialogue.id,
-        "turn": finding.turn,
-        "code": finding.code,
-        "kind": kind,
-        "probability": format_probability(finding.probability),
-        "context": "\n".join(context),
-        "text": masked.turns[position].text,
-        "quote": finding.quote,
+        "number": row.number,
+        "kind": row.kind,
+        "code": row.code,
+        "question": f"{code.name.en}: {code.test}" if code else "",
+        "context": "\n".join([*reversed(before), "[the turn to judge]", *after]),
+        "text": _line(masked.turns[position]),
+        "quote": finding.quote if finding else "",
+        "reason": finding.reason if finding else "",
         "judgement": "",
+        "missed": "",
         "note": "",
+        "dialogue": row.dialogue,
+        "turn": row.turn,
+        "probability": format_probability(row.probability) if row.probability is not None else "",
+        "weight": f"{row.weight:g}",
     }
+
+
+def _line(turn: Turn) -> str:
+    """A turn with its role; tool calls and results are shortened and marked, as the customer saw none."""
+    calls = [f"call {call.name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in turn.tool_calls]
+    unseen = [f"[not seen by the customer: {call[:TOOL_CHARACTERS]}]" for call in calls]
+    if turn.role == "tool":
+        return f"[not seen by the customer] tool: {turn.text[:TOOL_CHARACTERS]}"
+    return " ".join([f"{turn.role}: {turn.text}".rstrip(), *unseen])
 
 
 def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The sheet; it begins with a byte order mark, by which Excel knows UTF-8."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     writer.writerows(
         [escape_cell(str(row[name])) if row[name] != "" else "" for name in COLUMNS] for row in rows
     )
-    return text.getvalue()
+    return "\ufeff" + text.getvalue()
 
 
-def _markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A table of plain text: Markdown and HTML in a cell are escaped, and direction marks are written out."""
+def _instructions(taxonomy: Taxonomy) -> str:
+    """How to fill in the sheet, and the codes."""
+    codes = "\n".join(f"- **{code}** {each.name.en}: {each.test}" for code, each in taxonomy.codes.items())
+    return f"""# How to judge the sheet
 
-    def cell(value: Any) -> str:
-        text = BIDI.sub(lambda mark: f"[U+{ord(mark[0]):04X}]", str(value))
-        return "<br>".join(_MARKUP.sub(r"\\\g<0>", line) for line in text.splitlines())
+One person, who knows the work of these agents, judges each row by what the log shows: `context` has the
+turns before the judged one and two after it, `text` is the judged turn. Don't look at `probability`. Rows
+left empty count as not read; they are in random order, so you may stop early.
 
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-    lines += ["| " + " | ".join(cell(row[name]) for name in COLUMNS) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+- A row of the kind `finding` or `suggestion`: is there an error of `code` in the judged turn? Write into
+  `judgement`: `right` (you would deduct for it and could defend it to the agent), `wrong` (there is none), or
+  `arguable` (a fair colleague might not count it; counted as not right).
+- A row of the kind `turn`: read the judged turn with no hint. Write into `missed` the codes of the errors in
+  it, separated by blanks, or `{NOTHING}`.
+
+Save it as CSV under the same name, then: `dialint eval tally {SHEET}`.
+
+## The codes
+
+{codes}
+"""
 
 
-def tally(judged: Path, /) -> None:
-    """Count the judgements on sampled findings, in all and code by code."""
+def tally(sheet: Path, /, *, apply: bool = False) -> None:
+    """Precision by code, recall and advice from a judged sheet of `dialint eval spot-check`.
+
+    Parameters
+    ----------
+    sheet
+        The sheet, in the folder where it was made.
+    apply
+        Write natural.json beside it, for `dialint score --spot-check`.
+    """
     from rich.console import Console
-    from rich.table import Table
 
-    counts = count_judgements(judged)
-    parts = [f"{counts[name].total()} {words}" for name, words in TOTALS.items() if name in counts]
-    table = Table(title=f"{judged.name}: {' and '.join(parts)} read")
-    for column in ("code", *JUDGEMENTS):
-        table.add_column(column, justify="left" if column == "code" else "right")
-    for code, row in counts.items():
-        table.add_row(code, *(str(row[judgement]) for judgement in JUDGEMENTS))
-    Console(markup=False, emoji=False).print(table)
+    if apply:
+        require_new_files(sheet.parent / RESULT)
+    drawn = _read_drawn(sheet)
+    result = count_judgements(drawn, _read_sheet(sheet))
+    console = Console(markup=False, emoji=False)
+    for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
+        if judged:
+            console.print(_table(title, judged))
+    for line in _sentences(result):
+        console.print(line)
+    n_rows, n_read = len(drawn.rows), _n_read(result)
+    if n_read < n_rows:
+        console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
+    if apply:
+        if not n_read:
+            raise InputRefused("E_EMPTY", f"{sheet}: nothing is judged, so there is nothing to apply")
+        path = sheet.parent / RESULT
+        write_manifest(path, {"kind": NATURAL, **result.model_dump(mode="json")})
+        console.print(f"{path}: dialint score LOG --spot-check {path}", soft_wrap=True)
 
 
-def count_judgements(judged: Path) -> dict[str, Counter[str]]:
-    """Judgements of a file that `sample` wrote and a person filled in: of `all` findings, and by code;
-    suggestions apart, of ``all, suggested`` and ``C1, suggested``.
+def _n_read(result: NaturalPrecision) -> int:
+    judged = (*result.findings.values(), *result.suggestions.values())
+    return sum(each.n for each in judged) + result.turns.read
+
+
+def _read_drawn(sheet: Path) -> SpotCheck:
+    """The manifest beside a sheet.
 
     Raises:
-        InputRefused: it cannot be read, or a row is not judged; the message names the row.
+        OutputRefused: missing or damaged.
+        InputRefused: of something else.
+    """
+    path = sheet.with_name(MANIFEST)
+    content = read_manifest(path, "dialint eval spot-check VERDICTS --log LOG --out FOLDER")
+    try:
+        if content.pop("kind", None) == "spot check":
+            return SpotCheck.model_validate_json(json.dumps(content))
+    except ValidationError:
+        pass
+    raise InputRefused("E_FORMAT", f"{path}: not made by `dialint eval spot-check`")
+
+
+def _read_sheet(sheet: Path) -> list[dict[str, str]]:
+    """The rows, with commas, semicolons or tabs between cells, as spreadsheets save them. Only numbers, codes
+    and judgements are used, so text in another encoding does no harm.
+
+    Raises:
+        InputRefused: it cannot be read, or is no sheet of ours.
     """
     try:
-        text = judged.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise InputRefused("E_READ", f"{judged}: cannot be read") from None
-    try:
-        table = csv.DictReader(io.StringIO(text, newline=""))
-        rows = _from_markdown(text) if judged.suffix == ".md" else list(table)
-    except csv.Error:
-        raise InputRefused("E_FORMAT", f"{judged}: neither CSV nor a table in Markdown") from None
-    if not rows:
-        raise InputRefused("E_EMPTY", f"{judged}: holds no finding")
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for number, row in enumerate(rows, 1):
-        judgement = (row.get("judgement") or "").strip().lower()
-        if judgement not in JUDGEMENTS or not row.get("code"):
-            raise InputRefused("E_FIELD", f"{judged}: finding {number} is not judged {', '.join(JUDGEMENTS)}")
-        kind = ", suggested" if row.get("kind") == "suggestion" else ""
-        counts[f"all{kind}"][judgement] += 1
-        counts[f"{row['code']}{kind}"][judgement] += 1
-    totals = [name for name in TOTALS if name in counts]
-    return {name: counts[name] for name in (*totals, *sorted(counts.keys() - set(totals)))}
+        text = sheet.read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError:
+        raise InputRefused("E_READ", f"{sheet}: cannot be read") from None
+    for delimiter in (",", ";", "\t"):
+        try:
+            table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+            if {"number", "code", "judgement", "missed"} <= set(table.fieldnames or ()):
+                return [
+                    {name: (cell or "").strip() for name, cell in row.items() if isinstance(name, str)}
+                    for row in table
+                    if any(row.values())
+                ]
+        except csv.Error:
+            break
+    raise InputRefused("E_FORMAT", f"{sheet}: no CSV with the columns number, code, judgement and missed")
 
 
-def _from_markdown(text: str) -> list[dict[str, str]]:
-    """The rows of the table; an escaped mark in a cell is text."""
-    hidden = _ESCAPED.sub(lambda mark: chr(HIDDEN + ord(mark[1])), text)
-    lines = [line for line in hidden.split("\n") if line.startswith("|")]
-    cells = [[_restore(cell.strip()) for cell in line.strip().strip("|").split("|")] for line in lines]
-    return [dict(zip(cells[0], row, strict=False)) for row in cells[2:]] if cells else []
+def count_judgements(drawn: SpotCheck, rows: Iterable[Mapping[str, str]]) -> NaturalPrecision:
+    """The judgements of a sheet, by code.
+
+    Raises:
+        InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
+    """
+    by_number = {row.number: row for row in drawn.rows}
+    judged: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    stated: dict[tuple[str, str], float] = defaultdict(float)
+    missed: Counter[str] = Counter()
+    read = with_errors = 0
+    for cells in rows:
+        number = cells["number"].lstrip("'")
+        row = by_number.pop(int(number), None) if re.fullmatch(r"[0-9]{1,9}", number) else None
+        if row is None or row.code != cells["code"].lstrip("'"):
+            raise InputRefused("E_FIELD", f"row {number!r} of the sheet was not drawn, or stands there twice")
+        judgement, codes = cells["judgement"].lower(), re.findall(r"[^\s,;]+", cells["missed"])
+        if row.kind == "turn":
+            unknown = [code for code in codes if code.upper() not in drawn.codes]
+            if (judgement and not codes) or (unknown and [code.lower() for code in codes] != [NOTHING]):
+                raise InputRefused(
+                    "E_FIELD", f"row {number}: `missed` needs codes, such as C1 U2, or {NOTHING}"
+                )
+            read, with_errors = read + bool(codes), with_errors + bool(codes and not unknown)
+            missed.update({code.upper() for code in codes} if not unknown else ())
+            continue
+        if codes or judgement not in ("", *JUDGEMENTS):
+            where = ", and `missed` is for rows of the kind turn" if codes else ""
+            raise InputRefused(
+                "E_FIELD", f"row {number}: `judgement` needs one of {', '.join(JUDGEMENTS)}{where}"
+            )
+        if judgement:
+            judged[row.kind, row.code][judgement] += 1
+            stated[row.kind, row.code] += row.probability or 0.0
+    if by_number:
+        raise InputRefused("E_FIELD", f"row {min(by_number)} of what was drawn is not in the sheet")
+
+    def by_code(kind: Literal["finding", "suggestion"]) -> dict[str, Judged]:
+        return {
+            code: Judged(
+                reported=n,
+                stated=round(stated[kind, code], 6),
+                **{j: judged[kind, code][j] for j in JUDGEMENTS},
+            )
+            for code, n in drawn.reported[kind].items()
+        }
+
+    return NaturalPrecision(
+        release=drawn.release,
+        taxonomy=drawn.taxonomy,
+        log=drawn.log,
+        judged_on=datetime.now(UTC).date(),
+        findings=by_code("finding"),
+        suggestions=by_code("suggestion"),
+        turns=ReadTurns(
+            unflagged=drawn.unflagged, read=read, with_errors=with_errors, missed=dict(sorted(missed.items()))
+        ),
+    )
 
 
-def _restore(cell: str) -> str:
-    return _HIDDEN.sub(lambda mark: chr(ord(mark[0]) - HIDDEN), cell)
+def overall_precision(
+    judged: Iterable[Judged], confidence: float = 0.95
+) -> tuple[float, float, float] | None:
+    """Precision over all codes with its interval, each code weighted by how many were reported; None if
+    nothing was judged. Codes of which none was judged are left out.
+
+    Source: Korn and Graubard 1998, Clopper and Pearson's interval at an effective number of rows; that of
+    Kish 1965 (squared sum of weights over sum of squared weights), as a code read once has no variance. Both
+    numbers are rounded so that the interval is wider.
+    """
+    strata = [each for each in judged if each.n]
+    if not strata:
+        return None
+    total = sum(each.reported for each in strata)
+    value = sum(each.reported * each.right / each.n for each in strata) / total
+    n = int(total**2 / sum(each.reported**2 / each.n for each in strata) + 1e-9)
+    low, _ = clopper_pearson_interval(math.floor(value * n + 1e-9), n, confidence)
+    _, high = clopper_pearson_interval(math.ceil(value * n - 1e-9), n, confidence)
+    return value, low, high
+
+
+def recall_estimate(result: NaturalPrecision) -> tuple[float, float, float] | None:
+    """Share of the errors that were found, with an interval; None where nothing is known. Right findings are
+    estimated from the judged ones, missed errors from the drawn turns; errors missed on turns that have a
+    finding are not counted. The interval takes the worst of two 97.5 % intervals, so it holds with 95 % or
+    more (Bonferroni); the number of errors in a turn that has one is taken as it was found."""
+    precision = overall_precision(result.findings.values(), 0.975)
+    turns = result.turns
+    if precision is None or not turns.read:
+        return None
+    reported = sum(judged.reported for judged in result.findings.values())
+    each = sum(turns.missed.values()) / turns.with_errors if turns.with_errors else 1.0
+    low, high = clopper_pearson_interval(turns.with_errors, turns.read, 0.975)
+
+    def recall(right: float, share: float) -> float:
+        found, missed = reported * right, turns.unflagged * share * each
+        return found / (found + missed) if found + missed else math.nan
+
+    value = recall(precision[0], turns.with_errors / turns.read)
+    return None if math.isnan(value) else (value, recall(precision[1], high), recall(precision[2], low))
+
+
+def _table(title: str, judged: Mapping[str, Judged]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("code")
+    for column in ("all", *JUDGEMENTS, "precision", "95 %", "stated"):
+        table.add_column(column, justify="right")
+    for code, each in judged.items():
+        share = "" if each.precision is None else f"{each.precision:.2f}"
+        interval = f"{each.interval[0]:.2f} to {each.interval[1]:.2f}" if each.n else ""
+        stated = f"{each.stated / each.n:.2f}" if each.n else ""
+        counts = (each.reported, each.right, each.wrong, each.arguable)
+        table.add_row(code, *(f"{count:,}" for count in counts), share, interval, stated)
+    return table
+
+
+def _sentences(result: NaturalPrecision) -> Iterable[str]:
+    """What the counts say, one line each."""
+    for code, each in result.findings.items():
+        yield f"{code}: {each.advice} (right {each.right} of {each.n} judged)"
+    for name, judged in (("findings", result.findings), ("suggestions", result.suggestions)):
+        figures = overall_precision(judged.values())
+        if figures is not None:
+            n = sum(each.reported for each in judged.values())
+            yield f"precision of all {n:,} {name}: {_interval(figures)}"
+    recall, turns = recall_estimate(result), result.turns
+    if turns.read:
+        missed = " ".join(f"{code} {n}" for code, n in turns.missed.items())
+        yield (
+            f"missed errors in {turns.with_errors} of {turns.read} drawn turns"
+            + (f": {missed}" if missed else "")
+            + f"; {turns.unflagged:,} turns have no finding"
+        )
+    if recall is not None:
+        yield f"recall, estimated: {_interval(recall)}"
+
+
+def _interval(figures: tuple[float, float, float]) -> str:
+    return f"{figures[0]:.2f} (95 % {figures[1]:.2f} to {figures[2]:.2f})"

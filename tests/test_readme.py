@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md",
     "docs/howto/score_every_night.md",
+    "docs/howto/measure_on_your_log.md",
     "docs/howto/run_a_review_project.md",
     "docs/howto/make_a_release.md",
     "docs/howto/train_on_your_labels.md",

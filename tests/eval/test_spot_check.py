@@ -1,138 +1,240 @@
-"""Findings drawn for a person, and the tally of a file that a person filled in."""
+"""A spot check: what is drawn, the sheet as a spreadsheet leaves it, and figures computed by hand."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from outputs import finished
 
+from dialint.detector.artifacts import read_manifest, write_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
+from dialint.detector.natural import Judged, load_natural
 from dialint.detector.records import Finding, Verdict
-from dialint.eval.spot_check import SampleConfig, count_judgements, sample, sample_findings, tally
+from dialint.detector.verdict_files import manifest_path
+from dialint.eval.spot_check import (
+    COLUMNS,
+    SpotCheck,
+    SpotCheckConfig,
+    _allocate,
+    count_judgements,
+    overall_precision,
+    recall_estimate,
+    spot_check,
+    tally,
+)
+
+
+def finding(code: str, turn: int, probability: float = 0.8) -> Finding:
+    return Finding(
+        code=code, turn=turn, severity="S2", probability=probability, quote="no", start=0, end=2, reason="x"
+    )
 
 
 @pytest.fixture
 def scored(tmp_path: Path) -> tuple[Path, Path]:
+    """Nine dialogues of four turns: two agent's turns each, T1 on six first ones, C1 on a second one."""
     log, verdicts = tmp_path / "log.jsonl", []
     with open(log, "w") as logs:
-        for name in ("a", "b", "c"):
+        for number in range(9):
             turns = [
                 {"role": "customer", "text": "=1 | w"},
-                {"role": "agent", "text": f"no, {name}@x.example"},
+                {"role": "agent", "text": f"no, {number}@x.example"},
+                {"role": "customer", "text": "And the fee?"},
+                {"role": "agent", "text": "no."},
             ]
-            logs.write(json.dumps({"id": name, "turns": turns}) + "\n")
-            finding = Finding(
-                code="T1", turn=1, severity="S2", probability=0.9, quote="no", start=0, end=2, reason="x"
+            logs.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
+            verdicts.append(
+                Verdict(
+                    dialogue_id=f"d{number}",
+                    release="r",
+                    taxonomy="1.0.0",
+                    status="scored",
+                    quality=1.0,
+                    findings=(finding("T1", 1),) if number < 6 else (),
+                    suggestions=(finding("C1", 3, 0.4),) if number == 0 else (),
+                )
             )
-            verdict = Verdict(
-                dialogue_id=name,
-                release="r",
-                taxonomy="1.0.0",
-                status="scored",
-                quality=1.0,
-                findings=(finding,),
-            )
-            verdicts.append(verdict)
     return log, finished(tmp_path, verdicts)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".md"])
-def test_there_and_back(scored: tuple[Path, Path], suffix: str) -> None:
+def read_sheet(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def fill_in(path: Path, answers: Mapping[str, str], delimiter: str = ",", encoding: str = "utf-8") -> None:
+    """Write `answers` by kind, or by number, and save as another spreadsheet would."""
+    rows = read_sheet(path)
+    for row in rows:
+        answer = answers.get(row["number"], answers.get(row["kind"], ""))
+        row["missed" if row["kind"] == "turn" else "judgement"] = answer
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_bytes(text.getvalue().encode(encoding, errors="replace"))
+
+
+def test_what_is_drawn_and_what_it_stands_for(
+    scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """4 rows of 6 + 1: two thirds are findings, and T1 has no other code to share with. Of the 18 agents'
+    turns 12 have no finding, and 3 of these stand for 4 each."""
     log, verdicts = scored
-    out = log.with_name(f"judged{suffix}")
-    sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=2))
-    text = out.read_text()
+    out = log.with_name("check")
+    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=3))
+    rows = read_sheet(out / "sheet.csv")
+    assert [(row["kind"], row["code"], row["weight"]) for row in rows[-3:]] == [("turn", "", "4")] * 3
+    assert sorted((row["kind"], row["code"], row["weight"]) for row in rows[:4]) == [
+        ("finding", "T1", "2")
+    ] * 3 + [("suggestion", "C1", "1")]
+    flagged = {(f"d{number}", 1) for number in range(6)}
+    assert not flagged & {(row["dialogue"], int(row["turn"])) for row in rows[-3:]}
+    assert "about 4 minutes" in capsys.readouterr().out
+    text = (out / "sheet.csv").read_text(encoding="utf-8")
+    assert text.startswith("\ufeff")
     assert "@x.example" not in text
-    with pytest.raises(InputRefused, match="finding 1"):
-        count_judgements(out)
-    mark = ',"no","",' if suffix == ".csv" else "| no |  |"
-    assert text.count(mark) == 2
-    for said in ("right", "wrong"):
-        text = text.replace(mark, f',"no","{said}",' if suffix == ".csv" else f"| no | {said} |", 1)
-    out.write_text(text)
-    assert count_judgements(out) == {"all": {"right": 1, "wrong": 1}, "T1": {"right": 1, "wrong": 1}}
-    with pytest.raises(ConfigError):
-        sample(verdicts, config=SampleConfig(log=(str(log),), out=out))
-
-
-def test_a_seed_draws_the_same(scored: tuple[Path, Path]) -> None:
-    verdicts = [Verdict.model_validate_json(line) for line in scored[1].read_text().splitlines()]
-    assert sample_findings(verdicts, 2, 1) == sample_findings(verdicts, 2, 1)
-    assert len(sample_findings(verdicts, 50, 1)) == 3
-
-
-def test_suggestions_are_drawn_and_tallied_apart(scored: tuple[Path, Path]) -> None:
-    log, path = scored
-    verdicts = [Verdict.model_validate_json(line) for line in path.read_text().splitlines()]
-    (one,) = verdicts[0].findings
-    verdicts[0] = verdicts[0].model_copy(update={"findings": (), "suggestions": (one,)})
-    assert [kind for _, kind, _ in sample_findings(verdicts, 9, 0)] == ["finding"] * 2
-    assert [name for name, _, _ in sample_findings(verdicts, 9, 0, ("suggestion",))] == ["a"]
-    for name in ("v", "none"):
-        (log.parent / name).mkdir()
-    again = finished(log.parent / "v", verdicts)
-    out = log.with_name("both.csv")
-    sample(again, config=SampleConfig(log=(str(log),), out=out, kind="both"))
-    text = out.read_text().replace(',"no","",', ',"no","right",')
-    out.write_text(text.replace('"right"', '"wrong"', 1) if '"suggestion"' in text.splitlines()[1] else text)
-    counts = count_judgements(out)
-    assert (counts["all"].total(), counts["all, suggested"].total()) == (2, 1)
-    assert (counts["T1"].total(), counts["T1, suggested"].total()) == (2, 1)
-    tally(out)
-    without = finished(log.parent / "none", verdicts[1:])
-    with pytest.raises(InputRefused, match="holds no suggestion,"):
-        sample(without, config=SampleConfig(log=(str(log),), out=log.with_name("n.csv"), kind="suggestion"))
-
-
-def test_lines_ended_in_any_way_stay_one_row(scored: tuple[Path, Path]) -> None:
-    log, verdicts = scored
-    log.write_text(log.read_text().replace("=1 | w", "one\\u2028two\\u0085three\\r\\nfour"))
-    out = log.with_name("judged.md")
-    sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=3))
-    out.write_text(out.read_text().replace("| no |  |", "| no | right |"))
-    assert count_judgements(out)["all"] == {"right": 3}
-
-
-def test_the_markdown_is_inert_and_comes_back(scored: tuple[Path, Path]) -> None:
-    from dialint.eval.spot_check import _from_markdown
-
-    hostile = (
-        "![x](http://e.example/a) <img src=x> | www.e.example \\\\| `x` \\u202egnp.exe *b* &lt; a@b.example"
+    (one,) = [row for row in rows if row["code"] == "C1"]
+    assert one["context"].splitlines()[-2:] == ["customer: And the fee?", "[the turn to judge]"]
+    assert "no." in one["text"]
+    assert "W2" in (out / "instructions.md").read_text()
+    again = log.with_name("again")
+    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=again, findings=4, turns=3))
+    assert (again / "sheet.csv").read_bytes() == (out / "sheet.csv").read_bytes()
+    spot_check(
+        verdicts,
+        config=SpotCheckConfig(log=(str(log),), out=log.with_name("other"), findings=4, turns=3, seed=1),
     )
-    log, verdicts = scored
-    log.write_text(log.read_text().replace("=1 | w", hostile))
-    out = log.with_name("judged.md")
-    sample(verdicts, config=SampleConfig(log=(str(log),), out=out, n=1))
-    row = out.read_text().splitlines()[2]
-    plain = re.sub(r"\\[!-/:-@\[-`{-~]", "", row).replace("<br>", "")
-    assert set(re.findall(r"[!-/:-@\[-`{-~\u202e]", plain)) == {"|"}, "every mark stands behind a backslash"
-    assert plain.count("|") == 12
-    context = _from_markdown(out.read_text())[0]["context"]
-    said = json.loads(f'"{hostile}"').replace("\u202e", "[U+202E]").replace("a@b.example", "[EMAIL_1]")
-    assert context == f"customer: {said}"
+    assert (log.with_name("other") / "sheet.csv").read_bytes() != (out / "sheet.csv").read_bytes()
 
 
-def test_what_cannot_be_drawn_or_counted_is_the_users_error(scored: tuple[Path, Path]) -> None:
+def test_the_share_of_a_code_goes_by_the_root_of_its_size() -> None:
+    """Of 100, 25 and 1 by roots 10, 5 and 1: 16 rows are 10, 5 and 1; what one kind lacks the other gets."""
+    assert _allocate({"finding": {"A1": 100, "B1": 25, "C1": 1}, "suggestion": {}}, 16) == [
+        ("finding", "A1", 10),
+        ("finding", "B1", 5),
+        ("finding", "C1", 1),
+    ]
+    assert _allocate({"finding": {"A1": 90}, "suggestion": {"B1": 90}}, 60) == [
+        ("finding", "A1", 40),
+        ("suggestion", "B1", 20),
+    ]
+    assert _allocate({"finding": {"A1": 5}, "suggestion": {"B1": 90}}, 60) == [
+        ("finding", "A1", 5),
+        ("suggestion", "B1", 55),
+    ]
+
+
+def judged(reported: int, right: int, wrong: int, stated: float = 0.0) -> Judged:
+    return Judged(reported=reported, right=right, arguable=0, wrong=wrong, stated=stated)
+
+
+def test_precision_over_codes_is_weighted_by_what_was_reported() -> None:
+    """30 reported, 1 of 2 right, and 10 reported, 2 of 2 right: (15 + 10) / 40. By Kish 40² / (900/2 + 100/2)
+    is 3.2, so 3 rows; 1.875 of them right is between 1 and 2: Clopper and Pearson's ends of 1 and 2 of 3."""
+    figures = overall_precision([judged(30, 1, 1), judged(10, 2, 0), judged(7, 0, 0)])
+    assert figures == pytest.approx((0.625, 0.00840, 0.99160), abs=1e-4)
+    assert overall_precision([judged(7, 0, 0)]) is None
+
+
+def test_a_sheet_there_and_back(scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Semicolons and another encoding, as Excel saves in Germany; one row is left empty. 6 findings are
+    reported, 2 of 3 read are right: 4. Of 12 other turns 1 of 2 read had an error: 6. Recall 4 of 10."""
     log, verdicts = scored
-    with pytest.raises(ConfigError, match="--n"):
-        SampleConfig(log=(str(log),), out=log, n=-1)
-    config = SampleConfig(log=(str(log),), out=log.with_name("judged.md"))
-    log.write_text("".join(line + "\n" for line in log.read_text().splitlines()).replace("agent", "customer"))
+    out = log.with_name("check")
+    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=3))
+    sheet = out / "sheet.csv"
+    numbers = [row["number"] for row in read_sheet(sheet) if row["kind"] == "finding"]
+    answers = {"finding": "right", numbers[0]: "Arguable", "suggestion": "wrong", "5": "none", "6": "u2"}
+    fill_in(sheet, answers, ";", "cp1252")
+    tally(sheet, apply=True)
+    shown = capsys.readouterr().out
+    assert "T1: too few judged (right 2 of 3 judged)" in shown
+    assert "recall, estimated: 0.40" in shown
+    assert "1 of 7 rows are not judged yet" in shown
+    natural = load_natural(out / "natural.json", "r")
+    assert natural.findings["T1"] == Judged(reported=6, right=2, arguable=1, wrong=0, stated=2.4)
+    assert natural.suggestions["C1"] == Judged(reported=1, right=0, arguable=0, wrong=1, stated=0.4)
+    assert natural.turns.missed == {"U2": 1}
+    estimate = recall_estimate(natural)
+    assert estimate is not None
+    assert estimate[1] < 0.4 < estimate[2]
+    with pytest.raises(OutputRefused, match="E_EXISTS"):
+        tally(sheet, apply=True)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"finding": "yes"}, "needs one of right, wrong, arguable"),
+        ({"turn": "Q9"}, "row 5: `missed` needs codes"),
+        ({"turn": "none C1"}, "row 5: `missed` needs codes"),
+    ],
+)
+def test_another_word_is_refused_with_its_row(
+    scored: tuple[Path, Path], answers: dict[str, str], message: str
+) -> None:
+    log, verdicts = scored
+    out = log.with_name("check")
+    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=3))
+    fill_in(out / "sheet.csv", answers)
+    with pytest.raises(InputRefused, match=message):
+        tally(out / "sheet.csv")
+
+
+def test_a_sheet_must_hold_what_was_drawn(scored: tuple[Path, Path]) -> None:
+    log, verdicts = scored
+    out = log.with_name("check")
+    spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=out, findings=4, turns=0))
+    sheet = out / "sheet.csv"
+    drawn = SpotCheck.model_validate_json(
+        json.dumps({k: v for k, v in read_manifest(out / "manifest.json").items() if k != "kind"})
+    )
+    rows = read_sheet(sheet)
+    with pytest.raises(InputRefused, match="row 4 of what was drawn"):
+        count_judgements(drawn, rows[:-1])
+    with pytest.raises(InputRefused, match="stands there twice"):
+        count_judgements(drawn, [*rows, rows[0]])
+    with pytest.raises(InputRefused, match="was not drawn"):
+        count_judgements(drawn, [{**rows[0], "code": "X9"}, *rows[1:]])
+    with pytest.raises(InputRefused, match="nothing is judged"):
+        tally(sheet, apply=True)
+    sheet.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
+    with pytest.raises(InputRefused, match="no CSV with the columns"):
+        tally(sheet)
+    (out / "manifest.json").unlink()
+    with pytest.raises(OutputRefused, match="no manifest"):
+        tally(sheet)
+
+
+def test_what_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Path]) -> None:
+    log, verdicts = scored
+    with pytest.raises(ConfigError, match="--findings"):
+        SpotCheckConfig(log=(str(log),), out=log, findings=0)
+    config = SpotCheckConfig(log=(str(log),), out=log.with_name("check"))
+    path = manifest_path(verdicts)
+    content = read_manifest(path)
+    write_manifest(path, {**content, "work": {"release": {"spot_check": {"sha256": "0"}}}})
+    with pytest.raises(ConfigError, match="scored with --spot-check"):
+        spot_check(verdicts, config=config)
+    write_manifest(path, content)
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[6:]))
+    with pytest.raises(ConfigError, match="dialogues drawn are not in it"):
+        spot_check(verdicts, config=config)
+    log.write_text("".join(line.replace('"customer"', '"agent"', 1) for line in lines))
     made = [Verdict.model_validate_json(line) for line in verdicts.read_text().splitlines()]
-    elsewhere = tuple(finding.model_copy(update={"turn": 7}) for finding in made[0].findings)
-    finished(log.parent, [verdict.model_copy(update={"findings": elsewhere}) for verdict in made])
+    finished(log.parent, [each.model_copy(update={"findings": (finding("T1", 7),)}) for each in made])
     with pytest.raises(ConfigError, match="no turn 7"):
-        sample(verdicts, config=config)
+        spot_check(verdicts, config=config)
     finished(log.parent, [])
-    for empty in (lambda: sample(verdicts, config=config), lambda: count_judgements(verdicts)):
-        with pytest.raises(InputRefused, match="no finding"):
-            empty()
-    verdicts.write_text("code,judgement\nT1\rx,right\n" + "x" * 200_000)
-    with pytest.raises(InputRefused):
-        count_judgements(verdicts)
+    with pytest.raises(InputRefused, match="no finding"):
+        spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=config.out, turns=0))
+    verdicts.write_text("x")
     with pytest.raises(OutputRefused, match="E_"):  # its bytes are no longer those of its manifest
-        sample(verdicts, config=config)
+        spot_check(verdicts, config=config)
     assert not config.out.exists()

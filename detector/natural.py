@@ -1,0 +1,158 @@
+"""A release's precision on a natural log, as people judged a sample of its findings, and what follows.
+
+`dialint eval tally --apply` writes it and `dialint score --spot-check` takes it: codes that are seldom right
+on this log are demoted to suggestions, and stated probabilities are scaled to what was measured. What was
+judged only once or twice changes little: a factor is shrunk to that of all codes, and that one to 1. No
+threshold changes, no suggestion becomes a finding, and nothing here draws or counts (`eval/spot_check.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from dialint.detector.artifacts import fingerprint, read_manifest, to_json_bytes
+from dialint.detector.errors import ConfigError, ReleaseRefused
+from dialint.detector.records import Record
+from dialint.detector.statistics import clopper_pearson_interval
+
+KIND = "natural precision"
+Advice = Literal["keep", "suggestion only", "too few judged"]
+Count = Annotated[int, Field(ge=0)]
+
+MIN_JUDGED = 10
+"""Judged findings from which the point estimate of precision decides."""
+MIN_PRECISION = 0.7
+"""The point estimate that a code needs to accuse anybody."""
+MIN_UPPER = 0.5
+"""With fewer judged, a code whose interval ends below this is demoted all the same."""
+PRIOR = 5.0
+"""Weight of the shrinkage, as findings that are expected to be right."""
+
+
+class Judged(Record):
+    """The judgements on one code's findings, or on its suggestions: `reported` in the verdicts, of these a
+    random sample judged. `stated` is the sum of the sample's probabilities, so what the release expected to
+    be right. An arguable finding is not right: the agent would win the argument."""
+
+    reported: Count
+    right: Count
+    arguable: Count
+    wrong: Count
+    stated: Annotated[float, Field(ge=0)]
+
+    @property
+    def n(self) -> int:
+        """How many were judged."""
+        return self.right + self.arguable + self.wrong
+
+    @property
+    def precision(self) -> float | None:
+        """The share that was right."""
+        return self.right / self.n if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the precision, by Clopper and Pearson."""
+        return clopper_pearson_interval(self.right, self.n)
+
+    @property
+    def advice(self) -> Advice:
+        """Whether findings of this code may accuse on this log."""
+        if self.precision is None:
+            return "too few judged"
+        if self.interval[1] < MIN_UPPER or (self.n >= MIN_JUDGED and self.precision < MIN_PRECISION):
+            return "suggestion only"
+        return "keep" if self.n >= MIN_JUDGED else "too few judged"
+
+
+class ReadTurns(Record):
+    """Agents' turns without a finding: `unflagged` of them in the log, `read` by a person, who found errors
+    in `with_errors` of these; `missed` counts the errors by code."""
+
+    unflagged: Count
+    read: Count
+    with_errors: Count
+    missed: dict[str, Count]
+
+
+class NaturalPrecision(Record):
+    """The result of a spot check. `log` is the fingerprint of the log whose findings were judged."""
+
+    release: str
+    taxonomy: str
+    log: str
+    judged_on: date
+    findings: dict[str, Judged]
+    suggestions: dict[str, Judged]
+    turns: ReadTurns
+
+    @cached_property
+    def demoted(self) -> Mapping[str, str]:
+        """Codes that may only be suggested on this log, and why, without brackets."""
+        return {
+            code: f"spot check of {self.judged_on}: right {judged.right} of {judged.n}, "
+            f"95 % {judged.interval[0]:.2f} to {judged.interval[1]:.2f}"
+            for code, judged in sorted(self.findings.items())
+            if judged.advice == "suggestion only"
+        }
+
+    def calibrate(self, code: str, kind: Literal["finding", "suggestion"], probability: float) -> float:
+        """The probability that a finding or a suggestion is right, by what was measured on this log.
+
+        The stated probability times the ratio of right to expected ones; that ratio is shrunk to the one of
+        all codes, and this to 1, as if `PRIOR` more were judged. It does not rise above the upper end of the
+        code's interval.
+
+        Source: Clayton and Kaldor 1987 (empirical Bayes for ratios of observed to expected), with a fixed
+        prior weight.
+        """
+        judged = self.findings if kind == "finding" else self.suggestions
+        right = sum(each.right for each in judged.values())
+        stated = sum(each.stated for each in judged.values())
+        factor, upper = (right + PRIOR) / (stated + PRIOR), 1.0
+        own = judged.get(code)
+        if own is not None:
+            factor, upper = (own.right + PRIOR * factor) / (own.stated + PRIOR), own.interval[1]
+        return min(probability * factor, max(probability, upper))
+
+    @cached_property
+    def summary(self) -> str:
+        """One line for the end of a job."""
+        right = sum(judged.right for judged in self.findings.values())
+        n = sum(judged.n for judged in self.findings.values())
+        return f"spot check of {self.judged_on}: {right} of {n} judged findings were right"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with anything that it says."""
+        return fingerprint(self.model_dump(mode="json"))
+
+
+def load_natural(path: Path, release: str) -> NaturalPrecision:
+    """Read the file that `dialint eval tally --apply` wrote for this release.
+
+    Raises:
+        ConfigError: E_OPTION, there is no such file, or it is another one.
+        OutputRefused: damaged.
+        ReleaseRefused: E_RELEASE, another release was judged.
+    """
+    if not path.is_file():
+        raise ConfigError("E_OPTION", f"--spot-check {path}: there is no such file")
+    content = read_manifest(path)
+    if content.pop("kind", None) != KIND:
+        raise ConfigError("E_OPTION", f"--spot-check {path}: not made by `dialint eval tally --apply`")
+    try:
+        natural = NaturalPrecision.model_validate_json(to_json_bytes(content))
+    except ValidationError:
+        raise ConfigError("E_OPTION", f"--spot-check {path}: made by another version of dialint") from None
+    if natural.release != release:
+        raise ReleaseRefused(
+            "E_RELEASE", f"--spot-check {path}: judges {natural.release}, and this is {release}"
+        )
+    return natural

@@ -1,0 +1,94 @@
+"""What follows from judged findings, by hand, and the file that holds it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from dialint.detector.artifacts import write_manifest
+from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
+from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns, load_natural
+
+
+def judged(right: int, wrong: int, stated: float = 0.0) -> Judged:
+    return Judged(reported=100, right=right, arguable=0, wrong=wrong, stated=stated)
+
+
+def natural(**findings: Judged) -> NaturalPrecision:
+    return NaturalPrecision(
+        release="r",
+        taxonomy="1.0.0",
+        log="0",
+        judged_on=date(2026, 11, 23),
+        findings=findings,
+        suggestions={},
+        turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "advice"),
+    [
+        (0, 0, "too few judged"),
+        (0, 5, "too few judged"),  # the interval ends at 1 - .025 ** (1/5) = .522
+        (0, 6, "suggestion only"),  # and at .459
+        (4, 3, "too few judged"),
+        (6, 4, "suggestion only"),
+        (7, 3, "keep"),
+        (9, 0, "too few judged"),
+    ],
+)
+def test_advice(right: int, wrong: int, advice: str) -> None:
+    assert judged(right, wrong).advice == advice
+
+
+def test_an_interval_by_hand() -> None:
+    """None of six: 0 to 1 - .025 ** (1/6); an arguable one is not right."""
+    assert judged(0, 6).interval == pytest.approx((0.0, 0.45926), abs=1e-5)
+    assert Judged(reported=9, right=3, arguable=1, wrong=0, stated=1.0).precision == 0.75
+
+
+def test_demoted_codes_say_why() -> None:
+    made = natural(C1=judged(0, 6), T1=judged(9, 1), U2=judged(0, 0))
+    assert made.demoted == {"C1": "spot check of 2026-11-23: right 0 of 6, 95 % 0.00 to 0.46"}
+    assert made.summary == "spot check of 2026-11-23: 9 of 16 judged findings were right"
+
+
+def test_probabilities_follow_what_was_measured() -> None:
+    """10 right of 20 expected: (10 + 5) / (20 + 5) = .6 for a code not judged. One with 1 right of 10
+    expected: (1 + 5 x .6) / (10 + 5) = 4/15. One with 9 right of 10: (9 + 3) / 15 = .8."""
+    made = natural(C1=judged(1, 10, 10.0), T1=judged(9, 2, 10.0))
+    assert made.calibrate("V2", "finding", 0.9) == pytest.approx(0.54)
+    assert made.calibrate("C1", "finding", 0.9) == pytest.approx(0.24)
+    assert made.calibrate("T1", "finding", 0.9) == pytest.approx(0.72)
+    assert made.calibrate("T1", "suggestion", 0.9) == 0.9
+
+
+def test_a_raised_probability_ends_at_the_interval() -> None:
+    """20 of 20 right, 10 expected: the factor is (20 + 5 x 25/15) / 15 = 1.89, the interval ends at 1."""
+    made = natural(T1=judged(20, 0, 10.0))
+    assert made.calibrate("T1", "finding", 0.4) == pytest.approx(0.4 * (20 + 5 * 25 / 15) / 15)
+    assert made.calibrate("T1", "finding", 0.9) == 1.0
+    low = natural(T1=judged(2, 8, 0.5), C1=judged(9, 0, 1.0))
+    assert low.calibrate("T1", "finding", 0.5) == pytest.approx(low.findings["T1"].interval[1])
+
+
+def test_the_file_is_sealed_and_of_one_release(tmp_path: Path) -> None:
+    path, made = tmp_path / "natural.json", natural(C1=judged(0, 6))
+    write_manifest(path, {"kind": KIND, **made.model_dump(mode="json")})
+    assert load_natural(path, "r") == made
+    with pytest.raises(ReleaseRefused, match="judges r, and this is s"):
+        load_natural(path, "s")
+    path.write_text(path.read_text().replace('"wrong": 6', '"wrong": 0'))
+    with pytest.raises(OutputRefused, match="changed since it was written"):
+        load_natural(path, "r")
+    write_manifest(path, {"kind": "verdicts"})
+    with pytest.raises(ConfigError, match="not made by"):
+        load_natural(path, "r")
+    write_manifest(path, {"kind": KIND, "release": "r"})
+    with pytest.raises(ConfigError, match="another version"):
+        load_natural(path, "r")
+    with pytest.raises(ConfigError, match="no such file"):
+        load_natural(tmp_path / "none", "r")
