@@ -365,11 +365,21 @@ class ReleaseDetector:
                     by_scan = how.scan.probability(float(scores.scores[column]))
                 probability = max(by_scan, check.precision if check is not None else 0.0)
                 probabilities[index][code] = round_probability(probability)
-                if check is None and not _is_over_threshold(how, by_scan):
+                outcome: Outcome = "dropped" if check is None else check.report
+                where, proof = (0, 0), ""
+                if outcome != "finding" and _is_over_threshold(how, by_scan):
+                    where = self._evidence(code, texts[position], scores)
+                    suspicion = Suspicion(dialogue, position, *where, by_scan, self.log)
+                    result = None if how.gate is None else GATES[how.gate](suspicion)
+                    if result is None or result.outcome == "finding" or outcome == "dropped":
+                        outcome = "finding" if result is None else result.outcome
+                        proof = "" if result is None else f"gate '{how.gate}': {result.why}"
+                        check = hit = None
+                if outcome == "dropped":
                     continue
-                where = (
-                    (hit.start, hit.end) if hit is not None else self._evidence(code, texts[position], scores)
-                )
+                if check is not None and hit is not None:
+                    where = hit.start, hit.end
+                    proof = f"exact check '{check.name}', no model: {hit.why}"
                 finding = self._finding(
                     code,
                     dialogue.turns[position],
@@ -378,14 +388,8 @@ class ReleaseDetector:
                     probability,
                     where,
                 )
-                outcome: Outcome = "finding"
-                if check is not None and hit is not None:
-                    outcome = check.report
-                    finding = append_proof(finding, f"exact check '{check.name}', no model: {hit.why}")
-                elif how.gate is not None:
-                    result = GATES[how.gate](Suspicion(dialogue, position, *where, by_scan, self.log))
-                    outcome = result.outcome
-                    finding = append_proof(finding, f"gate '{how.gate}': {result.why}")
+                if proof:
+                    finding = append_proof(finding, proof)
                 if outcome == "finding" and code in self.demoted:
                     outcome = "suggestion"
                     finding = append_proof(finding, f"demoted: {self.demoted[code]}")

@@ -13,9 +13,16 @@ import pytest
 import tiny
 from hypothesis import strategies as st
 
-from dialint.detector import gates
+from dialint.detector import checks, gates
 from dialint.detector import scanner as detector_scanner
-from dialint.detector.calibration import CodeRelease, Contract, Scan, format_probability, round_probability
+from dialint.detector.calibration import (
+    Check,
+    CodeRelease,
+    Contract,
+    Scan,
+    format_probability,
+    round_probability,
+)
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
@@ -155,6 +162,39 @@ def test_what_may_only_be_suggested_is_no_finding(
         ("M2", "exact check 'unfilled_placeholder'"),
         ("T1", "demoted: confirmed 2 of 14 times"),
     }
+
+
+def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(
+    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a gate that drops the scan's suspicion take the check's suggestion away."""
+    monkeypatch.setitem(
+        checks.CHECKS,
+        "every_turn",
+        lambda dialogue, context: tuple(
+            checks.Hit(turn.index, 0, 2, "said") for turn in dialogue.turns if turn.role == "agent"
+        ),
+    )
+    monkeypatch.setitem(gates.GATES, "none", lambda suspicion: gates.GateResult("dropped", "no proof"))
+    check = Check(name="every_turn", precision=0.3, report="suggestion")
+
+    def with_check(gate: str | None) -> ReleaseDetector:
+        codes = dict(detector.info.codes)
+        codes["T1"] = codes["T1"].model_copy(update={"checks": (check,), "gate": gate})
+        return detector.with_info(detector.info.model_copy(update={"codes": codes}))
+
+    def turns(findings: Sequence[Finding]) -> set[int]:
+        return {finding.turn for finding in findings if finding.code == "T1"}
+
+    n_findings = 0
+    items = many()
+    both, gated = with_check(None).verdicts(items), with_check("none").verdicts(items)
+    for before, after, dropped in zip(detector.verdicts(items), both, gated, strict=True):
+        assert after.findings == before.findings
+        assert turns(after.suggestions) == {1, 3, 5, 7} - turns(before.findings)
+        assert (turns(dropped.findings), turns(dropped.suggestions)) == (set(), {1, 3, 5, 7})
+        n_findings += len(turns(before.findings))
+    assert n_findings > 5
 
 
 def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:
