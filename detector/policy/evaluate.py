@@ -16,7 +16,7 @@ from typing import Any
 
 from dialint.detector.policy.consent import consent_problem
 from dialint.detector.policy.format import Clause, Code, Conditions, Event, Limit, Policy
-from dialint.detector.policy.values import UNKNOWN, is_stated, plain, test, values_at
+from dialint.detector.policy.values import UNKNOWN, is_stated, plain, scalars, test, values_at
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
 
@@ -213,7 +213,7 @@ def _why_wrong(clause: Clause, call: Call, history: History) -> str | None:
     elif clause.stated is not None:
         before = history.earlier(call.at)
         for reference in clause.stated:
-            for value in _scalars(history.value(reference, call)):
+            for value in scalars(history.value(reference, call)):
                 if not is_stated(value, before):
                     return f"{call.name} was called with a value of {reference} that nobody stated"
     return None
@@ -254,12 +254,12 @@ def _over_limit(
     for moment, call in subjects:
         most = f"at most {limit.at_most}"
         if call is not None and limit.items is not None:
-            values = map(str, _scalars(history.value(limit.items, call)))
+            values = map(str, scalars(history.value(limit.items, call)))
             n = sum(fnmatchcase(value, limit.like) for value in values)
             if n > limit.at_most:
                 yield moment, f"{n} values of {limit.items} in one call, {most}"
         elif call is not None and limit.different is not None:
-            for value in map(str, _scalars(history.value(limit.different, call))):
+            for value in map(str, scalars(history.value(limit.different, call))):
                 if value not in seen:
                     seen.append(value)
                     if len(seen) > limit.at_most:
@@ -269,14 +269,6 @@ def _over_limit(
             counts[key] += 1
             if counts[key] > limit.at_most:
                 yield moment, f"{_name(call)}, {counts[key]} times by now, {most}"
-
-
-def _scalars(value: Any) -> list[Any]:
-    if value is UNKNOWN or value is None:
-        return []
-    if isinstance(value, dict):
-        return [item for each in value.values() for item in _scalars(each)]
-    return [item for each in value for item in _scalars(each)] if isinstance(value, list) else [value]
 
 
 def _values(conditions: Conditions, call: Call, history: History) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Any, Final
 
 from dialint.detector.policy.format import Test
@@ -20,6 +21,7 @@ class _Unknown:
 
 UNKNOWN: Final = _Unknown()
 
+_WORD = re.compile(r"[^\W_]++")
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -27,7 +29,7 @@ def values_at(value: Any, path: str) -> Any:
     """What lies at ``field.field`` in `value`; of a list, the values of every item."""
     for name in path.split(".") if path else ():
         if isinstance(value, list):
-            items = [values_at(item, name) for item in value]
+            items = [values_at(item, name) for item in _flat(value)]
             if any(item is UNKNOWN for item in items):
                 return UNKNOWN
             value = items
@@ -94,9 +96,31 @@ def _items(value: Any) -> list[Any]:
     """The items of a list, flat; the keys of a mapping; a single value as a list."""
     if isinstance(value, dict):
         return list(value)
-    if isinstance(value, list):
-        return [item for each in value for item in (_items(each) if isinstance(each, list) else [each])]
-    return [value]
+    return _flat(value)
+
+
+def _flat(value: Any) -> list[Any]:
+    """The items of lists in lists, in order; without recursion, as a tool's result may be nested deeply."""
+    results, ahead = [], [value]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, list):
+            ahead.extend(reversed(item))
+        else:
+            results.append(item)
+    return results
+
+
+def scalars(value: Any) -> list[Any]:
+    """The values of all fields and items of `value`, in order; none of what is unknown or null."""
+    results, ahead = [], [value]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, (list, dict)):
+            ahead.extend(reversed(list(item.values()) if isinstance(item, dict) else item))
+        elif item is not UNKNOWN and item is not None:
+            results.append(item)
+    return results
 
 
 def _words(items: list[Any]) -> list[str]:
@@ -194,7 +218,7 @@ def _stands_in(word: str, text: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=2048)
 def plain(text: str) -> str:
     """A text as lower-case words between blanks, without apostrophes, for the search of phrases."""
-    kept = text.casefold().replace("’", "").replace("'", "")
-    return f" {' '.join(''.join(char if char.isalnum() else ' ' for char in kept).split())} "
+    return f" {' '.join(_WORD.findall(text.casefold().replace('’', '').replace(chr(39), '')))} "

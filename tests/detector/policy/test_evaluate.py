@@ -183,6 +183,14 @@ def test_limits(tmp_path: Path) -> None:
     assert broken(tmp_path, "on: {says: hold the line}\nlimit: {at_most: 2}", *said) == [("P2", 2)]
 
 
+def test_a_deeply_nested_result_is_read(tmp_path: Path) -> None:
+    rule = "on: refund\nforbid: {order.items.id: {not: [A]}}\n"
+    result = "[" * 500 + '{"id": "B"}' + "]" * 500
+    look = call("read_order", {"order_id": "7"}, f'{{"order_id": "7", "items": {result}}}')
+    assert broken(tmp_path, rule, look, call("refund", {"order_id": "7"})) == [("P2", 2)]
+    assert broken(tmp_path, "on: refund\nstated: order.items", look, call("refund", {"order_id": "7"})) == []
+
+
 def test_stated(tmp_path: Path) -> None:
     rule = "on: {call: refund, tried: yes}\nstated: [order_id, day, amount]"
     refund = call("refund", {"order_id": "#W77", "day": "2024-05-20", "amount": 1250.0}, "Error: no")

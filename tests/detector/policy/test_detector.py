@@ -1,0 +1,113 @@
+"""A detector with policies: findings name their clause, and what has no policy is not called clean."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+import tiny
+
+from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.records import Dialogue, ToolCall, Turn, Verdict
+from dialint.detector.verdict_files import FileFormat, convert_verdicts, parse_verdicts, verdict_line
+
+POLICY = """\
+policy: {name}
+clauses:
+  - id: look-first
+    text: Look the order up before a refund.
+    on: refund
+    before: find
+  - id: no-guarantees
+    text: Guarantee nothing.
+    on: {{says: guarantee}}
+    limit: {{at_most: 0}}
+"""
+BY_POLICY = CodeRelease(checks=(Check(name="policy", precision=0.9),))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("policies")
+    tiny.write_release(folder / "r")
+    for name in ("shop", "desk"):
+        (folder / f"{name}.yaml").write_text(POLICY.format(name=name), encoding="utf-8")
+    return folder
+
+
+def detector(folder: Path, *policies: str) -> ReleaseDetector:
+    paths = tuple(folder / f"{name}.yaml" for name in policies)
+    config = DetectorConfig(release=folder / "r", precision="fp32", threads=1, policy=paths)
+    loaded = load_detector(config)
+    codes = {**loaded.info.codes, **dict.fromkeys(("P1", "P2", "P3", "P4"), BY_POLICY)}
+    return loaded.with_info(loaded.info.model_copy(update={"codes": codes}))
+
+
+def dialogue(policy: str | None = None) -> Dialogue:
+    return Dialogue(
+        id="d",
+        policy=policy,
+        turns=(
+            Turn(index=0, role="customer", text="w1 my parcel is broken"),
+            Turn(index=1, role="agent", text="", tool_calls=(ToolCall(name="refund"),)),
+            Turn(index=2, role="tool", text="done"),
+            Turn(index=3, role="agent", text="I refunded it, we guarantee that"),
+        ),
+    )
+
+
+def by_policy(verdict: Verdict) -> list[tuple[str, int]]:
+    return [(finding.code, finding.turn) for finding in verdict.findings if finding.code.startswith("P")]
+
+
+def test_findings_name_the_clause(folder: Path) -> None:
+    verdict = detector(folder, "shop").verdicts([dialogue()])[0]
+    assert by_policy(verdict) == [("P1", 3), ("P2", 3)]
+    assert verdict.no_policy == ("P3",)
+    reason = next(finding.reason for finding in verdict.findings if finding.code == "P1")
+    assert "exact check 'policy', no model: clause look-first of policy shop" in reason
+    assert "before refund find is missing in turn 1" in reason
+
+
+def test_without_a_policy_nothing_fires_and_the_codes_are_named(folder: Path) -> None:
+    both = detector(folder, "shop", "desk")
+    cases = (
+        (detector(folder), dialogue()),
+        (detector(folder), dialogue("shop")),
+        (both, dialogue()),
+        (both, dialogue("bank")),
+    )
+    for scorer, item in cases:
+        verdict = scorer.verdicts([item], all_probabilities=True)[0]
+        assert by_policy(verdict) == []
+        assert verdict.no_policy == ("P1", "P2", "P3", "P4")
+        assert not any(code.startswith("P") for code in (verdict.probabilities or {})[3])
+    assert by_policy(both.verdicts([dialogue("desk")])[0]) == [("P1", 3), ("P2", 3)]
+
+
+def test_the_fingerprint_is_that_of_the_rules(folder: Path) -> None:
+    prints = {detector(folder, *names).fingerprint for names in ((), ("shop",), ("desk",), ("shop", "desk"))}
+    assert len(prints) == 4
+    assert detector(folder, "shop").with_demoted({}).fingerprint == detector(folder, "shop").fingerprint
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_codes_without_a_policy_survive_every_format(
+    folder: Path, file_format: FileFormat, tmp_path: Path
+) -> None:
+    from dialint.detector import verdict_files
+
+    verdicts = detector(folder, "shop").verdicts(
+        [dialogue(), dialogue("bank").model_copy(update={"id": "e"})]
+    )
+    lines = [verdict_line(verdict) for verdict in verdicts]
+    assert list(parse_verdicts(lines)) == verdicts
+    out = io.BytesIO()
+    convert_verdicts(lines, out, file_format)
+    path = tmp_path / f"v.{file_format}"
+    path.write_bytes(out.getvalue())
+    read = {"csv": verdict_files._read_csv, "parquet": verdict_files._read_parquet}[file_format]
+    assert [verdict.no_policy for verdict in read(path)] == [("P3",), ("P1", "P2", "P3", "P4")]
