@@ -143,16 +143,18 @@ class Speller:
             if len(word) >= len(end) + MIN_LETTERS
         ):
             return True
-        if any(
+        if any(variant in counts for variant in self._variants(word)):
+            return True
+        is_derived = any(
             word.startswith(start) and counts.get(word.removeprefix(start), 0) >= USUAL
             for start in data.prefixes
             if len(word) >= len(start) + MIN_LETTERS
-        ):
-            return True
-        return any(variant in counts for variant in self._variants(word)) or any(
-            counts.get(word[:cut], 0) >= USUAL and counts.get(word[cut:], 0) >= USUAL
+        )
+        is_compound = any(
+            min(counts.get(word[:cut], 0), counts.get(word[cut:], 0)) >= 10 * USUAL
             for cut in range(MIN_LETTERS, len(word) - MIN_LETTERS + 1)
         )
+        return (is_derived or is_compound) and not any(slip.kind == "doubled" for slip in self.slips(word))
 
     def _variants(self, word: str) -> Iterator[str]:
         for theirs, ours in self._data.variants:
@@ -199,6 +201,13 @@ class Speller:
 _WEIGHTS: Mapping[Kind, float] = {"doubled": 20.0, "swap": 20.0, "letter": 4.0, "other": 1.0, "two": 1.0}
 """How many times likelier than another letter a slip is, in choosing the word that was meant: ``futher`` is
 further, not father."""
+FAR_KEY = 0.05
+"""The same for a letter that lies elsewhere on the keyboard: ``wich`` is which, not with."""
+
+
+def _weight(word: str, slip: Slip) -> float:
+    far = slip.kind == "other" and not _is_neighbour(word, slip.meant)
+    return FAR_KEY if far else _WEIGHTS[slip.kind]
 
 
 def _kind(word: str, meant: str) -> Kind:
@@ -328,13 +337,13 @@ def _meant(word: _Word, spelling: Speller, context: CheckContext) -> str | None:
     log = context.log
     slip = max(
         spelling.slips(word.lower),
-        key=lambda slip: _WEIGHTS[slip.kind] * slip.count * (1 + log.word_dialogues.get(slip.meant, 0)),
+        key=lambda slip: _weight(word.lower, slip) * slip.count * (1 + log.word_dialogues.get(slip.meant, 0)),
         default=None,
     )
     if slip is None or not spelling.explains(word.lower, slip):
         return None
     is_sure = slip.is_plain and len(word.text) > MIN_LETTERS
-    if not is_sure and not word.text.islower():
+    if not word.text.islower() and not (is_sure and (slip.count >= 30 * USUAL or len(word.text) >= LONG)):
         return None
     if not is_sure and not (slip.kind == "letter" and len(word.text) >= LONG) and not _is_expected(slip, log):
         return None
@@ -345,7 +354,7 @@ def _is_expected(slip: Slip, log: LogProfile) -> bool:
     """Whether the log, or else the language, uses the meant word often: names are one letter off."""
     if log.n_dialogues >= MIN_LOG:
         return log.word_dialogues.get(slip.meant, 0) >= EXPECTED_SHARE * log.n_dialogues
-    return slip.count >= 30 * USUAL
+    return slip.count >= (10 if len(slip.meant) >= LONG else 30) * USUAL
 
 
 def _is_jargon(word: str, slip: Slip, log: LogProfile) -> bool:

@@ -42,6 +42,11 @@ def slips(text: str, *before: tuple[str, str], context: CheckContext | None = No
         ("Im afraid it is sold out.", "Im: I'm"),
         ("There are alot of rooms.", "alot: a lot"),
         ("That transfered the money at once.", "transfered: transferred"),
+        (
+            "I am writting to you, untill then be carefull.",
+            "writting: writing; untill: until; carefull: careful",
+        ),
+        ("The dates wich you gave wont do.", "wich: which; wont: won't"),
     ],
 )
 def test_a_slip_is_found_and_the_word_meant_is_named(text: str, why: str) -> None:
@@ -63,6 +68,7 @@ def test_a_slip_is_found_and_the_word_meant_is_named(text: str, why: str) -> Non
         "TEH",
         "Das ist leider nicht möglich, weil die Bestellung schon unterwegs ist.",
         "kaa oomel tistu praak velmi hosst grendel",
+        "The girls' rooms, drinkin' and chillin' by the swimmingpool.",
         "I am texting you the rebooked flight's voicemail.",
         "We didn't, couldn't and shouldn't; they'll see what's there.",
     ],
