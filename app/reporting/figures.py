@@ -338,6 +338,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
             f"not looked for: {' '.join(sorted(one.codes)) or '-'}; "
             f"by exact check only: {' '.join(sorted(one.check_only)) or '-'}."
         )
+    demoted = manifest.get("work", {}).get("release", {}).get("demoted", {})
+    lines += [f"{code} is only suggested, so it is in no rate: {why}." for code, why in demoted.items()]
     missing = [code for code in figures.taxonomy.codes if code not in figures.covered]
     if missing:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")

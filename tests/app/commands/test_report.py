@@ -149,7 +149,9 @@ def test_suggestions_stand_in_a_table_of_their_own_and_in_no_other_figure(tmp_pa
     assert figures.whole.serious == 1
     assert "Suggestions" not in [each.title for each in tables(counted(verdicts[:1]))]
     html, xlsx = tmp_path / "r.html", tmp_path / "r.xlsx"
-    assert report(finished(tmp_path, verdicts), config=ReportConfig(html=html, xlsx=xlsx)) == 0
+    work = {"release": {"id": "r", "demoted": {"T1": "people confirmed 2 of 14"}}}
+    assert report(finished(tmp_path, verdicts, work=work), config=ReportConfig(html=html, xlsx=xlsx)) == 0
+    assert "T1 is only suggested, so it is in no rate: people confirmed 2 of 14." in html.read_text()
     before, apart, after = html.read_text().partition("<h2>Examples of suggestions</h2>")
     assert apart
     assert ("perhaps" in before, "perhaps" in after, "Bye!" in after) == (False, True, False)
