@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dialint.detector.checks.phrases import QUOTED
 from dialint.detector.gates.suspicion import (
     GateResult,
     Suspicion,
@@ -13,6 +14,7 @@ from dialint.detector.gates.suspicion import (
     find_phrases,
     finding,
     has_phrase,
+    is_near_copy,
     sentences,
     split_words,
     suggestion,
@@ -31,7 +33,7 @@ def asks_for_secret(suspicion: Suspicion) -> GateResult:
     not bring the noun up himself, unless he is plainly told to hand it over."""
     used = {phrase for turn in suspicion.customer_before for _, phrase in find_phrases(turn.text, "secrets")}
     why, pending = "no secret is asked for", False
-    for sentence in sentences(suspicion.turn.text):
+    for sentence in sentences(QUOTED.sub(" ", suspicion.turn.text)):
         gives = has_phrase(sentence, "hand_over")
         secrets = list(find_phrases(sentence, "secrets"))
         if not secrets:
@@ -98,6 +100,14 @@ _DETAILS = (
         is_single=False,
     ),
     _Detail(
+        "detail_when",
+        re.compile(
+            r"(?i:\b\d{1,2}(?::\d\d)? ?[ap]\.?m\b|\b\d{1,2}:\d\d\b|\bnow\b|\b\d{1,2} minutes\b"
+            r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b)"
+        ),
+        is_single=False,
+    ),
+    _Detail(
         "detail_number",
         re.compile(
             r"(?i:\b(?:\d{1,2}|one|two|three|four|five|six|seven|eight) "
@@ -134,15 +144,15 @@ def asks_for_what_was_given(suspicion: Suspicion) -> GateResult:
         if _has_failed(suspicion.dialogue.turns[: suspicion.position], turn.index):
             return dropped("a tool did not find the value")
         shown = f"asked for in spite of turn {turn.index} of the customer"
-        return finding(shown) if detail.is_single else suggestion(shown)
+        return finding(shown) if detail.is_single or _was_answered(suspicion, turn) else suggestion(shown)
     return dropped("no earlier turn of the customer holds what is asked")
 
 
 def _given(suspicion: Suspicion, detail: _Detail) -> tuple[str, Turn] | None:
-    """The value of a detail and the customer's turn that holds it: stated with the detail's name, or in
-    answer to a question for it."""
+    """The latest value of a detail and the customer's turn that holds it: stated with the detail's name, or
+    in answer to a question for it."""
     turns = suspicion.dialogue.turns[: suspicion.position]
-    for place, turn in enumerate(turns):
+    for place, turn in reversed(tuple(enumerate(turns))):
         if turn.role != "customer":
             continue
         match = detail.value.search(turn.text)
@@ -168,10 +178,24 @@ def _looks_like_name(text: str) -> bool:
 
 
 def _answers(turns: Sequence[Turn], place: int, detail: _Detail) -> bool:
-    asked = next(
-        (turn for turn in reversed(turns[:place]) if turn.role in JUDGED_ROLES and turn.text.strip()), None
-    )
+    asked = _last_agent_turn(turns[:place])
     return asked is not None and has_phrase(asked.text, detail.names)
+
+
+def _was_answered(suspicion: Suspicion, answer: Turn) -> bool:
+    """Whether `answer` stands next after the same question, and no tool was called since."""
+    turns = suspicion.dialogue.turns[: suspicion.position]
+    place = next(place for place, turn in enumerate(turns) if turn.index == answer.index)
+    asked = _last_agent_turn(turns[:place])
+    return (
+        asked is not None
+        and is_near_copy(asked.text, suspicion.turn.text)
+        and not any(turn.role == "tool" or turn.tool_calls for turn in turns[place:])
+    )
+
+
+def _last_agent_turn(turns: Sequence[Turn]) -> Turn | None:
+    return next((turn for turn in reversed(turns) if turn.role in JUDGED_ROLES and turn.text.strip()), None)
 
 
 def _has_failed(turns: Sequence[Turn], since: int) -> bool:

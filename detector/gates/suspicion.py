@@ -15,6 +15,9 @@ from dialint.detector.yaml_document import read_document
 
 Outcome = Literal["finding", "suggestion", "dropped"]
 
+NEAR_COPY = 0.8
+"""Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
+
 _PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|demoted: [^()]++)[:,)]")
 
 _WORD = re.compile(r"\w++(?:['’]\w++)*+")
@@ -136,3 +139,14 @@ def find_phrases(text: str, name: str) -> Iterator[tuple[int, str]]:
 def has_phrase(text: str, name: str) -> bool:
     """Whether a text holds a phrase of the list `name`."""
     return next(find_phrases(text, name), None) is not None
+
+
+def is_near_copy(earlier: str, text: str) -> bool:
+    """Whether a text is the same as an earlier one but for a few letters."""
+    a, b = _trigrams(earlier), _trigrams(text)
+    return len(a & b) >= NEAR_COPY * len(a | b) > 0
+
+
+def _trigrams(text: str) -> set[str]:
+    joined = " ".join(split_words(text))
+    return {joined[start : start + 3] for start in range(len(joined) - 2)}

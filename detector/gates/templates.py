@@ -14,6 +14,7 @@ from dialint.detector.gates.suspicion import (
     dropped,
     finding,
     has_phrase,
+    is_near_copy,
     sentences,
     split_words,
     suggestion,
@@ -22,8 +23,8 @@ from dialint.detector.gates.suspicion import (
 from dialint.detector.log_profile import find_marks, mark_kind, words
 from dialint.detector.records import JUDGED_ROLES, Turn
 
-NEAR_COPY = 0.8
-"""Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
+FIELD_WORDS = 5
+"""Most words of a slot in brackets."""
 EXPLAINED = 200
 """Characters before a slot in which the sentence may explain it."""
 RARE = 2
@@ -37,7 +38,7 @@ _FIELD = re.compile(
 )
 _CALL = re.compile(r"\A[\s*`]*+(?:json\b)?\s*+[{\[]|\"(?:name|arguments)\"\s{0,3}:|\[action:")
 _LOWER = re.compile(r"(?<![\w@#.])[^\W\d_][^\W\d_A-Z]*+(?:['’][a-z]++)?+(?![\w@])")
-_PLAIN = re.compile(r"[^\W\d_][\w '’-]{1,40}+")
+_PLAIN = re.compile(r"[^\W\d_][\w '’-]{1,60}+")
 _PATH = re.compile(r"[->→＞/]|[^\x00-\x7f]")
 _VALUE = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -83,6 +84,8 @@ def _names_field(mark: str) -> bool:
     """Whether words in brackets end with the name of a field or are joined by underscores:
     ``[order details]``, ``{shoe_size}``."""
     inner = mark.strip("[]<>{}%#")
+    if has_phrase(inner, "stage_directions") or len(inner.split()) > FIELD_WORDS:
+        return False
     return _PLAIN.fullmatch(inner) is not None and (
         ("_" in inner.strip("_") and " " not in inner) or split_words(inner)[-1] in words_of("field_words")
     )
@@ -99,7 +102,7 @@ def repeats_itself(suspicion: Suspicion) -> GateResult:
     turns, position, turn = suspicion.dialogue.turns, suspicion.position, suspicion.turn
     if len(words(turn.text)) < MIN_WORDS or ROUTINE.search(turn.text):
         return dropped("a short or routine text may be said again")
-    copies = [place for place in range(position) if _is_near_copy(turns[place], turn)]
+    copies = [place for place in range(position) if _is_copy(turns[place], turn)]
     if not copies:
         return dropped("no earlier turn is a near-copy")
     last = copies[-1]
@@ -110,23 +113,22 @@ def repeats_itself(suspicion: Suspicion) -> GateResult:
     shown = f"a near-copy of turn {turns[last].index}, and nothing new in between"
     if is_uncalled_for(turn.text, turns, last, position, first_positions(suspicion.dialogue)):
         return finding(shown)
-    if len(copies) > 1 and "?" not in turn.text:
+    if "?" in turn.text or has_phrase(turn.text, "asks_detail"):
+        return dropped("a request of the agent that was not met")
+    asked = " ".join(each.text for each in suspicion.customer_before)
+    asks_again = has_phrase(asked, "asks_again")
+    if asks_again and (len(copies) == 1 or _evidence(turns[last + 1 : position])):
+        return dropped("the customer asks to hear it again, or to try again")
+    if len(copies) > 1:
         return finding(f"{shown}; it was sent {len(copies)} times before")
-    if any(has_phrase(each.text, "asks_again") for each in suspicion.customer_before):
-        return dropped("the customer asks to hear it again")
-    return suggestion(f"{shown} but a request of the customer")
+    if {*words(asked)} & {*words(turn.text)} - words_of("empty_words"):
+        return suggestion(f"{shown} but a request that it may answer")
+    return finding(f"{shown} but what it does not answer")
 
 
-def _is_near_copy(earlier: Turn, turn: Turn) -> bool:
-    if earlier.role not in JUDGED_ROLES or _values(earlier.text) != _values(turn.text):
-        return False
-    a, b = _trigrams(earlier.text), _trigrams(turn.text)
-    return len(a & b) >= NEAR_COPY * len(a | b) > 0
-
-
-def _trigrams(text: str) -> set[str]:
-    joined = " ".join(split_words(text))
-    return {joined[start : start + 3] for start in range(len(joined) - 2)}
+def _is_copy(earlier: Turn, turn: Turn) -> bool:
+    same_side = earlier.role in JUDGED_ROLES
+    return same_side and _values(earlier.text) == _values(turn.text) and is_near_copy(earlier.text, turn.text)
 
 
 def _values(text: str) -> set[str]:

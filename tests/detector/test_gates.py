@@ -33,6 +33,7 @@ def outcome(gate: str, *turns: str, judged: int = -1, log: LogProfile = EMPTY_PR
     [
         ("Your order {order_id} left.", "finding"),
         ("Here are your new details: [order details]", "finding"),
+        ("I will look. [invokes tool to get order details]", "dropped"),
         ("I moved order '#user_order_id' to the front.", "finding"),
         ("Dear CUSTOMER_NAME, thanks.", "finding"),
         ("Hello null, how are you?", "finding"),
@@ -67,7 +68,8 @@ REFUSAL = "a: Unfortunately there are no flights that match what you are looking
     ("turns", "expected"),
     [
         (("c: To Oslo", REFUSAL, "c: That is a shame because everybody was hoping for the beach.", REFUSAL), "finding"),
-        (("c: To Oslo", REFUSAL, "c: And to Rome?", REFUSAL), "suggestion"),
+        (("c: To Oslo", REFUSAL, "c: And to Rome?", REFUSAL), "finding"),
+        (("c: To Oslo", REFUSAL, "c: Which flights are there?", REFUSAL), "suggestion"),
         (("c: To Oslo", REFUSAL, "c: And to Rome?", 't: {"n": 0, "to": "Rome"}', REFUSAL), "dropped"),
         (("c: To Oslo", REFUSAL, "c: And to Rome?", "call: find_flights", REFUSAL), "dropped"),
         (("c: To Oslo", "t: none", REFUSAL, "c: That is a shame because everybody was hoping for the beach.", "t: none", REFUSAL), "finding"),
@@ -92,6 +94,7 @@ def test_repeats_itself(turns: tuple[str, ...], expected: str) -> None:
         ("You will get a text with six digits. Tell me those, please.", "finding"),
         ("Could you give me your full name, address and postcode?", "dropped"),
         ("Please send me your zip code.", "dropped"),
+        ('Please click the menu "Me - Broadband Password" to report it.', "dropped"),
         ("Please never share your PIN with anyone.", "dropped"),
         ("Please reset your password in the settings.", "dropped"),
         ("Please log in at our website with your password.", "dropped"),
@@ -142,6 +145,21 @@ def test_a_secret_of_which_the_customer_speaks() -> None:
         ),
         (("c: my email is a@b.example", "a: Do you have another email?"), "dropped"),
         (("c: A table for Friday", "a: On what day would you like it?"), "suggestion"),
+        (
+            (
+                "c: Hi",
+                "a: When are you arriving?",
+                "c: At 6 pm",
+                "a: Yes.",
+                "c: So",
+                "a: When are you arriving?",
+            ),
+            "finding",
+        ),
+        (
+            ("c: Hi", "a: When are you arriving?", "c: At 6 pm", "t: full", "a: When are you arriving?"),
+            "suggestion",
+        ),
         (("c: Hi", "a: What is your order number?"), "dropped"),
         (("c: my email is a@b.example", "a: I have sent it to your email."), "dropped"),
     ],
