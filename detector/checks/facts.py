@@ -95,6 +95,7 @@ def _untraced(text: str, known: Known, returned: Known) -> Iterator[tuple[int, i
 
 def _contradicted(text: str, known: Known) -> Iterator[tuple[int, int, str, str]]:
     """Amounts and times in a stretch that names one thing of a result, which has others."""
+    others = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for start, end in _segments(text):
         names = {values.compact(match.group()): match.group() for match in values.ids(text, start, end)}
         records = [record for name in names for record in known.records.get(name, ())]
@@ -110,8 +111,11 @@ def _contradicted(text: str, known: Known) -> Iterator[tuple[int, int, str, str]
                     yield first, last, f"a tool returned another time for {name}", "I4"
         for match in values.AMOUNT.finditer(text, start, end) if amounts else ():
             line = _line_start(text, match.start(), start), match.end() + 20
-            if all(abs(values.cents(match) - amount) >= 100 for amount in amounts) and not _NOT_OWN.search(
-                text, *line
+            amount = values.cents(match)
+            if (
+                all(abs(amount - own) >= 100 for own in amounts)
+                and not values.follows(amount, others)
+                and not _NOT_OWN.search(text, *line)
             ):
                 yield *match.span(), f"a tool returned another amount for {name}", "I4"
 

@@ -53,7 +53,7 @@ _QUESTIONS = {
 _KEYS = {name: re.compile(item.keys, re.IGNORECASE) for name, item in _ITEMS.items()}
 _OTHER_VALUE = re.compile(
     r"\b(?:confirm|verify|verification|correct|double[- ]check|re-?enter|new|another|other|others|different"
-    r"|valid|second|next|each|any|updated|which|or|either|alternative|additional|original|if|once|again|security"
+    r"|valid|second|next|each|any|updated|which|or|either|alternative|additional|original|if|once|again|security|authenticat\w*+"
     r"|passengers?|recipient|friend|all|both|following|more)\b",
     re.IGNORECASE,
 )
@@ -103,9 +103,9 @@ def _known(name: str, uses: Sequence[ToolUse], turns: Sequence[Turn]) -> str | N
                 taken[value] = f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it"
         for value in _values(parse_result(use.result or ""), _KEYS[name]):
             returned[value] = f"'{use.call.name}' had returned the {name}"
-    if taken and (len(taken) == 1 or not _ITEMS[name].is_many):
-        return next(iter(taken.values()))
-    return next(iter(returned.values())) if len(returned) == 1 else None
+    if _ITEMS[name].is_many:
+        return next(iter(taken.values())) if len(taken) == 1 else None
+    return next(iter(taken.values()), None) or (next(iter(returned.values())) if len(returned) == 1 else None)
 
 
 def _values(value: JsonValue, key: re.Pattern[str]) -> Iterator[str]:

@@ -64,8 +64,8 @@ _TIME = re.compile(
 SHIFTS_DAYS = (0, -1, 1, -2, 2, -3, 3, -7, 7)
 """Dates this far from a known one may have been counted from it."""
 SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
-_MONEY = ("price", "amount", "cost", "total", "fee", "fare")
-_MONEY_WORD = re.compile(r"price|amount|cost|fee|fare|balance|total", re.IGNORECASE)
+_MONEY = ("price", "amount", "balance", "cost", "total", "fee", "fare")
+_MONEY_WORD = re.compile(r"price|amount|cost|fee|fare|balance|\Atotal\Z", re.IGNORECASE)
 MAX_TOTALS = 600
 MAX_PARTS = 9
 """Most amounts whose sums are all tried."""
@@ -159,6 +159,8 @@ class Known:
     times: set[int] = field(default_factory=set)
     totals: set[int] = field(default_factory=set)
     """Sums of amounts in lists of results, and their differences."""
+    sums: set[int] = field(default_factory=set)
+    """Sums of all amounts of a list."""
     prices: dict[str, int] = field(default_factory=dict)
     """The amount of each thing with an id."""
     records: dict[str, list[Record]] = field(default_factory=dict)
@@ -212,15 +214,14 @@ class Known:
             return True
         if any(abs(100 * amount - other * percent) < 100 for other in pool for percent in SHARES_PERCENT):
             return True
-        return _follows(amount, stated)
+        rests = {amount - one - other for one in self.sums for other in self.sums if one < other}
+        return not rests.isdisjoint(pool | {0}) or follows(amount, stated)
 
     def _walk(self, value: JsonValue, key: str | None) -> None:
         if isinstance(value, list):
             for each in value:
                 self._walk(each, None)
-            for name in _MONEY:
-                found = [each.get(name) for each in value if isinstance(each, dict)]
-                self._add_total([round(each * 100) for each in found if isinstance(each, int | float)])
+            self._add_totals([each for each in value if isinstance(each, dict)])
         elif isinstance(value, dict):
             own = next(
                 (each for name, each in value.items() if isinstance(each, str) and _is_key(name)), None
@@ -233,6 +234,12 @@ class Known:
                 self.records.setdefault(compact(identifier), []).append(record)
             for name, each in value.items():
                 self._walk(each, name)
+            self._add_totals([each for each in value.values() if isinstance(each, dict)])
+
+    def _add_totals(self, objects: Sequence[dict[str, JsonValue]]) -> None:
+        for name in _MONEY:
+            found = [each.get(name) for each in objects]
+            self._add_total([round(each * 100) for each in found if isinstance(each, int | float)])
 
     def _add_total(self, amounts: Sequence[int]) -> None:
         if len(amounts) < 2:
@@ -241,6 +248,7 @@ class Known:
         if len(self.totals) < MAX_TOTALS:
             self.totals |= {abs(one - other) for one in sums for other in self.totals}
         self.totals |= sums
+        self.sums.add(sum(amounts))
 
 
 def _is_key(name: str) -> bool:
@@ -256,7 +264,7 @@ def _sums(amounts: Sequence[int]) -> set[int]:
     return sums - {0}
 
 
-def _follows(amount: int, stated: Sequence[int]) -> bool:
+def follows(amount: int, stated: Sequence[int]) -> bool:
     """Whether the other amounts of a turn, added and subtracted, come to this one or to a part of it."""
     parts = sorted(set(stated) - {amount})
     sums = {0}
