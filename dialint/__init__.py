@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dialint.detector.errors import DialintError
     from dialint.detector.interface import DetectorConfig
     from dialint.detector.pipeline import load_detector, score
-    from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+    from dialint.detector.records import Dialogue, Finding, ToolCall, Turn, Verdict
 
     __version__: str
 
@@ -44,6 +44,7 @@ __all__ = [
     "DialintError",
     "Dialogue",
     "Finding",
+    "ToolCall",
     "Turn",
     "Verdict",
     "__version__",
@@ -56,6 +57,7 @@ _MODULES = {
     "DialintError": "dialint.detector.errors",
     "Dialogue": "dialint.detector.records",
     "Finding": "dialint.detector.records",
+    "ToolCall": "dialint.detector.records",
     "Turn": "dialint.detector.records",
     "Verdict": "dialint.detector.records",
     "load_detector": "dialint.detector.pipeline",

@@ -50,7 +50,10 @@ class Unit:
 
 
 def extract_units(dialogue: Dialogue) -> dict[int, Unit]:
-    """The judged turns by their index; every digit reads as 0."""
+    """The judged turns by their index; every digit reads as 0. Results of tools are no words of theirs."""
+    dialogue = dialogue.model_copy(
+        update={"turns": tuple(turn for turn in dialogue.turns if not turn.is_unseen)}
+    )
     texts = [re.sub(r"\d", "0", turn.text.lower()) for turn in dialogue.turns]
     spoken = [
         " ".join(turn.role[0] + "_" + word for word in _TOKEN.findall(text))

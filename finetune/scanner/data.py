@@ -80,7 +80,11 @@ def build_targets_with_prefixes(
         if rng.random() >= share:
             continue
         error_turn, _ = injected_error(example) if example.pair else (-1, "")
-        judged = [turn.index for turn in example.dialogue.turns if turn.role in ("agent", "bot")]
+        judged = [
+            turn.index
+            for turn in example.dialogue.turns
+            if turn.role in ("agent", "bot") and not turn.is_unseen
+        ]
         if not judged:
             continue
         prefix = truncate_example(example, error_turn if error_turn >= 0 else rng.choice(judged))

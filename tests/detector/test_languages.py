@@ -17,7 +17,7 @@ from dialint.detector.languages import (
     language_words,
     parse_languages,
 )
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, ToolCall, Turn
 
 GERMAN = "Guten Tag, ich habe Ihre Bestellung geprüft, sie wird morgen geliefert."
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
@@ -145,3 +145,11 @@ def test_no_english_turn_of_the_sample_is_lost() -> None:
         )
         whole, languages = detect_languages(found)
         assert {whole, *languages.values()} == {"en"}
+
+
+def test_results_of_tools_say_nothing_about_the_language() -> None:
+    spoken = dialogue("Hi", ENGLISH)
+    tool = Turn(index=2, role="tool", text=" ".join([GERMAN] * 20))
+    call = Turn(index=3, role="agent", text="", tool_calls=(ToolCall(name="a", arguments={"x": GERMAN}),))
+    whole, turns = detect_languages(spoken.model_copy(update={"turns": (*spoken.turns, tool, call)}))
+    assert (whole, turns[0], turns[1]) == ("en", "en", "en")

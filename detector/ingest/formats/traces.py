@@ -44,6 +44,9 @@ CONVERSATION = ("gen_ai.conversation.id", "session.id")
 TOOL_OPERATION, TOOL_KIND = "execute_tool", "TOOL"
 MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
 
+MAX_THREADS = 16
+"""A call goes on from one of so many threads, the newest."""
+
 Span = dict[str, Any]
 Message = dict[str, Any]
 """JSON: `role`, `text`, `calls` as [name, arguments, id], `call_id`, `error` and `at`."""
@@ -71,12 +74,16 @@ def _has_attributes(record: Any, prefixes: tuple[str, ...]) -> bool:
         return False
 
 
-def parts(record: dict[str, Any], fallback_id: str) -> Iterator[tuple[str, Span]]:
+def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Span]]:
     """The spans of a record that tell of a conversation, each with its conversation's id.
 
     Raises:
         BadRecord: E_TYPE, a span or a message has another shape.
     """
+    if not isinstance(record, dict):
+        raise BadRecord("E_TYPE", "", fields.kind(record), "an object, one a line")
+    if "resourceSpans" not in record and "attributes" not in record:
+        raise BadRecord("E_TYPE", "attributes", "nothing", "a span with attributes, or resourceSpans")
     for path, span in _spans(record):
         flat: dict[str, Any] = {}
         for attributes in _attribute_sets(span, path):
@@ -94,7 +101,8 @@ def drafts(spans: list[Span], name: str) -> Iterator[Draft]:
     threads: list[_Thread] = []
     for span in ordered:
         if "messages" in span:
-            thread = next((one for one in threads if one.continues(span)), None)
+            recent = reversed(threads[-MAX_THREADS:])
+            thread = next((one for one in recent if one.continues(span)), None)
             if thread is None:
                 thread = _Thread(span["instructions"])
                 threads.append(thread)
@@ -112,34 +120,54 @@ class _Thread:
     def __init__(self, instructions: str) -> None:
         self.instructions = instructions
         self.messages: list[Message] = []
+        self._keys: list[_Key] = []
 
     def continues(self, span: Span) -> bool:
         """Whether the span goes on from the messages so far."""
-        return span["instructions"] == self.instructions or self._overlap(span["messages"]) > 0
+        return span["instructions"] == self.instructions or self._overlap(_keys(span)) > 0
 
     def add(self, span: Span) -> None:
         """Add what is new of a span."""
         incoming: list[Message] = span["messages"]
-        n_known = self._overlap(incoming)
+        keys = _keys(span)
+        n_known = self._overlap(keys)
         for known, again in zip(self.messages[len(self.messages) - n_known :], incoming, strict=False):
             for call, other in zip(known["calls"], again["calls"], strict=True):
                 call[2] = call[2] or other[2]
             known["call_id"] = known["call_id"] or again["call_id"]
         self.messages += incoming[n_known:]
+        self._keys += keys[n_known:]
 
-    def _overlap(self, incoming: list[Message]) -> int:
-        """How many of the last messages are the first of `incoming`."""
-        known = [_key(message) for message in self.messages]
-        new = [_key(message) for message in incoming]
-        for n in range(min(len(known), len(new)), 0, -1):
-            if known[len(known) - n :] == new[:n]:
-                return n
-        return 0
+    def _overlap(self, new: list[_Key]) -> int:
+        """How many of the last messages are the first of `new`, at most all (Knuth, Morris and Pratt)."""
+        borders = [0] * len(new)
+        n = 0
+        for position in range(1, len(new)):
+            while n and new[position] != new[n]:
+                n = borders[n - 1]
+            n += new[position] == new[n]
+            borders[position] = n
+        n = 0
+        for key in self._keys[max(0, len(self._keys) - len(new)) :]:
+            while n and (n == len(new) or key != new[n]):
+                n = borders[n - 1]
+            n += bool(new) and key == new[n]
+        return n
 
 
-def _key(message: Message) -> tuple[str, str, str]:
-    calls = [call[:2] for call in message["calls"]]
-    return message["role"], message["text"].strip(), json.dumps(calls, sort_keys=True)
+_Key = tuple[str, str, str]
+
+
+def _keys(span: Span) -> list[_Key]:
+    """What makes two messages the same: role, words, and calls without their ids."""
+    return [
+        (
+            str(message["role"]),
+            message["text"].strip(),
+            json.dumps([call[:2] for call in message["calls"]], sort_keys=True),
+        )
+        for message in span["messages"]
+    ]
 
 
 def _turns(thread: _Thread, results: dict[str, Span]) -> Iterator[DraftTurn]:
@@ -220,7 +248,9 @@ def _any_value(value: Any) -> Any:
         if key in value:
             return value[key]
     if "intValue" in value:
-        return int(value["intValue"]) if str(value["intValue"]).lstrip("-").isdigit() else value["intValue"]
+        number = str(value["intValue"])
+        is_number = number.isascii() and number.removeprefix("-").isdecimal() and len(number) <= 20
+        return int(number) if is_number else number
     if isinstance(value.get("arrayValue"), dict):
         return [_any_value(item) for item in fields.items(value["arrayValue"], "values")]
     if isinstance(value.get("kvlistValue"), dict):
@@ -306,12 +336,13 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
     """The time under one of the keys, ISO 8601 in UTC: nanoseconds since 1970, or a text."""
     for key in keys:
         value = span.get(key)
-        if isinstance(value, str) and not value.isdigit():
-            time = parse_iso(value)
-        elif isinstance(value, str | int) and not isinstance(value, bool):
-            time = from_epoch(int(value) / 1e9) if int(value) else None
-        else:
+        if isinstance(value, bool) or not isinstance(value, str | int):
             continue
+        digits = str(value)
+        if not (digits.isascii() and digits.isdecimal()):
+            time = parse_iso(digits)
+        else:
+            time = from_epoch(int(digits) / 1e9) if len(digits) <= 20 and digits.strip("0") else None
         if time is not None:
             return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     return None
@@ -385,7 +416,9 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
                 message["calls"].append(_call(read_call(part, where, dialogue)))
             elif part.get("type") == "tool_call_response":
                 value = part.get("response", part.get("result"))
-                results.append(_message("tool", _as_text(value or ""), part.get("id"), index))
+                results.append(
+                    _message("tool", "" if value is None else _as_text(value), part.get("id"), index)
+                )
         message["text"] = "\n".join(text for text in texts if text)
         yield from results
         if message["calls"] or message["text"] or not results:

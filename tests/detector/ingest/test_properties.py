@@ -281,7 +281,8 @@ def test_no_shape_breaks_the_reader(tmp_path: Path, value: Any) -> None:
 
 
 @pytest.mark.parametrize("format", ["openai", "sharegpt", "zendesk", "zendesk-messaging", "intercom", "freshdesk",
-                                    "hubspot", "twilio", "connect", "abcd", "multiwoz", "sgd", "tau", "tau2"])  # fmt: skip
+                                    "hubspot", "twilio", "connect", "abcd", "multiwoz", "sgd", "tau", "tau2",
+                                    "opentelemetry", "openinference"])  # fmt: skip
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=values)
 def test_no_shape_breaks_a_named_format(tmp_path: Path, format: str, value: Any) -> None:

@@ -308,3 +308,25 @@ def test_a_wizards_query_is_a_call_and_its_result_a_tools_turn(tmp_path: Path) -
         "It is free. Shall I book it?",
         "",
     ]
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "track", "{}", '{"a": 1}', "[]"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["id", "type", "function", "custom", "name", "arguments", "input"]), inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(junk, junk, junk)
+def test_no_call_breaks_the_reader(tmp_path: Path, found: Any, call_id: Any, error: Any) -> None:
+    result = {"role": "tool", "content": "ok", "text": "ok", "tool_call_id": call_id, "tool_error": error}
+    bot = {"role": "assistant", "content": "", "tool_calls": found, "function_call": error}
+    chat = {"messages": [{"role": "user", "content": "Hi"}, bot, result]}
+    agent = {"role": "agent", "text": "", "tool_calls": found}
+    canonical = {"id": "d", "turns": [{"role": "customer", "text": "Hi"}, agent, result]}
+    shared = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "function_call", "value": found}]}
+    for record in (chat, canonical, shared):
+        loaded, rejects, _ = load(write(tmp_path / "log.jsonl", record))
+        assert len(loaded) + len(rejects) == 1

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.records import Dialogue, ToolCall
@@ -240,3 +242,49 @@ def test_a_trace_without_content_is_refused_and_not_clean(tmp_path: Path) -> Non
     empty = span(0, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4"})
     loaded, (reject,) = load(lines(tmp_path / "t.jsonl", export(empty)))
     assert (loaded, reject.code) == ([], "E_EMPTY")
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["", "a", "user", "tool", "assistant", "[]", '[{"role": "user"}]', "text", "tool_call", "²", "9" * 40]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["role", "parts", "content", "type", "id", "name", "arguments", "response", "message.role",
+                         "message", "0", "message.tool_calls", "key", "value", "stringValue", "intValue", "arrayValue"]),
+        inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+keys = st.sampled_from([
+    "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.operation.name",
+    "gen_ai.conversation.id", "gen_ai.tool.call.id", "gen_ai.tool.call.result", "openinference.span.kind",
+    "llm.input_messages", "llm.input_messages.0.message.role", "llm.output_messages.1", "llm", "session.id",
+])  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.dictionaries(keys, junk, max_size=5) | st.lists(junk, max_size=2), min_size=1, max_size=3),
+    junk,
+)
+def test_no_trace_breaks_the_reader(tmp_path: Path, attributes: list[Any], odd: Any) -> None:
+    spans = [
+        {"traceId": odd, "startTimeUnixNano": odd, "status": odd, "events": odd, "attributes": each}
+        for each in attributes
+    ]
+    path = lines(tmp_path / "t.jsonl", export(chat(0, 0, 2)), export(*spans), {"resourceSpans": odd}, odd)
+    loaded, rejects = load(path)
+    assert "conv-1" in [dialogue.id for dialogue in loaded] or rejects
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=6))
+def test_windows_that_overlap_give_back_the_conversation(tmp_path: Path, cuts: list[tuple[int, int]]) -> None:
+    """However much of the history each call repeats, as long as it ends where the last one did or later."""
+    ends = sorted({2, 4, 6} | {end for _, end in cuts})
+    starts = {end: start for start, end in cuts}
+    spans, before = [], 0
+    for number, end in enumerate(ends):
+        spans.append(chat(number, min(starts.get(end, 0), before), end))
+        before = end
+    (dialogue,), rejects = load(lines(tmp_path / "t.jsonl", export(*spans)))
+    assert not rejects
+    assert said(dialogue) == EXPECTED
