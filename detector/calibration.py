@@ -52,18 +52,29 @@ class Contract(Record):
 
 class Scan(Record):
     """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). Without a
-    contract no threshold met the required rate, and the scan alone makes no findings. `languages`: ISO 639-1
+    contract no threshold met the required rate, and the scan alone makes no findings. From the probability
+    `suggest_at` on, what is below the contract is suggested; without it nothing is. `languages`: ISO 639-1
     codes of the languages it was calibrated on and may judge; releases older than this field are of
     English."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
     contract: Contract | None
+    suggest_at: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, exclude_if=lambda value: value is None
+    )
     languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
 
     def covers(self, language: str) -> bool:
         """Whether the scan may judge a turn in `language`; an undetermined one it may."""
         return language == UNKNOWN or language in self.languages
+
+    def outcome(self, probability: float) -> Literal["finding", "suggestion", "dropped"]:
+        """What the scan may make of a turn with this probability."""
+        if self.contract is not None and probability >= self.contract.threshold:
+            return "finding"
+        is_suggested = self.suggest_at is not None and probability >= self.suggest_at
+        return "suggestion" if is_suggested else "dropped"
 
     def probability(self, score: float) -> float:
         """Calibrated probability of a raw score; 0 for -inf, a code that does not apply."""

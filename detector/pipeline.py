@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import Check, CodeRelease, round_probability
+from dialint.detector.calibration import Check, Scan, round_probability
 from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
@@ -366,20 +366,16 @@ class ReleaseDetector:
                 probability = max(by_scan, check.precision if check is not None else 0.0)
                 probabilities[index][code] = round_probability(probability)
                 outcome: Outcome = "dropped" if check is None else check.report
-                where, proof = (0, 0), ""
-                if outcome != "finding" and _is_over_threshold(how, by_scan):
-                    where = self._evidence(code, texts[position], scores)
-                    suspicion = Suspicion(dialogue, position, *where, by_scan, self.log)
-                    result = None if how.gate is None else GATES[how.gate](suspicion)
-                    if result is None or result.outcome == "finding" or outcome == "dropped":
-                        outcome = "finding" if result is None else result.outcome
-                        proof = "" if result is None else f"gate '{how.gate}': {result.why}"
-                        check = hit = None
+                proofs = [f"exact check '{check.name}', no model: {hit.why}"] if check and hit else []
+                where = (hit.start, hit.end) if hit is not None else (0, 0)
+                if outcome != "finding" and how.scan is not None and how.scan.outcome(by_scan) != "dropped":
+                    evidence = self._evidence(code, texts[position], scores)
+                    suspicion = Suspicion(dialogue, position, *evidence, by_scan, self.log)
+                    scanned, gate_proofs = _scan_outcome(how.scan, how.gate, suspicion)
+                    if scanned == "finding" or outcome == "dropped":
+                        outcome, proofs, where = scanned, gate_proofs, evidence
                 if outcome == "dropped":
                     continue
-                if check is not None and hit is not None:
-                    where = hit.start, hit.end
-                    proof = f"exact check '{check.name}', no model: {hit.why}"
                 finding = self._finding(
                     code,
                     dialogue.turns[position],
@@ -388,7 +384,7 @@ class ReleaseDetector:
                     probability,
                     where,
                 )
-                if proof:
+                for proof in proofs:
                     finding = append_proof(finding, proof)
                 if outcome == "finding" and code in self.demoted:
                     outcome = "suggestion"
@@ -504,9 +500,17 @@ def _quote(words: str) -> str:
     return f"“{line}”"
 
 
-def _is_over_threshold(how: CodeRelease, probability: float) -> bool:
-    contract = how.scan.contract if how.scan is not None else None
-    return contract is not None and probability >= contract.threshold
+def _scan_outcome(scan: Scan, gate: str | None, suspicion: Suspicion) -> tuple[Outcome, list[str]]:
+    """What becomes of a suspicion of the scan by contract and gate, and the proofs for its reason."""
+    outcome, proofs = scan.outcome(suspicion.probability), []
+    if gate is not None:
+        result = GATES[gate](suspicion)
+        proofs.append(f"gate '{gate}': {result.why}")
+        if result.outcome != "finding":
+            return result.outcome, proofs
+    if outcome == "suggestion":
+        proofs.append("demoted: below the contract")
+    return outcome, proofs
 
 
 def _stripped_span(text: str) -> tuple[int, int]:

@@ -197,6 +197,39 @@ def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(
     assert n_findings > 5
 
 
+@pytest.mark.parametrize("has_contract", [True, False])
+def test_what_is_below_the_contract_is_suggested_where_the_release_says_so(
+    detector: ReleaseDetector, has_contract: bool
+) -> None:
+    scan = detector.info.codes["T1"].scan
+    assert scan is not None
+    assert scan.contract is not None
+    contract = scan.contract.model_copy(update={"threshold": 0.7}) if has_contract else None
+    strict = scan.model_copy(update={"contract": contract})
+    lenient = strict.model_copy(update={"suggest_at": 0.4})
+    plain, suggesting = (
+        detector.with_info(
+            detector.info.model_copy(update={"codes": {**detector.info.codes, "T1": CodeRelease(scan=each)}})
+        ).verdicts(many(), all_probabilities=True)
+        for each in (strict, lenient)
+    )
+    assert "suggest_at" not in strict.model_dump_json()
+    n = 0
+    for before, after in zip(plain, suggesting, strict=True):
+        assert (after.findings, after.quality, before.suggestions) == (before.findings, before.quality, ())
+        assert after.probabilities is not None
+        expected = {
+            turn: row["T1"]
+            for turn, row in after.probabilities.items()
+            if 0.4 <= row["T1"] < (0.7 if has_contract else 1)
+        }
+        assert {finding.turn: finding.probability for finding in after.suggestions} == expected
+        names = {gates.proof_name(finding) for finding in after.suggestions}
+        assert names <= {"demoted: below the contract"}
+        n += len(expected)
+    assert n > 5
+
+
 def test_all_probabilities_name_every_judged_turn_and_covered_code(detector: ReleaseDetector) -> None:
     (verdict,) = detector.verdicts(
         [dialogue(*HELLO, ("customer", "w5"), ("bot", "w6"))], all_probabilities=True
