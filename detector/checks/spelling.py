@@ -119,11 +119,16 @@ class Speller:
         self._checker = _checker(language)
         self._counts = self._checker.word_frequency.dictionary
         self.is_known = lru_cache(maxsize=50_000)(self._is_known)
+        self.has_unknown = lru_cache(maxsize=50_000)(self._has_unknown)
         self.slips = lru_cache(maxsize=20_000)(self._slips)
 
     def written_together(self, word: str) -> str | None:
         """The right form of a word that lacks its apostrophe or space (``dont``: ``don't``)."""
         return self._data.apart.get(word)
+
+    def _has_unknown(self, chunk: str) -> bool:
+        """Whether what stands between two blanks may hold an unknown word."""
+        return any(not self.is_known(word.lower) for word in _words(chunk))
 
     def _is_known(self, word: str) -> bool:
         """Whether a word in lower case is correct, in any country's spelling, or a choice of tone."""
@@ -307,21 +312,25 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
+        if not any(map(spelling.has_unknown, turn.text.split())):
+            continue
         words = list(_words(turn.text))
         unknown = [word for word in words if not spelling.is_known(word.lower)]
         if not unknown or (len(unknown) > MAX_UNKNOWN and len(unknown) * UNKNOWN_SHARE > len(words)):
             continue
-        languages = languages or detect_languages(dialogue)[1]
-        if languages[turn.index] not in LANGUAGES:
-            continue
-        excused = excused or _words_of_others(dialogue) | _names(dialogue)
         slips: list[tuple[_Word, str]] = []
         for word in unknown[:left]:
-            meant = None if word.lower in excused else _meant(word, spelling, context)
-            if meant is not None:
+            meant = _meant(word, spelling, context)
+            if meant is None:
+                continue
+            excused = excused or _words_of_others(dialogue) | _names(dialogue)
+            if word.lower not in excused:
                 slips.append((word, meant))
         left -= min(left, len(unknown))
         if slips:
+            languages = languages or detect_languages(dialogue)[1]
+            if languages[turn.index] not in LANGUAGES:
+                continue
             first = slips[0][0]
             why = "; ".join(f"{word.text}: {meant}" for word, meant in slips)
             yield Hit(turn.index, first.start, first.start + len(first.text), f"not in the dictionary, {why}")

@@ -43,7 +43,7 @@ def slips(text: str, *before: tuple[str, str], context: CheckContext | None = No
         ("There are alot of rooms.", "alot: a lot"),
         ("That transfered the money at once.", "transfered: transferred"),
         (
-            "I am writting to you, untill then be carefull.",
+            "I am writting to you about the order that you gave me, untill then be carefull.",
             "writting: writing; untill: until; carefull: careful",
         ),
         ("The dates wich you gave wont do.", "wich: which; wont: won't"),
