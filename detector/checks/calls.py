@@ -49,6 +49,8 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
     before it: the agent made the argument up (P3).
 
     The hit is in the agent's next words, as the call itself says nothing. Silent where no tool was run.
+
+    Read on the once-half of tau_bench (2026-11-23): 32 of 32 right, 1.0 (.89 to 1).
     """
     failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
     known = Known()
@@ -87,6 +89,9 @@ def refused_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
 
     Left alone are technical failures, unknown keys (the customer's mistake, or `invented_argument`), attempts
     that the customer asked for, and calls that were repeated with success. The hit is in the agent's words.
+
+    Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
+    the system refused is an error is a matter of policy: where it is none, this is a suggestion.
     """
     uses = tool_uses(dialogue)
     refused: ToolUse | None = None
@@ -126,6 +131,9 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
 
     It is jargon to him. At most one hit for each turn; silent where a customer sent such text first, as a
     developer may.
+
+    Read on the once-half of tau_bench (2026-11-23): 30 of 30 right, 1.0 (.88 to 1); no hit in STAR, MultiWOZ,
+    SGD, taskmaster4, stc3 and dbdc3.
     """
     for turn in dialogue.turns:
         if turn.role == "customer" and _CALL.search(turn.text):

@@ -70,6 +70,9 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
 
     Questions for a number of which there may be several are left alone when the customer has spoken of
     something more. At most one hit for each turn; silent on dialogues without results of tools.
+
+    Read on the once-half of tau_bench (2026-11-23): 6 of 9 right, .67 (.30 to .93), so a suggestion. The
+    wrong ones asked for authentication or for another order; two of the three no longer fire.
     """
     uses = [use for use in tool_uses(dialogue) if not use.failed]
     for position, turn in enumerate(dialogue.turns):
