@@ -64,6 +64,9 @@ class DetectorConfig:
     demoted: Path | None = None
     """File of `dialint label demote`: findings of the codes in it, which people seldom confirm, are
     suggestions."""
+    spot_check: Path | None = None
+    """File of `dialint eval tally --apply`: findings of codes that were seldom right on this log are
+    suggestions, and probabilities are scaled to what was measured."""
     languages: tuple[str, ...] = ()
     """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is
     detected for each turn. Turns in a language that the release does not cover are not judged."""

@@ -134,14 +134,16 @@ class NaturalPrecision(Record):
         return fingerprint(self.model_dump(mode="json"))
 
 
-def load_natural(path: Path, release: str) -> NaturalPrecision:
-    """Read the file that `dialint eval tally --apply` wrote for this release.
+def load_natural(path: Path | None, release: str) -> NaturalPrecision | None:
+    """Read the file that `dialint eval tally --apply` wrote for this release; None without a file.
 
     Raises:
         ConfigError: E_OPTION, there is no such file, or it is another one.
         OutputRefused: damaged.
         ReleaseRefused: E_RELEASE, another release was judged.
     """
+    if path is None:
+        return None
     if not path.is_file():
         raise ConfigError("E_OPTION", f"--spot-check {path}: there is no such file")
     content = read_manifest(path)

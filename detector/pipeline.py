@@ -24,6 +24,7 @@ from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.languages import detect_languages, parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.natural import NaturalPrecision, load_natural
 from dialint.detector.policy import Policy, load_policies, policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
@@ -67,9 +68,17 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         tuple(code in taxonomy.codes and taxonomy.codes[code].context_free for code in info.head_codes),
     )
     policies = load_policies(config.policy)
-    demoted = read_demotions(config.demoted, info.id)
+    natural = load_natural(config.spot_check, info.id)
+    demoted = {**(natural.demoted if natural else {}), **read_demotions(config.demoted, info.id)}
     return ReleaseDetector(
-        info, release.fingerprint, scanner, taxonomy, languages, demoted=demoted, policies=policies
+        info,
+        release.fingerprint,
+        scanner,
+        taxonomy,
+        languages,
+        demoted=demoted,
+        policies=policies,
+        natural=natural,
     )
 
 
@@ -199,10 +208,12 @@ class ReleaseDetector:
         log: LogProfile = EMPTY_PROFILE,
         demoted: Mapping[str, str] | None = None,
         policies: Mapping[str, Policy] | None = None,
+        natural: NaturalPrecision | None = None,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
         forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
-        be suggested here to why; `policies` are the team's by their names."""
+        be suggested here to why; `policies` are the team's by their names; `natural` is what a spot check
+        says of the probabilities."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
@@ -211,6 +222,7 @@ class ReleaseDetector:
         self.log = log
         self.demoted = dict(demoted or {})
         self._policies = dict(policies or {})
+        self._natural = natural
         self._context = CheckContext(log, policies=self._policies)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
@@ -233,6 +245,7 @@ class ReleaseDetector:
                 *([] if log == EMPTY_PROFILE else [log.fingerprint]),
                 *([{"demoted": self.demoted}] if self.demoted else []),
                 *[policy.model_dump(mode="json") for policy in self._policies.values()],
+                *([] if natural is None else [natural.fingerprint]),
             ]
         )
 
@@ -264,6 +277,7 @@ class ReleaseDetector:
             self.log if log is None else log,
             self.demoted if demoted is None else demoted,
             self._policies,
+            self._natural,
         )
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
@@ -376,6 +390,8 @@ class ReleaseDetector:
                         outcome, proofs, where = scanned, gate_proofs, evidence
                 if outcome == "dropped":
                     continue
+                if self._natural is not None:
+                    probability = self._natural.calibrate(code, outcome, probability)
                 finding = self._finding(
                     code,
                     dialogue.turns[position],

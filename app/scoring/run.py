@@ -15,7 +15,7 @@ from dialint.app.output import print_rich, print_status
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
-from dialint.detector.artifacts import fingerprint, package_versions, read_manifest
+from dialint.detector.artifacts import fingerprint, package_versions, read_manifest, sha256_file
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
@@ -23,6 +23,7 @@ from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
 from dialint.detector.log_profile import LogProfile, profile_log
+from dialint.detector.natural import load_natural
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
@@ -102,7 +103,8 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
 @dataclass
 class ScoringRun:
     """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
-    compares; `demoted` maps codes that may only be suggested to why."""
+    compares; `demoted` maps codes that may only be suggested to why; `spot_check` is a line about the one
+    that is used."""
 
     config: ScoreConfig
     sources: list[Source]
@@ -111,6 +113,7 @@ class ScoringRun:
     filter: FindingFilter
     request: str = ""
     demoted: dict[str, str] = field(default_factory=dict)
+    spot_check: str = ""
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
     _share_before: float = 0.0
@@ -217,7 +220,7 @@ class ScoringRun:
         if not self.config.quiet:
             stdout_has_result = self.config.out is None and self.config.output_format != "text"
             print_rich(
-                summary_table(self.tally, self.read_counts, self.detector, self.demoted),
+                summary_table(self.tally, self.read_counts, self.detector, self.demoted, self.spot_check),
                 to_stderr=stdout_has_result,
             )
 
@@ -261,7 +264,12 @@ def prepare_run(
         raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
-    demoted = read_demotions(config.detector.demoted, detector.release)
+    demoted, spot_check = read_demotions(config.detector.demoted, detector.release), ""
+    natural = load_natural(config.detector.spot_check, detector.release)
+    if natural is not None:
+        is_same = natural.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
+        demoted = {**natural.demoted, **demoted}
+        spot_check = natural.summary + ("" if is_same else "; they are of another log")
     log = _profile_head(sources, config)
     description = {
         "inputs": requested["inputs"],
@@ -271,6 +279,7 @@ def prepare_run(
             "taxonomy": taxonomy.version,
             **_describe_policies(config),
             **({"demoted": demoted} if demoted else {}),
+            **_describe_spot_check(config),
         },
         "log": {"dialogues": log.n_dialogues, "fingerprint": log.fingerprint},
         "options": requested["options"],
@@ -279,7 +288,7 @@ def prepare_run(
         detector = detector.with_log(log)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)
-    return ScoringRun(config, sources, detector, taxonomy, filter, request, demoted), description
+    return ScoringRun(config, sources, detector, taxonomy, filter, request, demoted, spot_check), description
 
 
 def _profile_head(sources: Sequence[Source], config: ScoreConfig) -> LogProfile:
@@ -321,8 +330,22 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
     versions = package_versions("dialint", "torch")
     demoted = read_demotions(config.detector.demoted, str(release.get("id")))
     described = taxonomy.model_dump(mode="json")
-    whole = [requested, release, described, options, versions, *policies]
+    whole = [requested, release, described, options, versions, *policies, _describe_spot_check(config)]
     return fingerprint([*whole, demoted] if demoted else whole)
+
+
+def _describe_spot_check(config: ScoreConfig) -> dict[str, Any]:
+    """The hash of the file with the judged findings.
+
+    Raises:
+        ConfigError: E_OPTION, there is no such file.
+    """
+    path = config.detector.spot_check
+    if path is None:
+        return {}
+    if not path.is_file():
+        raise ConfigError("E_OPTION", f"--spot-check {path}: there is no such file")
+    return {"spot_check": {"sha256": sha256_file(path)}}
 
 
 def _describe_policies(config: ScoreConfig) -> dict[str, Any]:

@@ -193,17 +193,24 @@ def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: fl
 
 
 def summary_table(
-    tally: Tally, reading: dict[str, Any], detector: Detector, demoted: Mapping[str, str]
+    tally: Tally,
+    reading: dict[str, Any],
+    detector: Detector,
+    demoted: Mapping[str, str],
+    spot_check: str = "",
 ) -> RenderableType:
     """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
     an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
-    warnings; `demoted` maps codes that may only be suggested to why."""
+    warnings; `demoted` maps codes that may only be suggested to why; `spot_check` is a line about the one
+    that is used."""
     parts: list[RenderableType] = []
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
     if tally.suggestions:
         parts.append(_suggestions_table(tally, detector))
     parts += [Text(f"{code} demoted to suggestions: {why}", "bold yellow") for code, why in demoted.items()]
+    if spot_check:
+        parts.append(Text(spot_check))
     share = tally.serious / tally.scored if tally.scored else 0.0
     by_check = (
         f", {tally.serious_by_check:,} of them with an S1 or S2 by check" if tally.serious_by_check else ""

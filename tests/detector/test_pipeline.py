@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from html import escape
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from dialint.detector import checks, gates
 from dialint.detector import scanner as detector_scanner
+from dialint.detector.artifacts import write_manifest
 from dialint.detector.calibration import (
     Check,
     CodeRelease,
@@ -25,6 +27,7 @@ from dialint.detector.calibration import (
 )
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns
 from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.render import Rendered
@@ -162,6 +165,43 @@ def test_what_may_only_be_suggested_is_no_finding(
         ("M2", "exact check 'unfilled_placeholder'"),
         ("T1", "demoted: confirmed 2 of 14 times"),
     }
+
+
+def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
+    """T1: 0 of 6 right, 4 expected: (0 + 5 x 5/9) / (4 + 5) of the stated probability, as a suggestion; the
+    probabilities of the release stay."""
+    folder, items = tiny.write_release(tmp_path / "r"), many()
+    natural = NaturalPrecision(
+        release="tiny-1",
+        taxonomy="1.0.0",
+        log="0",
+        judged_on=date(2026, 11, 23),
+        findings={"T1": Judged(reported=9, right=0, arguable=0, wrong=6, stated=4.0)},
+        suggestions={},
+        turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
+    )
+    path = tmp_path / "natural.json"
+    write_manifest(path, {"kind": KIND, **natural.model_dump(mode="json")})
+    plain = load_detector(DetectorConfig(release=folder))
+    careful = load_detector(DetectorConfig(release=folder, spot_check=path))
+    assert careful.fingerprint != plain.fingerprint
+    n = 0
+    for before, after in zip(
+        plain.verdicts(items, all_probabilities=True),
+        careful.with_log(careful.log).verdicts(items, all_probabilities=True),
+        strict=True,
+    ):
+        assert after.probabilities == before.probabilities
+        stated = {finding.turn: finding.probability for finding in before.findings if finding.code == "T1"}
+        assert all(finding.code != "T1" for finding in after.findings)
+        for finding in after.suggestions:
+            n += 1
+            assert finding.probability == pytest.approx(stated[finding.turn] * 25 / 81, abs=1e-5)
+            assert gates.proof_name(finding).startswith("demoted: spot check of 2026-11-23")
+        rest = {(each.code, each.turn): each.probability for each in before.findings if each.code != "T1"}
+        for finding in after.findings:
+            assert finding.probability == pytest.approx(rest[finding.code, finding.turn] * 5 / 9, abs=1e-5)
+    assert n
 
 
 def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,13 +18,21 @@ from dialint.app.commands.verify import verified, verify
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import is_done
-from dialint.detector.artifacts import read_manifest, write_manifest
-from dialint.detector.errors import ConfigError, DialintError, InputRefused, OutputRefused, TooManyBad
+from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
+from dialint.detector.errors import (
+    ConfigError,
+    DialintError,
+    InputRefused,
+    OutputRefused,
+    ReleaseRefused,
+    TooManyBad,
+)
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import Counts
 from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.log_profile import LogProfile
+from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns
 from dialint.detector.records import Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.verdict_files import find_manifest, manifest_path, read_verdicts
@@ -188,6 +196,46 @@ def test_a_demoted_code_is_named_and_another_list_is_another_job(
     path.unlink()
     with pytest.raises(ConfigError, match="E_DEMOTED"):
         run([log], replace(config, out=tmp_path / "x.jsonl"), detector)
+
+
+def test_a_spot_check_is_named_and_another_one_is_another_job(
+    tmp_path: Path, write_log: WriteLog, detector: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, path, out = str(write_log(4)), tmp_path / "natural.json", tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, detector=DetectorConfig(spot_check=path))
+
+    def write(release: str, wrong: int) -> None:
+        judged = Judged(reported=40, right=1, arguable=0, wrong=wrong, stated=9.0)
+        natural = NaturalPrecision(
+            release=release,
+            taxonomy="1.0.0",
+            log="0",
+            judged_on=date(2026, 11, 23),
+            findings={"C1": judged},
+            suggestions={},
+            turns=ReadTurns(unflagged=0, read=0, with_errors=0, missed={}),
+        )
+        write_manifest(path, {"kind": KIND, **natural.model_dump(mode="json")})
+
+    write("fake-1", 13)
+    assert run([log], config, detector) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "C1 demoted to suggestions: spot check of 2026-11-23: right 1 of 14, 95 % 0.00 to 0.34" in shown
+    assert "1 of 14 judged findings were right; they are of another log" in shown
+    described = read_manifest(manifest_path(out))["work"]["release"]["spot_check"]
+    assert described == {"sha256": sha256_file(path)}
+    write("fake-1", 12)
+    with pytest.raises(OutputRefused, match="--spot-check"):
+        run([log], config, detector)
+    write("another", 12)
+    with pytest.raises(ReleaseRefused, match="judges another, and this is fake-1"):
+        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
+    path.write_text(path.read_text().replace("12", "13"))
+    with pytest.raises(OutputRefused, match="changed since it was written"):
+        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
+    path.unlink()
+    with pytest.raises(ConfigError, match="no such file"):
+        run([log], replace(config, out=tmp_path / "w.jsonl"), detector)
 
 
 def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, detector: Any) -> None:
