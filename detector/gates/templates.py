@@ -33,6 +33,7 @@ RARE = 2
 _FIELD = re.compile(
     r"(?<![\w/\\])[A-Z]{2,20}(?:_[A-Z]{2,20}){0,3}_(?:NAME|ID|NUMBER|DATE|EMAIL|ADDRESS|TOTAL|AMOUNT|PRICE)(?![\w\\])"
     r"|(?<!\w)#[a-z]{2,20}(?:_[a-z]{2,20}){1,3}(?!\w)"  # #shoe_size
+    r"|\{\d{1,2}\}|\bNaN\b|\[object Object\]|#REF!|#N/A|<<<[^<>\n]{1,60}>>>"
     r"|(?i:(?<=\bdear )|(?<=\bhello )|(?<=\bhi )|(?<=\bis )|(?<=\bfor )|(?<=\bnumber ))"
     r"(?:null|undefined|NaN|N/A)(?=[\s,.!?]|\Z)"
 )
