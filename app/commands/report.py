@@ -158,7 +158,7 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
 
 
 def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excerpt:
-    """The finding's turn with the turns before it, masked."""
+    """The finding's turn with the turns before it, masked and without what the customer did not see."""
     from dialint.detector.masking import mask_dialogue
     from dialint.eval.figures.hard_examples import Excerpt
 
@@ -168,7 +168,8 @@ def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excer
     if position is None:
         raise ConfigError("E_OPTION", f"--log: dialogue {verdict.dialogue_id} has no turn {finding.turn}")
     start, end = texts[position].from_original(placed.start, placed.end)
-    turns = masked.turns[max(0, position - BEFORE) : position + 1]
+    before = [turn for turn in masked.turns[:position] if not turn.is_unseen][-BEFORE:]
+    turns = [*before, masked.turns[position]]
     return Excerpt(tuple((turn.role, _inert(turn.text)) for turn in turns), start, end)
 
 

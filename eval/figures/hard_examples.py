@@ -105,7 +105,8 @@ def make_excerpt(mistake: Mistake, results: Results) -> Excerpt:
     example, verdict = scored[mistake.example]
     masked, texts = mask_dialogue(example.dialogue)
     row_index = next(p for p, turn in enumerate(example.dialogue.turns) if turn.index == mistake.turn)
-    turns = masked.turns[max(0, row_index - 2) : row_index + 1]
+    before = [turn for turn in masked.turns[:row_index] if not turn.is_unseen][-2:]
+    turns = [*before, masked.turns[row_index]]
     spans = [
         (mark.start or 0, mark.end or 0)
         for mark in _marks(example, verdict)
