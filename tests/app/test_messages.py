@@ -181,7 +181,7 @@ def test_a_data_set_that_lacks_something_is_told_what(tmp_path: Path) -> None:
 def test_another_training_is_told_by_its_options() -> None:
     before, now = (describe_job({"epochs": epochs, "seed": 1}, "data") for epochs in (1.0, 2.0))
     assert "--epochs was 1.0, is 2.0 now; remove it" in str(job_mismatch(Path("c"), before, now))
-    assert "the data or the base is another one" in str(
+    assert "the data or the base differs" in str(
         job_mismatch(Path("c"), now, describe_job({"epochs": 2.0, "seed": 1}, "x"))
     )
     assert "other options or other data" in str(job_mismatch(Path("c"), "0a1b", now))
