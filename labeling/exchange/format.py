@@ -22,10 +22,15 @@ from pydantic import ValidationError
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.masking import MaskedText, mask_dialogue
-from dialint.detector.records import Dialogue, Finding
+from dialint.detector.records import Dialogue, Finding, Turn
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.annotation import Annotation, Kind, Question, iterate_questions, judged_turns
 from dialint.labeling.exchange.values import from_line_feeds, items, label_error, text, with_line_feeds
+
+
+def speaker(turn: Turn) -> str:
+    """Who speaks, as labelers read it on another platform."""
+    return "tool, not seen by the customer" if turn.role == "tool" else turn.role
 
 
 @dataclass(frozen=True)

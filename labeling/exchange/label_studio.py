@@ -23,6 +23,7 @@ from dialint.labeling.exchange.format import (
     ReadState,
     Row,
     make_annotation,
+    speaker,
 )
 from dialint.labeling.exchange.values import (
     from_utf16,
@@ -202,7 +203,9 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
 def _task(
     name: str, turn: int | None, codes: tuple[str, ...], annotations: list[Annotation], item: ExportItem
 ) -> Row:
-    turns = [{"author": each.role, "text": item.view.text(each.index)} for each in item.view.dialogue.turns]
+    turns = [
+        {"author": speaker(each), "text": item.view.text(each.index)} for each in item.view.dialogue.turns
+    ]
     data = {"dialogue_id": item.view.dialogue.id, "dialogue": turns, "codes": list(codes)}
     row: Row = {
         "data": data if turn is None else {**data, "turn": turn},

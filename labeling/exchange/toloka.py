@@ -22,6 +22,7 @@ from dialint.labeling.exchange.format import (
     ReadState,
     Row,
     make_annotation,
+    speaker,
 )
 from dialint.labeling.exchange.values import cell, text, timestamp
 
@@ -94,7 +95,7 @@ def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
 
 def _task(item: ExportItem, turn: int, code: str) -> Row:
     turns = [each for each in item.view.dialogue.turns if each.index < turn]
-    context = "\n".join(f"{each.role}: {item.view.text(each.index)}" for each in turns)
+    context = "\n".join(f"{speaker(each)}: {item.view.text(each.index)}" for each in turns)
     values = (item.view.dialogue.id, turn, code, context, item.view.text(turn))
     return dict(zip(TASK_COLUMNS, values, strict=True))
 
