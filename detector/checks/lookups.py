@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import compact
+from dialint.detector.checks.values import MAX_DEPTH, compact
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
 
@@ -111,14 +111,16 @@ def _known(name: str, uses: Sequence[ToolUse], turns: Sequence[Turn]) -> str | N
     return next(iter(taken.values()), None) or (next(iter(returned.values())) if len(returned) == 1 else None)
 
 
-def _values(value: JsonValue, key: re.Pattern[str]) -> Iterator[str]:
-    """The compact values under a key, at any depth."""
+def _values(value: JsonValue, key: re.Pattern[str], depth: int = 0) -> Iterator[str]:
+    """The compact values under a key, at any depth that a result is read to."""
+    if depth > MAX_DEPTH:
+        return
     if isinstance(value, list):
         for each in value:
-            yield from _values(each, key)
+            yield from _values(each, key, depth + 1)
     elif isinstance(value, dict):
         for name, each in value.items():
             if not key.fullmatch(name):
-                yield from _values(each, key)
+                yield from _values(each, key, depth + 1)
             elif isinstance(each, str | int) and compact(str(each)):
                 yield compact(str(each))

@@ -67,6 +67,10 @@ SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
 _MONEY = ("price", "amount", "balance", "cost", "total", "fee", "fare")
 _MONEY_WORD = re.compile(r"price|amount|cost|fee|fare|balance|\Atotal\Z", re.IGNORECASE)
 MAX_TOTALS = 600
+MAX_DEPTH = 32
+"""Objects of a result that are nested deeper are not read."""
+MAX_AMOUNTS = 400
+"""With more amounts nearly any other follows from two of them, and trying takes long."""
 MAX_PARTS = 9
 """Most amounts whose sums are all tried."""
 
@@ -165,6 +169,9 @@ class Known:
     """The amount of each thing with an id."""
     records: dict[str, list[Record]] = field(default_factory=dict)
     """The objects of results by their compact ids."""
+    _pairs: set[int] = field(default_factory=set)
+    """Sums and differences of any two amounts, of which there were `_n_paired`."""
+    _n_paired: int = 0
 
     def add(self, text: str) -> None:
         """Takes up a text."""
@@ -206,9 +213,13 @@ class Known:
             return True
         if amount % 1000 == 0 and (amount <= 50_000 or any(abs(amount - other) < 10_000 for other in pool)):
             return True
-        pairs = {one + other for one in pool for other in pool}
-        pairs |= {abs(one - other) for one in pool for other in pool} | pool
-        if any(amount % n == 0 and amount // n in pairs for n in range(1, 10)):
+        if len(pool) > MAX_AMOUNTS or len(self.sums) > MAX_AMOUNTS:
+            return True
+        if self._n_paired != len(pool):
+            self._pairs = {one + other for one in pool for other in pool} | pool
+            self._pairs |= {abs(one - other) for one in pool for other in pool}
+            self._n_paired = len(pool)
+        if any(amount % n == 0 and amount // n in self._pairs for n in range(1, 10)):
             return True
         if any(amount + other in totals or amount - other in totals for other in pool):
             return True
@@ -217,10 +228,12 @@ class Known:
         rests = {amount - one - other for one in self.sums for other in self.sums if one < other}
         return not rests.isdisjoint(pool | {0}) or follows(amount, stated)
 
-    def _walk(self, value: JsonValue, key: str | None) -> None:
+    def _walk(self, value: JsonValue, key: str | None, depth: int = 0) -> None:
+        if depth > MAX_DEPTH:
+            return
         if isinstance(value, list):
             for each in value:
-                self._walk(each, None)
+                self._walk(each, None, depth + 1)
             self._add_totals([each for each in value if isinstance(each, dict)])
         elif isinstance(value, dict):
             own = next(
@@ -233,7 +246,7 @@ class Known:
                     self.prices[identifier] = round(price * 100)
                 self.records.setdefault(compact(identifier), []).append(record)
             for name, each in value.items():
-                self._walk(each, name)
+                self._walk(each, name, depth + 1)
             self._add_totals([each for each in value.values() if isinstance(each, dict)])
 
     def _add_totals(self, objects: Sequence[dict[str, JsonValue]]) -> None:
