@@ -60,7 +60,7 @@ class DetectorConfig:
     """Tokens that go through the model together."""
     policy: tuple[Path, ...] = ()
     """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one; one that
-    names none by the only one, if there is one."""
+    names none by the only one, or by the one of several that lists most of the tools it calls."""
     demoted: Path | None = None
     """File of `dialint label demote`: findings of the codes in it, which people seldom confirm, are
     suggestions."""

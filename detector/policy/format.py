@@ -315,7 +315,17 @@ def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
 
 
 def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:
-    """The policy that applies to a dialogue: the one it names; the only one where it names none."""
-    if dialogue.policy is not None:
-        return policies.get(dialogue.policy)
-    return next(iter(policies.values())) if len(policies) == 1 else None
+    """The policy that applies to a dialogue: the one it names. Where it names none, the only one, or of
+    several the one that lists more of the tools that were called than any other."""
+    if dialogue.policy is not None or not policies:
+        return policies.get(dialogue.policy or "")
+    if len(policies) == 1:
+        return next(iter(policies.values()))
+    called = {call.name for turn in dialogue.turns for call in turn.tool_calls}
+    listed = {
+        name: len(called & {*policy.tools.read, *policy.tools.write, *policy.tools.other})
+        for name, policy in policies.items()
+    }
+    most = max(listed.values())
+    names = [name for name, n in listed.items() if n == most]
+    return policies[names[0]] if most and len(names) == 1 else None

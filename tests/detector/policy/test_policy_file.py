@@ -9,7 +9,7 @@ import pytest
 from dialint.detector.errors import ConfigError
 from dialint.detector.policy import REQUEST, load_policies, load_policy, policy_for
 from dialint.detector.policy.format import Clause, Consent, Event, Fact, Limit, Policy, Test, Tools
-from dialint.detector.records import Dialogue, Record
+from dialint.detector.records import Dialogue, Record, ToolCall, Turn
 
 SAMPLES = Path(__file__).parents[3] / "app" / "sample" / "policies"
 
@@ -96,6 +96,22 @@ def test_a_dialogue_without_a_name_gets_the_only_policy(tmp_path: Path) -> None:
     assert policy_for(plain, two) is None
     assert policy_for(named, two) is two["desk"]
     assert policy_for(plain, {}) is None
+
+
+def test_of_several_policies_the_one_applies_that_lists_most_of_the_tools(tmp_path: Path) -> None:
+    other = SMALL.replace("shop", "desk").replace("refund", "book")
+    both = load_policies([write(tmp_path, SMALL), write(tmp_path, other, "desk.yaml")])
+
+    def chosen(*names: str) -> str | None:
+        calls = tuple(ToolCall(name=name) for name in names)
+        turns = (Turn(index=0, role="agent", text="", tool_calls=calls),)
+        policy = policy_for(Dialogue(id="d", turns=turns), both)
+        return policy and policy.policy
+
+    assert chosen("find", "book") == "desk"
+    assert chosen("find", "refund", "weigh") == "shop"
+    assert chosen("find") is None
+    assert chosen("weigh") is None
 
 
 @pytest.mark.parametrize("record", [Policy, Tools, Fact, Clause, Event, Test, Limit, Consent])
