@@ -31,8 +31,9 @@ MIN_PRECISION = 0.7
 """The point estimate that a code needs to accuse anybody."""
 MIN_UPPER = 0.5
 """With fewer judged, a code whose interval ends below this is demoted all the same."""
-PRIOR = 5.0
-"""Weight of the shrinkage, as findings that are expected to be right."""
+PRIOR = 3.0
+"""Weight of the shrinkage, as findings that are expected to be right. Of 1, 3, 5, 10 and 20 the best on
+samples of 40 read findings of embedded-3 (2026-11-23, docs/experiments/natural.md)."""
 
 
 class Judged(Record):
@@ -56,14 +57,14 @@ class Judged(Record):
         """The share that was right."""
         return self.right / self.n if self.n else None
 
-    @property
+    @cached_property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the precision, by Clopper and Pearson."""
         return clopper_pearson_interval(self.right, self.n)
 
     @property
     def advice(self) -> Advice:
-        """Whether findings of this code may accuse on this log."""
+        """Whether findings of this code may accuse on this log, by its own judgements."""
         if self.precision is None:
             return "too few judged"
         if self.interval[1] < MIN_UPPER or (self.n >= MIN_JUDGED and self.precision < MIN_PRECISION):
@@ -93,14 +94,41 @@ class NaturalPrecision(Record):
     turns: ReadTurns
 
     @cached_property
+    def pooled(self) -> Judged:
+        """The codes of which too few were judged, as if they were one."""
+        few = [judged for judged in self.findings.values() if judged.advice == "too few judged"]
+        return Judged(
+            reported=sum(judged.reported for judged in few),
+            right=sum(judged.right for judged in few),
+            arguable=sum(judged.arguable for judged in few),
+            wrong=sum(judged.wrong for judged in few),
+            stated=sum(judged.stated for judged in few),
+        )
+
+    def advice(self, code: str) -> Advice:
+        """Whether findings of a code may accuse on this log. Where too few were judged, the pooled codes
+        decide for those that are not right often enough themselves."""
+        own = self.findings[code]
+        is_poor = self.pooled.advice == "suggestion only" and (own.precision or 0.0) < MIN_PRECISION
+        return "suggestion only" if own.advice == "too few judged" and is_poor else own.advice
+
+    @cached_property
     def demoted(self) -> Mapping[str, str]:
         """Codes that may only be suggested on this log, and why, without brackets."""
-        return {
-            code: f"spot check of {self.judged_on}: right {judged.right} of {judged.n}, "
-            f"95 % {judged.interval[0]:.2f} to {judged.interval[1]:.2f}"
-            for code, judged in sorted(self.findings.items())
-            if judged.advice == "suggestion only"
-        }
+        results = {}
+        for code, judged in sorted(self.findings.items()):
+            if self.advice(code) != "suggestion only":
+                continue
+            decisive, what = judged, ""
+            if judged.advice == "too few judged":
+                decisive = self.pooled
+                what = f", with other codes that are rare {decisive.right} of {decisive.n}"
+            low, high = decisive.interval
+            results[code] = (
+                f"spot check of {self.judged_on}: right {judged.right} of {judged.n}{what}, "
+                f"95 % {low:.2f} to {high:.2f}"
+            )
+        return results
 
     def calibrate(self, code: str, kind: Literal["finding", "suggestion"], probability: float) -> float:
         """The probability that a finding or a suggestion is right, by what was measured on this log.

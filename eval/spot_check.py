@@ -541,7 +541,7 @@ def _table(title: str, judged: Mapping[str, Judged]) -> Table:
 def _sentences(result: NaturalPrecision) -> Iterable[str]:
     """What the counts say, one line each."""
     for code, each in result.findings.items():
-        yield f"{code}: {each.advice} (right {each.right} of {each.n} judged)"
+        yield f"{code}: {result.advice(code)} (right {each.right} of {each.n} judged)"
     for name, judged in (("findings", result.findings), ("suggestions", result.suggestions)):
         figures = overall_precision(judged.values())
         if figures is not None:

@@ -56,20 +56,30 @@ def test_demoted_codes_say_why() -> None:
     assert made.summary == "spot check of 2026-11-23: 9 of 16 judged findings were right"
 
 
+def test_codes_with_few_judgements_are_decided_together() -> None:
+    """1 of 4, 1 of 4 and 3 of 3 are 5 of 11: under .7 with ten or more. The one that is right itself stays, and
+    so do all where 7 of 10 of them are right together."""
+    made = natural(C1=judged(1, 3), U2=judged(1, 3), V2=judged(3, 0), T1=judged(8, 2))
+    assert [made.advice(code) for code in ("C1", "V2", "T1")] == ["suggestion only", "too few judged", "keep"]
+    assert list(made.demoted) == ["C1", "U2"]
+    assert "right 1 of 4, with other codes that are rare 5 of 11, 95 % 0.17 to 0.77" in made.demoted["C1"]
+    assert not natural(C1=judged(1, 3), V2=judged(6, 0)).demoted
+
+
 def test_probabilities_follow_what_was_measured() -> None:
-    """10 right of 20 expected: (10 + 5) / (20 + 5) = .6 for a code not judged. One with 1 right of 10
-    expected: (1 + 5 x .6) / (10 + 5) = 4/15. One with 9 right of 10: (9 + 3) / 15 = .8."""
-    made = natural(C1=judged(1, 10, 10.0), T1=judged(9, 2, 10.0))
+    """9 right of 17 expected: (9 + 3) / (17 + 3) = .6 for a code not judged. One with 1 right of 9
+    expected: (1 + 3 x .6) / (9 + 3) = 7/30. One with 8 right of 8: (8 + 1.8) / (8 + 3) = 98/110."""
+    made = natural(C1=judged(1, 10, 9.0), T1=judged(8, 2, 8.0))
     assert made.calibrate("V2", "finding", 0.9) == pytest.approx(0.54)
-    assert made.calibrate("C1", "finding", 0.9) == pytest.approx(0.24)
-    assert made.calibrate("T1", "finding", 0.9) == pytest.approx(0.72)
+    assert made.calibrate("C1", "finding", 0.9) == pytest.approx(0.21)
+    assert made.calibrate("T1", "finding", 0.9) == pytest.approx(0.9 * 98 / 110)
     assert made.calibrate("T1", "suggestion", 0.9) == 0.9
 
 
 def test_a_raised_probability_ends_at_the_interval() -> None:
-    """20 of 20 right, 10 expected: the factor is (20 + 5 x 25/15) / 15 = 1.89, the interval ends at 1."""
+    """20 of 20 right, 10 expected: the factor is (20 + 3 x 23/13) / 13 = 1.95, the interval ends at 1."""
     made = natural(T1=judged(20, 0, 10.0))
-    assert made.calibrate("T1", "finding", 0.4) == pytest.approx(0.4 * (20 + 5 * 25 / 15) / 15)
+    assert made.calibrate("T1", "finding", 0.4) == pytest.approx(0.4 * (20 + 3 * 23 / 13) / 13)
     assert made.calibrate("T1", "finding", 0.9) == 1.0
     low = natural(T1=judged(2, 8, 0.5), C1=judged(9, 0, 1.0))
     assert low.calibrate("T1", "finding", 0.5) == pytest.approx(low.findings["T1"].interval[1])

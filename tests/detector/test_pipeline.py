@@ -168,7 +168,7 @@ def test_what_may_only_be_suggested_is_no_finding(
 
 
 def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
-    """T1: 0 of 6 right, 4 expected: (0 + 5 x 5/9) / (4 + 5) of the stated probability, as a suggestion; the
+    """T1: 0 of 6 right, 4 expected: (0 + 3 x 3/7) / (4 + 3) of the stated probability, as a suggestion; the
     probabilities of the release stay."""
     folder, items = tiny.write_release(tmp_path / "r"), many()
     natural = NaturalPrecision(
@@ -196,11 +196,11 @@ def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
         assert all(finding.code != "T1" for finding in after.findings)
         for finding in after.suggestions:
             n += 1
-            assert finding.probability == pytest.approx(stated[finding.turn] * 25 / 81, abs=1e-5)
+            assert finding.probability == pytest.approx(stated[finding.turn] * 9 / 49, abs=1e-5)
             assert gates.proof_name(finding).startswith("demoted: spot check of 2026-11-23")
         rest = {(each.code, each.turn): each.probability for each in before.findings if each.code != "T1"}
         for finding in after.findings:
-            assert finding.probability == pytest.approx(rest[finding.code, finding.turn] * 5 / 9, abs=1e-5)
+            assert finding.probability == pytest.approx(rest[finding.code, finding.turn] * 3 / 7, abs=1e-5)
     assert n
 
 
