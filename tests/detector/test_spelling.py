@@ -58,6 +58,8 @@ def test_a_slip_is_found_and_the_word_meant_is_named(text: str, why: str) -> Non
     [
         "We have received your request.",
         "The colour of the theatre programme was organised at the centre.",  # British
+        "Our fibre line is 40 kilometres long; dialling, modelling and a jeweller's labelled catalogue cost 5 centimetres.",
+        "The cheque for the grey tyre, the storey, the kerb, an enquiry, maths, a tonne of yoghurt and pyjamas.",
         "pls hold on, thx! I'm gonna check asap lol, yep sooo close",  # register
         "Log in with your wifi password, then reinstall the app and resync.",
         "Please write to recieve@exampel.com or visit www.recieve.example/adress.",
