@@ -42,15 +42,11 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
 
     `examples` is the manifest of the examples it was trained on.
     """
-    left = [code for code in taxonomy.codes if code not in info.codes]
     parts = [
         f"# {info.id}\n\nA scanner of support dialogues, fine-tuned from {info.base.name} "
         f"({info.base.licence}; {info.base.revision}; weights sha256 `{info.base.sha256}`). "
         f"Taxonomy {taxonomy.version}.{' English.' if 'families' in examples else ''}\n",
-        "## What it covers\n\n" + "\n".join(_coverage(info, taxonomy, code) for code in info.codes) + "\n",
-        f"**Not covered by this release:** {' '.join(left)}. Their absence from a verdict says nothing.\n"
-        if left
-        else "",
+        coverage(info, taxonomy),
         "## Data\n\n" + (_injected(examples) if "families" in examples else _labelled(examples)),
         f"## Figures\n\n{INJECTED if 'families' in examples else ''}{FIGURES}",
         *(_figures(name, info.report[name]) for name in SETS if name in info.report),
@@ -89,6 +85,17 @@ def _labelled(examples: dict[str, Any]) -> str:
     return "\n".join(["Labelled by people, rows of each file; no text of them ships.\n", *sets]) + "\n"
 
 
+def coverage(info: ReleaseInfo, taxonomy: Taxonomy) -> str:
+    """The section on what the release covers, how, and what it does not."""
+    left = [code for code in taxonomy.codes if code not in info.codes]
+    parts = ["## What it covers\n", *(_coverage(info, taxonomy, code) for code in info.codes), ""]
+    if left:
+        parts += [
+            f"**Not covered by this release:** {' '.join(left)}. Their absence from a verdict says nothing.\n"
+        ]
+    return "\n".join(parts)
+
+
 def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
     how = info.codes[code]
     words = [f"- **{code}** {taxonomy.codes[code].name.en}:"]
@@ -97,7 +104,10 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         where = f" in {', '.join(map(language_name, languages))}" if languages else ""
         lines = ", on made-up lines" if languages and "en" not in languages else ""
         right = f"(right in {check.precision:.0%} of its hits{lines})"
-        words.append(f"exact check `{check.name}`{where} {right}")
+        suggests = ", suggestions only" if check.report == "suggestion" else ""
+        words.append(f"exact check `{check.name}`{where} {right}{suggests};")
+    if how.gate is not None:
+        words.append(f"through the gate `{how.gate}`, the")
     if how.scan is not None and how.scan.contract is not None:
         contract = how.scan.contract
         words.append(

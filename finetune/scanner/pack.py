@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,7 +22,6 @@ from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
 from dialint.detector.calibration import Check, CodeRelease
-from dialint.detector.checks import CHECKS, NO_CONTEXT
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.extras import require_single_process
@@ -37,18 +36,17 @@ from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_releas
 from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array, Scanner
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.yaml_document import read_document
 from dialint.eval.contract import distinct_units, fit_contract
-from dialint.eval.results import score_examples, source_of
+from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.scanner.model_card import model_card
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
-CHECK_OF = {"M2": "unfilled_placeholder", "M3": "same_text_again"}
-PHRASES_OF = {"T1": ("insult", 0.947), "V2": ("asks_secret", 0.929)}
-"""Exact checks of languages that no examples are in, with their precision on made-up lines: (right + 1) /
-(hits + 2), `tests/detector/test_checks.py`, 2026-11-23."""
+EVIDENCE = Path(__file__).with_name("evidence.yaml")
+"""Gates and exact checks by code, with the precision of each."""
 UNKNOWN_BASE = "unknown"
 TRAINING_FIELDS = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
@@ -135,10 +133,7 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     calibrated = _calibrate(config, detector)
     codes = _select_codes(config, detector, info, calibrated)
     if config.taxonomy is None:
-        for code, (name, precision) in PHRASES_OF.items():
-            if code in codes and not codes[code].checks:
-                checks = (Check(name=name, precision=precision),)
-                codes[code] = codes[code].model_copy(update={"checks": checks})
+        codes = add_evidence(codes)
     info = info.model_copy(update={"codes": codes})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
     examples = read_manifest(config.examples / "manifest.json")
@@ -216,7 +211,7 @@ def describe_release(config: PackConfig, training: dict[str, Any], taxonomy: Tax
 
 
 def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeRelease]:
-    """Fit curve, threshold and exact check of every code of the head on the calibration split."""
+    """Fit curve and threshold of every code of the head on the calibration split."""
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
@@ -229,11 +224,9 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         truth, raw = distinct_units(by_turn, examples, code, whole_dialogue=per == "dialogue")
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         scan = fit_contract(truth, raw, rate, config.confidence, per) if truth.any() else None
-        check = _measure_check(code, examples) if config.taxonomy is None else None
         if scan is not None:
             scan = scan.model_copy(update={"languages": languages[code]})
-        if scan is not None or check is not None:
-            releases[code] = CodeRelease(scan=scan, checks=() if check is None else (check,))
+            releases[code] = CodeRelease(scan=scan)
     return releases
 
 
@@ -263,18 +256,19 @@ def _scan(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]:
     return scores
 
 
-def _measure_check(code: str, examples: list[Example]) -> Check | None:
-    """The exact check of a code with its precision on these examples, (right + 1) / (hits + 2)."""
-    if code not in CHECK_OF:
-        return None
-    hits: dict[tuple[str, str], bool] = {}
-    for example in examples:
-        labelled = {label.turn for label in example.errors if label.code == code}
-        text = {turn.index: turn.text for turn in example.dialogue.turns}
-        for hit in CHECKS[CHECK_OF[code]](example.dialogue, NO_CONTEXT):
-            hits[source_of(example), text[hit.turn]] = hit.turn in labelled
-    right, wrong = sum(hits.values()), len(hits) - sum(hits.values())
-    return Check(name=CHECK_OF[code], precision=round((right + 1) / (right + wrong + 2), 3))
+def add_evidence(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
+    """`codes` with the gates and exact checks of `evidence.yaml`, and with the codes that only a check finds;
+    in the order of the taxonomy."""
+    evidence = read_document(EVIDENCE, "E_EVIDENCE").value
+    results: dict[str, CodeRelease] = {}
+    for code in load_taxonomy(None).codes:
+        scan = codes[code].scan if code in codes else None
+        proof = evidence.get(code, {})
+        checks = tuple(Check.model_validate(check) for check in proof.get("checks", ()))
+        if scan is not None or checks:
+            gate = proof.get("gate") if scan is not None else None
+            results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
+    return results
 
 
 def _select_codes(
@@ -294,7 +288,7 @@ def _select_codes(
     for code, release in calibrated.items():
         precision = figures[code]["average_precision"] or 0.0
         scan = release.scan
-        may_flag = bool(release.checks) or (scan is not None and scan.contract is not None)
+        may_flag = scan is not None and scan.contract is not None
         print(f"{code}: average precision {precision} on {name}", flush=True)
         rivals = detector.taxonomy.rivals(code)
         if (may_flag or rivals) and precision >= config.min_average_precision:

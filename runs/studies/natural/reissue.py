@@ -1,0 +1,41 @@
+"""Makes a release again on the same weights, with the gates and checks of `finetune/scanner/evidence.yaml`.
+
+    python runs/studies/natural/reissue.py detector/embedded build/embedded-4 --name embedded-4
+
+What `dialint train pack` does with the evidence, for a release whose scanner has not changed: calibration,
+thresholds and figures of the scan stay as they were measured.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from cyclopts import App
+
+from dialint.detector.release import Release, finalize_release
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.finetune.scanner.model_card import coverage
+from dialint.finetune.scanner.pack import add_evidence
+
+app = App()
+
+
+@app.default
+def reissue(source: Path, out: Path, *, name: str) -> None:
+    """Write the release SOURCE to the new folder OUT under another name, with the evidence of today."""
+    info = Release(source).info
+    info = info.model_copy(update={"id": name, "codes": add_evidence(info.codes)})
+    shutil.copytree(source, out)
+    card = (out / "MODEL_CARD.md").read_text(encoding="utf-8")
+    start, end = card.index("## What it covers"), card.index("## Data")
+    title = re.sub(r"\A# \S+", f"# {name}", card[:start])
+    text = title + coverage(info, load_taxonomy(None)) + "\n" + card[end:]
+    (out / "MODEL_CARD.md").write_text(text, encoding="utf-8")
+    finalize_release(out, info)
+    print(f"{out}: {name}, {len(info.codes)} codes")
+
+
+if __name__ == "__main__":
+    app()
