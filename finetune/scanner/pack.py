@@ -264,7 +264,10 @@ def add_evidence(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
     for code in load_taxonomy(None).codes:
         scan = codes[code].scan if code in codes else None
         proof = evidence.get(code, {})
-        checks = tuple(Check.model_validate(check) for check in proof.get("checks", ()))
+        checks = tuple(
+            Check.model_validate({**check, "precision": float(check["precision"])})
+            for check in proof.get("checks", ())
+        )
         if scan is not None or checks:
             gate = proof.get("gate") if scan is not None else None
             results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
