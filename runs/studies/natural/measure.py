@@ -1,7 +1,8 @@
 """Measures a release on the natural development set: real dialogues, drawn by seed and read.
 
     DIALINT_DATA=... python runs/studies/natural/measure.py logs OUT    # OUT/CORPUS.parquet
-    dialint score OUT/star.parquet --out OUT/star.jsonl     and so on, with the release to measure
+    dialint score OUT/star.parquet --out OUT/star.jsonl     and so on, with the release to measure;
+                                  --policy app/sample/policies/airline.yaml app/sample/policies/retail.yaml
     python runs/studies/natural/measure.py tally OUT/*.jsonl --half dev
 
 `turns.jsonl` lists drawn turns of agents with the errors that two independent readings found there; a third
@@ -22,6 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from cyclopts import App
@@ -66,6 +68,11 @@ def logs(out: Path) -> None:
     for corpus, ids in wanted.items():
         table = pq.read_table(data / CORPORA[corpus])
         table = table.filter(pc.is_in(table["dialogue_id"], value_set=pc.cast(sorted(ids), "string")))
+        if corpus == "tau_bench":
+            domains = [
+                "airline" if "airline" in name else "retail" for name in table["dialogue_id"].to_pylist()
+            ]
+            table = table.append_column("policy", pa.array(domains))
         pq.write_table(table, out / f"{corpus}.parquet")
         print(f"{corpus}: {table.num_rows} dialogues")
 

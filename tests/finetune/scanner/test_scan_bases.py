@@ -122,8 +122,8 @@ def _turns(item: Any, code: str) -> list[tuple[int, bool]]:
 
 def test_the_release_that_ships_is_a_base_by_its_name(config: ScanConfig) -> None:
     base = resolve_base("embedded")
-    ground = load_base(replace(config, base=base.folder, context_tokens=500))
-    assert ground.new_ids == ()
+    base = load_base(replace(config, base=base.folder, context_tokens=500))
+    assert base.new_ids == ()
     assert describe_base(base) == {
         "name": "embedded-3 (of sentence-transformers/all-MiniLM-L6-v2)",
         "revision": Release(base.folder).info.base.revision,
@@ -153,13 +153,13 @@ def test_a_release_claims_no_base_that_it_was_not_told(
 
 def test_windows_begin_as_the_base_is_used_to_and_marks_are_new_tokens(config: ScanConfig) -> None:
     write_base(config.base, LLAMA)
-    ground = load_base(config)
-    assert ground.render.begin == "<bos>"
-    assert ground.render.slot == "<|slot|>"
-    tokenizer = Tokenizer.from_str(ground.tokenizer)
+    base = load_base(config)
+    assert base.render.begin == "<bos>"
+    assert base.render.slot == "<|slot|>"
+    tokenizer = Tokenizer.from_str(base.tokenizer)
     assert [tokenizer.id_to_token(token) for token in range(len(OWN))] == OWN
-    assert set(ground.new) == {tokenizer.token_to_id(mark) for mark in ground.render.control} - {1}
-    assert min(ground.new) >= len(OWN)
+    assert set(base.new_ids) == {tokenizer.token_to_id(mark) for mark in base.render.control} - {1}
+    assert min(base.new_ids) >= len(OWN)
 
 
 @pytest.mark.parametrize("begin", [None, 999, [1, 2]])
@@ -175,18 +175,18 @@ def test_new_rows_look_like_the_bases_own_and_only_they_are_learnt_beside_adapte
 ) -> None:
     write_base(config.base, LLAMA)
     name = "backbone.embed_tokens.weight"
-    ground = load_base(config)
-    before = build_network(config, ground, 3, "cpu").state_dict()[name]
-    again = build_network(config, ground, 3, "cpu").state_dict()[name]
+    base = load_base(config)
+    before = build_network(config, base, 3, "cpu").state_dict()[name]
+    again = build_network(config, base, 3, "cpu").state_dict()[name]
     assert torch.equal(before, again)
-    assert len(before) == max(ground.new) + 1
+    assert len(before) == max(base.new_ids) + 1
     own = before[: len(OWN)]
-    assert before[list(ground.new)].std().item() == pytest.approx(own.std().item(), rel=0.3)
+    assert before[list(base.new_ids)].std().item() == pytest.approx(own.std().item(), rel=0.3)
     scan(replace(config, epochs=0.2, adapters=AdapterOptions(rank=2)))
     after = load_file(config.out / "model.safetensors")[name]
     moved = {row for row in range(len(after)) if not torch.equal(before[row], after[row])}
 
-    assert moved == set(ground.new)
+    assert moved == set(base.new_ids)
     assert json.loads((config.out / "config.json").read_text())["vocab_size"] == len(after)
 
 
