@@ -98,6 +98,10 @@ class PackConfig:
     rounds: Annotated[int, Field(ge=0)] = 100
     """Bootstrap rounds of the report's intervals; 0: no intervals."""
 
+    evidence: bool = True
+    """Put gates and exact checks beside the scan: what the scan suspects must show in the log, and codes that
+    no model finds are found by rules. Of the built-in taxonomy only."""
+
     def __post_init__(self) -> None:
         check_ranges(self)
 
@@ -132,7 +136,7 @@ def _write_release(config: PackConfig, folder: Path) -> None:
 
     calibrated = _calibrate(config, detector)
     codes = _select_codes(config, detector, info, calibrated)
-    if config.taxonomy is None:
+    if config.evidence and config.taxonomy is None:
         codes = add_evidence(codes)
     info = info.model_copy(update={"codes": codes})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
