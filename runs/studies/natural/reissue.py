@@ -19,6 +19,10 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.model_card import coverage
 from dialint.finetune.scanner.pack import add_evidence
 
+FIGURES = (
+    "## Figures\n\nOf the scan alone, as it was measured before gates and exact checks stood beside it; what these do "
+    "on real dialogues is in docs/experiments/natural.md.\n\n"
+)
 app = App()
 
 
@@ -31,7 +35,9 @@ def reissue(source: Path, out: Path, *, name: str) -> None:
     card = (out / "MODEL_CARD.md").read_text(encoding="utf-8")
     start, end = card.index("## What it covers"), card.index("## Data")
     title = re.sub(r"\A# \S+", f"# {name}", card[:start])
-    text = title + coverage(info, load_taxonomy(None)) + "\n" + card[end:]
+    text = (
+        title + coverage(info, load_taxonomy(None)) + "\n" + card[end:].replace("## Figures\n\n", FIGURES, 1)
+    )
     (out / "MODEL_CARD.md").write_text(text, encoding="utf-8")
     finalize_release(out, info)
     print(f"{out}: {name}, {len(info.codes)} codes")
