@@ -4,7 +4,7 @@ A release lists the checks of each code and their measured precision. Checks rea
 masking, so that a placeholder of the masking is never reported as an unfilled one.
 """
 
-from dialint.detector.checks.calls import invented_argument, raw_tool_call, refused_write
+from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunction, Hit
 from dialint.detector.checks.facts import unsupported_fact
@@ -32,6 +32,7 @@ CHECKS: dict[str, CheckFunction] = {
     "invented_argument": invented_argument,
     "policy": policy,
     "raw_tool_call": raw_tool_call,
+    "raw_text_again": raw_text_again,
     "refused_write": refused_write,
     "misspelt_word": misspelt_word,
     "grammar_slip": grammar_slip,

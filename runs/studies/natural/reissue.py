@@ -20,8 +20,8 @@ from dialint.finetune.scanner.model_card import coverage
 from dialint.finetune.scanner.pack import add_evidence
 
 FIGURES = (
-    "## Figures\n\nOf the scan alone, as it was measured before gates and exact checks stood beside it; what these do "
-    "on real dialogues is in docs/experiments/natural.md.\n\n"
+    "## Figures\n\nOf the scan alone, as it was measured before gates and exact checks stood beside it; what "
+    "these do on real dialogues is in docs/experiments/natural.md.\n\n"
 )
 app = App()
 
