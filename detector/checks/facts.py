@@ -21,7 +21,7 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
-_BULLET = re.compile(r"\s*(?:[-*•–]|\d{1,2}[.)])\s?")
+_BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
 _NOT_OWN = re.compile(
     r"\b(?:total|totals|difference|refund\w*+|fees?|additional|extra|upgrad\w++|passengers?|per|sav\w++|balance"
     r"|charged?|both|combined|sum|layover|duration|more|less|cheaper|instead|original\w*+|from|than|insurance|bags?"

@@ -34,14 +34,14 @@ def reproaches(suspicion: Suspicion) -> GateResult:
 
 def passes_over_distress(suspicion: Suspicion) -> GateResult:
     """T2 must see stated distress in the customer's turns since the agent last spoke, or in the one before,
-    and no word that acknowledges it."""
+    and no word that acknowledges it. Distress in words that no list holds is a suggestion."""
     if has_phrase(suspicion.turn.text, "acknowledges"):
         return dropped("the turn acknowledges it")
     recent = suspicion.customer_before or suspicion.customer_turns[-1:]
     for turn in recent:
         for _, phrase in find_phrases(turn.text, "distress"):
             return finding(f"the customer said “{phrase}” in turn {turn.index}")
-    return dropped("no stated distress")
+    return suggestion("distress in no listed words")
 
 
 def skips_question(suspicion: Suspicion) -> GateResult:

@@ -25,6 +25,7 @@ import yaml
 from cyclopts import Parameter
 from policy_study import Half, half_of
 
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.policy import Policy, Violation, load_policies, violations
 from dialint.detector.records import Dialogue, ToolCall, Turn
 from dialint.labeling.synthetic.flowcharts import required_steps
@@ -120,12 +121,13 @@ def _phrase(reply: str) -> str:
 
 def convert(data: Data, out: Path) -> None:
     """Write the charts as policies to the folder `out`."""
-    out.mkdir(parents=True, exist_ok=True)
+    make_output_folder(out)
     for path in sorted((data / "star" / "policies").glob("*.json")):
         policy = as_policy(path.stem, json.loads(path.read_text("utf-8")))
         if policy is not None:
             text = yaml.safe_dump(policy, sort_keys=False, allow_unicode=True, width=110)
-            (out / f"{path.stem}.yaml").write_text(text, encoding="utf-8")
+            with atomic_file(out / f"{path.stem}.yaml") as file:
+                file.write(text.encode())
     policies = load_policies(sorted(out.glob("*.yaml")))
     print(f"{len(policies)} policies, {sum(len(policy.clauses) for policy in policies.values())} clauses")
 

@@ -89,7 +89,8 @@ def test_each_of_many_occurrences_is_found(embedded: ReleaseDetector, text: str,
     for place in range(17):
         turns += [("agent", text), ("customer", replies[place % 4])]
     (verdict,) = embedded.verdicts([dialogue(*turns)])
-    found = {finding.turn: finding for finding in verdict.findings if finding.code == code}
+    reported = (*verdict.findings, *verdict.suggestions)
+    found = {finding.turn: finding for finding in reported if finding.code == code}
     assert sorted(found) == [i for i, (role, _) in enumerate(turns) if role == "agent"]
     for index, finding in found.items():
         assert turns[index][1][finding.start : finding.end] == finding.quote

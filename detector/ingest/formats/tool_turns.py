@@ -111,7 +111,7 @@ def tool_turn(text: str, call_id: object = None, error: object = None, at: objec
     return turn
 
 
-_COMPARED = re.compile(r"api\.is_equal_to\((.*)\)", re.DOTALL)
+_COMPARED = re.compile(r"\Aapi\.is_equal_to\((.*)\)\Z", re.DOTALL)
 
 
 def read_star_query(text: str) -> ToolCall | None:

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from cyclopts import App
 
+from dialint.detector.artifacts import make_output_folder
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.detector.verdict_files import read_verdicts
@@ -64,7 +65,7 @@ def logs(out: Path) -> None:
     wanted: dict[str, set[str]] = defaultdict(set)
     for row in (*read_rows("turns.jsonl"), *read_rows("findings.jsonl")):
         wanted[row["corpus"]].add(row["dialogue"])
-    out.mkdir(parents=True)
+    make_output_folder(out, new=True)
     for corpus, ids in wanted.items():
         table = pq.read_table(data / CORPORA[corpus])
         table = table.filter(pc.is_in(table["dialogue_id"], value_set=pc.cast(sorted(ids), "string")))

@@ -9,11 +9,11 @@ thresholds and figures of the scan stay as they were measured.
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 from cyclopts import App
 
+from dialint.detector.artifacts import atomic_file, make_output_folder
 from dialint.detector.release import Release, finalize_release
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.model_card import coverage
@@ -31,14 +31,18 @@ def reissue(source: Path, out: Path, *, name: str) -> None:
     """Write the release SOURCE to the new folder OUT under another name, with the evidence of today."""
     info = Release(source).info
     info = info.model_copy(update={"id": name, "codes": add_evidence(info.codes)})
-    shutil.copytree(source, out)
+    make_output_folder(out, new=True)
+    for path in source.iterdir():
+        with atomic_file(out / path.name) as file:
+            file.write(path.read_bytes())
     card = (out / "MODEL_CARD.md").read_text(encoding="utf-8")
     start, end = card.index("## What it covers"), card.index("## Data")
     title = re.sub(r"\A# \S+", f"# {name}", card[:start])
     text = (
         title + coverage(info, load_taxonomy(None)) + "\n" + card[end:].replace("## Figures\n\n", FIGURES, 1)
     )
-    (out / "MODEL_CARD.md").write_text(text, encoding="utf-8")
+    with atomic_file(out / "MODEL_CARD.md") as file:
+        file.write(text.encode())
     finalize_release(out, info)
     print(f"{out}: {name}, {len(info.codes)} codes")
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dialint.detector.checks.calls import invented_argument, raw_tool_call, refused_write
+from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
 from dialint.detector.checks.lookups import asks_for_known
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
@@ -161,3 +161,15 @@ def test_a_customer_who_sends_such_text_gets_it_back() -> None:
     assert (
         list(raw_tool_call(dialogue(("c", f"Why does {call} fail?"), ("a", f"Send {call} as POST.")))) == []
     )
+
+
+def test_the_same_raw_text_again_is_a_repetition_whatever_the_customer_said() -> None:
+    call = '{"name": "find_order", "arguments": {"order_id": "#W1"}}'
+    other = '{"name": "find_order", "arguments": {"order_id": "#W2"}}'
+    talk = dialogue(
+        ("c", "Where is it?"), ("a", call), ("c", "My number is #W1, and my zip is 10001."), ("a", f" {call}"),
+        ("c", "Hello?"), ("a", other), ("c", "Hello?"), ("a", "We look into it."), ("c", "?"),
+        ("a", "We look into it."),
+    )  # fmt: skip
+    (hit,) = raw_text_again(talk)
+    assert (hit.turn, hit.code, hit.why) == (3, "M3", "the raw text of turn 1 was sent again")
