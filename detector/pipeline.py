@@ -174,6 +174,9 @@ class _Coverage:
             )
             if checks:
                 checked[code] = checks
+            elif how.scan is None:  # named is the language that no check covers
+                covered = [all(check_covers(each.name, name) for each in how.checks) for name in with_context]
+                languages[code] = with_context[covered.index(False)] if False in covered else own
         has_model = any(how.scan is not None for how in self._info.codes.values())
         return _TurnCoverage(frozenset(scanned), checked, languages, bool(scanned if has_model else checked))
 
@@ -360,7 +363,13 @@ class ReleaseDetector:
         place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         scores_of = {turn.turn: turn for turn in scan}
         hits = self._run_checks(dialogue, coverage)
-        no_policy = self._codes_without_policy(dialogue)
+        lacking = self._codes_without_policy(dialogue)
+        no_policy = tuple(
+            code
+            for code in lacking
+            if self.info.codes[code].scan is None
+            and all(check.name == "policy" for check in self.info.codes[code].checks)
+        )
         reported: dict[Outcome, list[Finding]] = {"finding": [], "suggestion": [], "dropped": []}
         probabilities: dict[int, dict[str, float]] = {}
         for index in judged:
@@ -371,7 +380,11 @@ class ReleaseDetector:
                     continue
                 check, hit = hits.get((index, code), (None, None))
                 scores = scores_of.get(index) if code in coverage[index].scanned else None
-                if hit is None and scores is None and (how.scan or code not in coverage[index].checked):
+                is_checked = any(
+                    each.name != "policy" or code not in lacking
+                    for each in coverage[index].checked.get(code, ())
+                )
+                if hit is None and scores is None and (how.scan or not is_checked):
                     continue
                 by_scan = 0.0
                 if how.scan is not None and scores is not None:
@@ -424,11 +437,11 @@ class ReleaseDetector:
         )
 
     def _codes_without_policy(self, dialogue: Dialogue) -> tuple[str, ...]:
-        """The codes that only the check of policies covers, where no policy with rules for them applies."""
+        """The codes that the check of policies serves, where no policy with rules for them applies."""
         needing = [
             code
             for code, how in self.info.codes.items()
-            if how.scan is None and all(check.name == "policy" for check in how.checks)
+            if any(check.name == "policy" for check in how.checks)
         ]
         policy = policy_for(dialogue, self._policies) if needing else None
         return tuple(code for code in needing if policy is None or code not in policy.codes)

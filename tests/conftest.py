@@ -20,6 +20,12 @@ os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two cores)."""
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file comes first, so that no worker waits for it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
 FULL = "DIALINT_CLAIMS" in os.environ
 """The faults at full size, for figures: a commit then waits for the disk."""
 

@@ -50,5 +50,7 @@ def test_it_finds_errors_that_stand_in_the_sample(verdicts: dict[str, Verdict]) 
     labels = [json.loads(line) for line in (ROOT / "app/sample/labels.jsonl").read_text().splitlines()]
     true = {(label["dialogue_id"], label["turn"], label["code"]) for label in labels}
     found = {(v.dialogue_id, finding.turn, finding.code) for v in verdicts.values() for finding in v.findings}
-    assert len(found & true) >= 6
-    assert {code for _, _, code in found & true} >= {"C1", "M2", "T1", "T2", "V2"}
+    assert len(found & true) >= 10
+    assert {code for _, _, code in found & true} >= {"L1", "M2", "V2"}
+    suggested = {(v.dialogue_id, each.turn, each.code) for v in verdicts.values() for each in v.suggestions}
+    assert {code for _, _, code in suggested & true} >= {"C1", "T1", "T2"}

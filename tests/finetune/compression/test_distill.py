@@ -495,7 +495,7 @@ def test_a_student_becomes_a_release_in_four_bits(config: DistillConfig, example
     pack(
         PackConfig(
             scanner=config.out, examples=examples, out=out, name="small", weights="nf4", sets=("test_seen",), rounds=2, per_100=100.0,
-            min_average_precision=0.0,
+            min_average_precision=0.0, evidence=False,
         )
     )  # fmt: skip
     release = Release(out)
