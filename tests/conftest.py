@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file comes first, so that no worker waits for it at the end."""
+    """The longest file comes first, so that no worker waits for it at the end; needs --no-loadscope-reorder."""
     items.sort(key=lambda item: item.path.name != "test_readme.py")
 
 
