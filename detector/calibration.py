@@ -6,7 +6,8 @@ Fitting is elsewhere (`eval/contract.py`).
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -93,6 +94,13 @@ class Check(Record):
     report: Literal["finding", "suggestion"] = "finding"
 
 
+Means = Literal["scan", "check", "policy"]
+POLICY_CHECK = "policy"
+"""Name of the check that evaluates the team's policies."""
+NEEDS_JUDGE = "needs a judge"
+"""What is said of a code that nothing in a release can report."""
+
+
 class CodeRelease(Record):
     """How a release finds one code: by the scan, whose suspicions must pass the `gate` of that name if there
     is one, by exact checks, or by both."""
@@ -106,3 +114,32 @@ class CodeRelease(Record):
         if self.scan is None and not self.checks:
             raise ValueError("a covered code needs a scan or a check")
         return self
+
+    @property
+    def covered_by(self) -> tuple[Means, ...]:
+        """What can report this code: a scan with a contract or suggestions, exact checks, policies. Empty
+        where the scan only states probabilities."""
+        names = {check.name for check in self.checks}
+        reports = self.scan is not None and (
+            self.scan.contract is not None or self.scan.suggest_at is not None
+        )
+        covers: dict[Means, bool] = {
+            "scan": reports,
+            "check": bool(names - {POLICY_CHECK}),
+            "policy": POLICY_CHECK in names,
+        }
+        return tuple(name for name, is_covered in covers.items() if is_covered)
+
+
+def group_by_coverage(codes: Iterable[str], covered: Mapping[str, CodeRelease]) -> dict[str, list[str]]:
+    """Groups `codes` by what covers them: ``covered (scan)``, ``covered (check)``, ``covered (policy)``, and
+    ``needs a judge`` for the rest. A code that several cover stands in several groups; no group is empty."""
+    groups: dict[str, list[str]] = {
+        **{f"covered ({name})": [] for name in get_args(Means)},
+        NEEDS_JUDGE: [],
+    }
+    for code in codes:
+        means = covered[code].covered_by if code in covered else ()
+        for name in [f"covered ({each})" for each in means] or [NEEDS_JUDGE]:
+            groups[name].append(code)
+    return {name: group for name, group in groups.items() if group}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import Check, Scan, round_probability
+from dialint.detector.calibration import POLICY_CHECK, Check, Scan, round_probability
 from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
@@ -368,7 +368,7 @@ class ReleaseDetector:
             code
             for code in lacking
             if self.info.codes[code].scan is None
-            and all(check.name == "policy" for check in self.info.codes[code].checks)
+            and all(check.name == POLICY_CHECK for check in self.info.codes[code].checks)
         )
         reported: dict[Outcome, list[Finding]] = {"finding": [], "suggestion": [], "dropped": []}
         probabilities: dict[int, dict[str, float]] = {}
@@ -381,7 +381,7 @@ class ReleaseDetector:
                 check, hit = hits.get((index, code), (None, None))
                 scores = scores_of.get(index) if code in coverage[index].scanned else None
                 is_checked = any(
-                    each.name != "policy" or code not in lacking
+                    each.name != POLICY_CHECK or code not in lacking
                     for each in coverage[index].checked.get(code, ())
                 )
                 if hit is None and scores is None and (how.scan or not is_checked):
@@ -441,7 +441,7 @@ class ReleaseDetector:
         needing = [
             code
             for code, how in self.info.codes.items()
-            if any(check.name == "policy" for check in how.checks)
+            if any(check.name == POLICY_CHECK for check in how.checks)
         ]
         policy = policy_for(dialogue, self._policies) if needing else None
         return tuple(code for code in needing if policy is None or code not in policy.codes)

@@ -77,7 +77,7 @@ class ReleaseInfo(Record):
         return self
 
 
-def _upgrade(content: bytes) -> bytes:
+def upgrade_info(content: bytes) -> bytes:
     """Converts a `release.json` of up to embedded-3, in which a code has one `check` or null in place of
     `checks`. Anything else is returned as it is, for the validation to refuse."""
     try:
@@ -176,7 +176,7 @@ class Release:
 
     def _info(self) -> ReleaseInfo:
         try:
-            return ReleaseInfo.model_validate_json(_upgrade((self.folder / "release.json").read_bytes()))
+            return ReleaseInfo.model_validate_json(upgrade_info((self.folder / "release.json").read_bytes()))
         except OSError:
             raise ReleaseRefused("E_RELEASE", f"{self.folder}: no release.json") from None
         except ValidationError as error:

@@ -20,13 +20,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+
+if TYPE_CHECKING:
+    from dialint.detector.release import ReleaseInfo  # imports numpy
 
 FAILURE = "E_TIMEOUT"
 PER_CHARACTERS = 100_000
@@ -124,15 +127,20 @@ class WatchedDetector:
 
     @property
     def release(self) -> str:
-        return self._about()[0]
+        return self._about().release
 
     @property
     def fingerprint(self) -> str:
-        return self._about()[1]
+        return self._about().fingerprint
 
     @property
     def codes(self) -> tuple[str, ...]:
-        return self._about()[2]
+        return self._about().codes
+
+    @property
+    def info(self) -> ReleaseInfo | None:
+        """The description of the release, if the worker's detector has one."""
+        return self._about().info
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         failed: dict[int, Verdict] = {}
@@ -201,8 +209,8 @@ class WatchedDetector:
             self.close()
         return outcome
 
-    def _about(self) -> tuple[str, str, tuple[str, ...]]:
-        """Release, fingerprint and codes of the worker's detector; a new worker if the last one was ended."""
+    def _about(self) -> _About:
+        """The worker's detector; a new worker if the last one was ended."""
         return self._start().about()
 
     def _start(self) -> _Worker:
@@ -213,13 +221,23 @@ class WatchedDetector:
         return self._worker
 
 
+@dataclass(frozen=True)
+class _About:
+    """What the worker's detector is, as `Detector` has it; `info` describes its release, if it has one."""
+
+    release: str
+    fingerprint: str
+    codes: tuple[str, ...]
+    info: ReleaseInfo | None
+
+
 class _Worker:
     """The worker's process and our end of the pipe to it."""
 
     def __init__(self, what: Detector | DetectorConfig) -> None:
         ours, theirs = Pipe()
         self._pipe = ours
-        self._about: tuple[str, str, tuple[str, ...]] | None = None
+        self._about: _About | None = None
         self._resting = 0
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
@@ -236,8 +254,8 @@ class _Worker:
             _serve(theirs, parent, lambda: what)
         theirs.close()
 
-    def about(self) -> tuple[str, str, tuple[str, ...]]:
-        """Release, fingerprint and codes, as soon as the worker has loaded.
+    def about(self) -> _About:
+        """The detector, as soon as the worker has loaded.
 
         Raises:
             UserError: the worker could not load.
@@ -446,11 +464,12 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
         if hasattr(detector, "on_progress"):
             detector.on_progress = lambda *counts: pipe.send(("moved", counts))
 
-    def about() -> tuple[str, str, tuple[str, ...]]:
+    def about() -> _About:
         nonlocal detector
         detector = load_once()
         report_to_pipe()
-        return detector.release, detector.fingerprint, tuple(detector.codes)
+        info = getattr(detector, "info", None)
+        return _About(detector.release, detector.fingerprint, tuple(detector.codes), info)
 
     answer(about)
     while detector is not None:

@@ -1,7 +1,7 @@
 """``dialint codes``: the taxonomy on the screen, and all that is known of one code or category.
 
-It shows what the file says, and which codes the embedded release covers in which languages; it judges
-nothing.
+It shows what the file says, and how the embedded release covers each code: by its scan, by exact checks, by
+the team's policies, or not at all, so that it needs a judge. It judges nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
+from pydantic import TypeAdapter
 
+from dialint.detector.calibration import NEEDS_JUDGE, POLICY_CHECK, CodeRelease, group_by_coverage
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.languages import language_name
+from dialint.detector.release import upgrade_info
 from dialint.detector.taxonomy import PACKAGED, Code, Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
@@ -65,12 +68,12 @@ def codes(
         _show(_table(taxonomy, covered, config.language), f"\n{_summary(taxonomy, covered)}")
 
 
-Coverage: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Codes that a release finds, with the languages of its scan; none where it only has an exact check."""
+Coverage: TypeAlias = Mapping[str, CodeRelease]
+"""How a release finds each code that it covers."""
 
 
 def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
-    """The codes that the release described in the file `release` finds; None if there is no release.
+    """How the release described in the file `release` finds its codes; None if there is no release.
 
     A release made for another version of the taxonomy covers none of this one: equal letters need
     not mean the same error.
@@ -79,8 +82,8 @@ def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
         ReleaseRefused: the file is there and is not a release's description.
     """
     try:
-        described = json.loads(release.read_bytes())
-        names = {str(code): _languages(how) for code, how in described["codes"].items()}
+        described = json.loads(upgrade_info(release.read_bytes()))
+        covered = TypeAdapter(dict[str, CodeRelease]).validate_json(json.dumps(described["codes"]))
         release_taxonomy = described.get("taxonomy", taxonomy.version)
     except FileNotFoundError:
         return None
@@ -88,17 +91,12 @@ def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
         raise ReleaseRefused("E_RELEASE", f"{release}: not a release's description") from None
     if release_taxonomy != taxonomy.version:
         return {}
-    return {code: languages for code, languages in names.items() if code in taxonomy.codes}
-
-
-def _languages(how: dict[str, Any]) -> tuple[str, ...]:
-    """Those of the scan of a code; releases older than this field are of English."""
-    return tuple(how["scan"].get("languages", ("en",))) if how.get("scan") else ()
+    return {code: how for code, how in covered.items() if code in taxonomy.codes}
 
 
 def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None) -> dict[str, Any]:
-    """The taxonomy cut down to the `chosen` codes, in the shape of its file; each code has `covered`
-    (by the embedded release) where there is one."""
+    """The taxonomy cut down to the `chosen` codes, in the shape of its file; each code has how
+    the embedded release covers it (`covered_by`, `languages`, `gate`, `checks`) where there is one."""
     categories = []
     for category in taxonomy.categories:
         listed = [_with_coverage(code, covered) for code in category.codes if code in chosen]
@@ -115,7 +113,20 @@ def _with_coverage(code: Code, covered: Coverage | None) -> dict[str, Any]:
     content = code.model_dump(mode="json")
     if covered is None:
         return content
-    return {**content, "covered": code.code in covered, "languages": list(covered.get(code.code, ()))}
+    how = covered.get(code.code)
+    return {
+        **content,
+        "covered": how is not None,
+        "covered_by": list(how.covered_by) if how else [],
+        "languages": list(_languages(how)),
+        "gate": how.gate if how else None,
+        "checks": [check.model_dump(mode="json") for check in how.checks] if how else [],
+    }
+
+
+def _languages(how: CodeRelease | None) -> tuple[str, ...]:
+    """Those of the scan of a code; none without a scan."""
+    return how.scan.languages if how and how.scan else ()
 
 
 def _show(*parts: RenderableType) -> None:
@@ -143,7 +154,7 @@ def _table(taxonomy: Taxonomy, covered: Coverage | None, language: Language) -> 
     for heading in ("code", "name", "severity", "scope", "needs"):
         table.add_column(heading, no_wrap=heading == "code")
     if covered is not None:
-        table.add_column("covered")
+        table.add_column("covered by")
     for category in taxonomy.categories:
         table.add_row(category.code, Text(getattr(category.name, language), "bold"))
         for code in category.codes:
@@ -165,10 +176,14 @@ def _summary(taxonomy: Taxonomy, covered: Coverage | None) -> str:
         f"Taxonomy {taxonomy.version}: {len(taxonomy.categories)} categories, {len(taxonomy.codes)} codes"
     )
     if covered is not None:
-        languages = sorted({language for each in covered.values() for language in each})
+        languages = sorted({language for how in covered.values() for language in _languages(how)})
         in_languages = f" in {' and '.join(map(language_name, languages))}" if languages else ""
         counted += f", {len(covered)} covered by the embedded release{in_languages}"
-    return f"{counted}. One of them in full: dialint codes {next(iter(taxonomy.codes))}"
+    lines = [f"{counted}. One of them in full: dialint codes {next(iter(taxonomy.codes))}"]
+    if covered:
+        groups = group_by_coverage(taxonomy.codes, covered)
+        lines += [f"{name}: {' '.join(codes)}" for name, codes in groups.items()]
+    return "\n".join(lines)
 
 
 def _severities(code: Code) -> str:
@@ -210,22 +225,33 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tup
         ("needs", ", ".join(code.needs) or "the text alone"),
     ]
     if covered is not None:
+        lines += _coverage_details(covered.get(code.code))
+    return lines
+
+
+def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
+    """How a code is covered, with gate, checks and languages."""
+    if how is None:
+        return [("coverage", f"{NEEDS_JUDGE}: not covered by the embedded release")]
+    means = ", ".join(f"covered ({name})" for name in how.covered_by) or f"{NEEDS_JUDGE}: probabilities only"
+    lines = [("coverage", f"{means}, by the embedded release")]
+    if "scan" in how.covered_by:
+        gate = f"; a suspicion must pass the gate '{how.gate}'" if how.gate else ""
+        threshold = how.scan.contract.threshold if how.scan and how.scan.contract else None
+        kind = "suggestions only" if threshold is None else f"findings from probability {threshold:.2f}"
+        lines.append(("scan", f"the model, {kind}{gate}"))
+    for check in how.checks:
+        kind = "policy" if check.name == POLICY_CHECK else "check"
+        advice = "; needs dialint score --policy FILE" if kind == "policy" else ""
         lines.append(
-            ("covered", "by the embedded release" if code.code in covered else "not by this release")
+            (kind, f"'{check.name}', right in {check.precision:.0%} of its hits, {check.report}s{advice}")
         )
-        if languages := covered.get(code.code):
-            lines.append(
-                (
-                    "languages",
-                    ", ".join(map(language_name, languages))
-                    + "; in others only exact checks that cover them",
-                )
-            )
+    if languages := _languages(how):
+        names = ", ".join(map(language_name, languages))
+        lines.append(("languages", f"{names}; in others only exact checks that cover them"))
     return lines
 
 
 def _covered_in(covered: Coverage, code: str) -> str:
-    """``en`` for a code that is covered in English, ``yes`` for one that only an exact check finds."""
-    if code not in covered:
-        return "no"
-    return " ".join(covered[code]) or "yes"
+    """``scan, check`` for a code that both may report."""
+    return ", ".join(covered[code].covered_by if code in covered else ()) or NEEDS_JUDGE

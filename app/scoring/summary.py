@@ -18,12 +18,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dialint.detector.calibration import NEEDS_JUDGE, group_by_coverage
 from dialint.detector.errors import TooManyBad
 from dialint.detector.gates import proof_name
 from dialint.detector.ingest.cleaning import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
 from dialint.detector.records import Severity, Verdict
+from dialint.detector.release import ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -246,10 +248,22 @@ def summary_table(
         codes = " ".join(sorted(tally.no_policy_codes))
         advice = "dialint score --policy FILE names one"
         parts.append(Text(f"without a policy: {tally.no_policy:,} dialogues, not judged: {codes}; {advice}"))
-    uncovered = [code for code in detector.taxonomy.codes if code not in detector.codes]
-    if uncovered:
-        parts.append(Text(f"not covered by {detector.release}: {' '.join(uncovered)}"))
+    parts += [Text(line) for line in _coverage_lines(detector)]
     return Group(*parts)
+
+
+def _coverage_lines(detector: Detector) -> list[str]:
+    """Which codes the release covers, and how, as ``dialint codes`` says it; the rest is not covered."""
+    info: ReleaseInfo | None = getattr(detector, "info", None)
+    if info is None:
+        uncovered = [code for code in detector.taxonomy.codes if code not in detector.codes]
+        return [f"not covered by {detector.release}: {' '.join(uncovered)}"] if uncovered else []
+    groups = group_by_coverage(detector.taxonomy.codes, info.codes)
+    not_covered = groups.pop(NEEDS_JUDGE, [])
+    lines = [f"{name} by {detector.release}: {' '.join(codes)}" for name, codes in groups.items()]
+    if not_covered:
+        lines.append(f"not covered by {detector.release}, {NEEDS_JUDGE}: {' '.join(not_covered)}")
+    return lines
 
 
 def language_warnings(tally: Tally, detector: Detector) -> list[str]:

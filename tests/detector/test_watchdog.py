@@ -185,3 +185,12 @@ def test_the_worker_ends_with_its_parent_even_when_it_hangs() -> None:
         return
     os.kill(worker, signal.SIGKILL)
     pytest.fail("the worker lived on")
+
+
+def test_the_description_of_the_release_comes_from_the_worker() -> None:
+    with WatchedDetector(DetectorConfig(), WatchConfig()) as watched:
+        info = watched.info
+        assert info is not None
+        assert (info.id, tuple(info.codes)) == (watched.release, watched.codes)
+    with WatchedDetector(Fake(), QUICK) as watched:
+        assert watched.info is None

@@ -61,37 +61,92 @@ def test_nothing_about_coverage_without_a_release(capsys: pytest.CaptureFixture[
     assert "cover" not in shown(capsys, as_json=True)
 
 
+SCAN = {
+    "slope": 1.0,
+    "offset": 0.0,
+    "contract": {
+        "threshold": 0.5,
+        "false_accusations_per_100": 0.15,
+        "confidence": 0.9,
+        "recall": 0.2,
+        "n_errors": 40,
+        "n_clean": 4000,
+    },
+}
+CHECK = {"name": "misspelt_word", "precision": 0.95}
+POLICY = {"name": "policy", "precision": 0.75, "report": "suggestion"}
+
+
 def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
-    no_release.write_text(json.dumps({"codes": {"L1": {}, "V2": {}, "gone": {}}}))
-    rows = {line.split()[0]: line.split() for line in shown(capsys).splitlines() if line}
-    assert [name for name, row in rows.items() if row[-1] == "yes"] == ["L1", "V2"]
-    assert [row[-1] for name, row in rows.items() if name in load_taxonomy().codes].count("no") == len(
-        load_taxonomy().codes
-    ) - 2
-    assert "2 covered by the embedded release" in shown(capsys)
-    assert "by the embedded release" in shown(capsys, "L1")
-    assert "not by this release" in shown(capsys, "L2")
-    document = json.loads(shown(capsys, "L", as_json=True))
-    assert [code["covered"] for code in document["categories"][0]["codes"]] == [True, False, False, False]
+    codes = {
+        "L1": {"scan": SCAN, "gate": "odd_word", "checks": [CHECK]},
+        "C1": {"scan": SCAN},
+        "C2": {"scan": {**SCAN, "contract": None}},
+        "I2": {"checks": [CHECK]},
+        "P3": {"checks": [CHECK, POLICY]},
+        "P4": {"checks": [POLICY]},
+        "gone": {"checks": [CHECK]},
+    }
+    no_release.write_text(json.dumps({"codes": codes}))
+    table, _, closing = shown(capsys).partition("\nTaxonomy ")
+    ends = ("scan, check", "check, policy", "policy", "scan", "check", "needs a judge")
+    covered = {
+        line.split()[0]: next(end for end in ends if line.endswith(f"  {end}"))
+        for line in table.splitlines()
+        if line.split() and line.split()[0] in load_taxonomy().codes
+    }
+    assert len(covered) == len(load_taxonomy().codes)
+    assert {code: means for code, means in covered.items() if means != "needs a judge"} == {
+        "L1": "scan, check",
+        "C1": "scan",
+        "I2": "check",
+        "P3": "check, policy",
+        "P4": "policy",
+    }
+    assert "6 covered by the embedded release in English" in closing
+    lines = closing.splitlines()
+    first = lines.index("covered (scan): L1 C1")
+    assert lines[first + 1 : first + 3] == ["covered (check): L1 I2 P3", "covered (policy): P3 P4"]
+    judged = " ".join(lines[first + 3 :]).removeprefix("needs a judge: ").split()
+    assert judged == [code for code in load_taxonomy().codes if code not in codes or code == "C2"]
+
+
+def test_details_name_gate_and_checks_with_their_precision(
+    capsys: pytest.CaptureFixture[str], no_release: Path
+) -> None:
+    codes = {"L1": {"scan": SCAN, "gate": "odd_word", "checks": [CHECK]}, "P4": {"checks": [POLICY]}}
+    no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
+    spelling = " ".join(shown(capsys, "L1").split())
+    assert "coverage covered (scan), covered (check), by the embedded release" in spelling
+    assert "the model, findings from probability 0.50; a suspicion must pass the gate 'odd_word'" in spelling
+    assert "check 'misspelt_word', right in 95% of its hits, findings" in spelling
+    policy = " ".join(shown(capsys, "P4").split())
+    assert "policy 'policy', right in 75% of its hits, suggestions; needs dialint score --policy" in policy
+    assert "needs a judge: probabilities only" in " ".join(shown(capsys, "T1").split())
+    assert "needs a judge: not covered by the embedded release" in shown(capsys, "L2")
+    (language,) = json.loads(shown(capsys, "L", as_json=True))["categories"]
+    first, second, *_ = language["codes"]
+    assert (first["covered"], first["covered_by"], first["gate"]) == (True, ["scan", "check"], "odd_word")
+    assert first["checks"] == [{**CHECK, "report": "finding"}]
+    assert (second["covered"], second["covered_by"], second["checks"]) == (False, [], [])
 
 
 def test_release_for_another_taxonomy_covers_nothing(no_release: Path) -> None:
-    no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": "0.9.0"}))
+    codes = {"L1": {"checks": [CHECK]}}
+    no_release.write_text(json.dumps({"codes": codes, "taxonomy": "0.9.0"}))
     assert covered_codes(no_release, load_taxonomy()) == {}
-    no_release.write_text(json.dumps({"codes": {"L1": {}}, "taxonomy": load_taxonomy().version}))
-    assert covered_codes(no_release, load_taxonomy()) == {"L1": ()}
+    no_release.write_text(json.dumps({"codes": codes, "taxonomy": load_taxonomy().version}))
+    assert list(covered_codes(no_release, load_taxonomy()) or ()) == ["L1"]
 
 
 def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
     """M2 has an exact check alone; a scan from before there was the field is of English."""
     codes = {
-        "L1": {"scan": {"slope": 1.0}},
-        "T1": {"scan": {"languages": ["de", "en"]}},
-        "M2": {"check": {}, "scan": None},
+        "L1": {"scan": SCAN},
+        "T1": {"scan": {**SCAN, "languages": ["de", "en"]}},
+        "M2": {"check": CHECK, "scan": None},
     }
     no_release.write_text(json.dumps({"codes": codes}))
-    rows = {line.split()[0]: line.split() for line in shown(capsys).splitlines() if line}
-    assert (rows["L1"][-1], rows["T1"][-2:], rows["M2"][-1]) == ("en", ["de", "en"], "yes")
     assert "3 covered by the embedded release in German and English" in shown(capsys)
     assert "German, English; in others only exact checks that cover them" in " ".join(
         shown(capsys, "T1").split()

@@ -136,7 +136,9 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
 def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scored(log, tmp_path / "v.jsonl", quiet=False)
     shown = capsys.readouterr().out
-    assert "German: 2 dialogues (1 not judged at all), 5 agent turns; 11 codes not judged: C1 I2 I4 L1" in shown
+    assert (
+        "German: 2 dialogues (1 not judged at all), 5 agent turns; 11 codes not judged: C1 I2 I4 L1" in shown
+    )
     assert "by exact check only: M2 M3 T1 V2" in shown
     assert "3 dialogues scored" in shown
     assert "1 not judged, 1 of them with an S1 or S2 by check" in " ".join(shown.split())
