@@ -71,6 +71,7 @@ LABEL: Commands = {
 }
 DATA: Commands = {
     "inject": ("dialint.labeling.synthetic.run:inject", "Inject labelled errors into clean dialogues."),
+    "mix": ("dialint.labeling.dataset.mix:mix", "Mix folders of examples for one training."),
     "dedup": ("dialint.labeling.corpora.dedup:dedup", "Read all corpora, each dialogue once, into shards."),
     "contamination": (
         "dialint.labeling.corpora.contamination:contamination",

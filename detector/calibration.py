@@ -51,16 +51,29 @@ class Contract(Record):
     per: Literal["turn", "dialogue"] = "turn"
 
 
+class NaturalThreshold(Record):
+    """The precision of one code's scan on real dialogues with labels: of `flagged` turns with at least the
+    probability `threshold`, `right` are errors. Among `n_turns` turns are `n_errors` errors; turns with a
+    label in doubt are counted nowhere."""
+
+    threshold: Probability
+    flagged: Annotated[int, Field(ge=1)]
+    right: Annotated[int, Field(ge=0)]
+    n_errors: Annotated[int, Field(ge=0)]
+    n_turns: Annotated[int, Field(ge=1)]
+
+
 class Scan(Record):
-    """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). Without a
-    contract no threshold met the required rate, and the scan alone makes no findings. From the probability
-    `suggest_at` on, what is below the contract is suggested; without it nothing is. `languages`: ISO 639-1
-    codes of the languages it was calibrated on and may judge; releases older than this field are of
-    English."""
+    """The calibration of the scan for one code: probability is sigmoid(slope x score + offset). A finding
+    needs the threshold of the `contract` and that of `natural`, as far as there are such; where there is
+    neither, no threshold met the required rate, and the scan alone makes no findings. From the probability
+    `suggest_at` on, what is below is suggested; without it nothing is. `languages`: ISO 639-1 codes of the
+    languages it was calibrated on and may judge; releases older than this field are of English."""
 
     slope: Annotated[float, Field(gt=0)]
     offset: float
     contract: Contract | None
+    natural: NaturalThreshold | None = Field(default=None, exclude_if=lambda value: value is None)
     suggest_at: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
@@ -72,7 +85,8 @@ class Scan(Record):
 
     def outcome(self, probability: float) -> Literal["finding", "suggestion", "dropped"]:
         """What the scan may make of a turn with this probability."""
-        if self.contract is not None and probability >= self.contract.threshold:
+        limits = [limit.threshold for limit in (self.contract, self.natural) if limit is not None]
+        if limits and probability >= max(limits):
             return "finding"
         is_suggested = self.suggest_at is not None and probability >= self.suggest_at
         return "suggestion" if is_suggested else "dropped"

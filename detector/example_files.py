@@ -108,7 +108,13 @@ def _read_parquet(path: Path, make: Callable[[dict[str, Any]], Kind], code: str)
 
 def _example(row: dict[str, Any]) -> Example:
     labels = tuple(Label(**label) for label in row["labels"])
-    return Example(dialogue=_dialogue(row), labels=labels, split=row["split"], pair=row["pair"])
+    return Example(
+        dialogue=_dialogue(row),
+        labels=labels,
+        split=row["split"],
+        pair=row["pair"],
+        unlabelled=tuple(row.get("unlabelled") or ()),
+    )
 
 
 def _preference(row: dict[str, Any]) -> Preference:

@@ -236,14 +236,15 @@ class Label(Record):
 class Example(Record):
     """A dialogue with its labels, for training or evaluation.
 
-    A turn and code without a label is free of that error. `pair` joins an injected dialogue to its clean twin
-    of the same form.
+    A turn and code without a label is free of that error, unless `unlabelled` names the code: nobody has
+    looked for it. `pair` joins an injected dialogue to its clean twin of the same form.
     """
 
     dialogue: Dialogue
     labels: tuple[Label, ...] = ()
     split: str
     pair: str | None = None
+    unlabelled: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
 
     @property
     def errors(self) -> tuple[Label, ...]:

@@ -22,7 +22,8 @@ from pydantic import Field, model_validator
 from tokenizers import Tokenizer
 
 from dialint.detector.errors import DialogueFailed, ReleaseRefused
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role, Turn
+from dialint.detector.tool_use import ToolUse, tool_uses
 from dialint.detector.windows import Window, plan_windows, smallest_capacity
 
 N_KINDS = 5
@@ -108,7 +109,8 @@ HIDDEN = re.compile(
 class RenderConfig(Record):
     """How a release renders dialogues; part of `release.json`.
 
-    `roles` maps the roles that are rendered to their mark; a role without one is left out, tools always.
+    `roles` maps the roles that are rendered to their mark; a role without one is left out. Of a tool's result
+    only the name of the call and whether it failed is rendered.
     `begin` may be empty; `slot` follows each judged turn, `dialogue_slot` is at the end.
     `instruction` is a text before every window (its computation is shared where the model allows).
     `history`: whether the model gets the kinds of repeated words.
@@ -209,20 +211,24 @@ class Renderer:
             raise ReleaseRefused("E_RELEASE", f"the instruction: {failure.message}") from None
 
     def render(self, dialogue: Dialogue, *, own_history: bool = True) -> tuple[Rendered, ...]:
-        """The dialogue's windows. Every judged turn has one slot for each of its pieces; calls of tools and
-        their results are left out. Without
+        """The dialogue's windows. Every judged turn has one slot for each of its pieces. Of tools only which
+        was called and whether it failed is rendered, where the role ``tool`` has a mark. Without
         `own_history`, repetitions of the judged side's own words are not marked.
 
         Raises:
             DialogueFailed: no turn of it can be judged.
         """
-        turns = [turn for turn in dialogue.turns if turn.role in self.config.roles and not turn.is_unseen]
+        turns = [
+            turn
+            for turn in self._with_tool_uses(dialogue)
+            if turn.role in self.config.roles and (turn.role == "tool" or not turn.is_unseen)
+        ]
         judged = [turn.role in JUDGED_ROLES and bool(turn.text.strip()) for turn in turns]
         if not any(judged):
             raise DialogueFailed("E_NO_AGENT_TURN", f"dialogue {dialogue.id}: no agent turn to judge")
         encoded = self._encode([turn.text for turn in turns])
         if self.config.history:
-            spoken = ((turn.role in JUDGED_ROLES, turn.text) for turn in turns)
+            spoken = ((turn.role in JUDGED_ROLES, "" if turn.role == "tool" else turn.text) for turn in turns)
             words = repeated_words(spoken, own=own_history)
             encoded = [
                 replace(e, word_kinds=token_kinds(w, e.offsets)) for w, e in zip(words, encoded, strict=True)
@@ -231,6 +237,18 @@ class Renderer:
         roles = [turn.role for turn in turns]
         indices = [turn.index for turn in turns]
         return tuple(self._window(window, roles, indices, encoded) for window in windows)
+
+    def _with_tool_uses(self, dialogue: Dialogue) -> Iterable[Turn]:
+        """The turns, each tool's result replaced by the name of its call and whether that failed."""
+        if "tool" not in self.config.roles:
+            return dialogue.turns
+        uses = {use.result_turn: use for use in tool_uses(dialogue) if use.was_run}
+        return [
+            turn.model_copy(update={"text": _summarize_use(uses[turn.index]) if turn.index in uses else ""})
+            if turn.role == "tool"
+            else turn
+            for turn in dialogue.turns
+        ]
 
     def _window(
         self, window: Window, roles: list[Role], indices: list[int], encoded: list[_Encoded]
@@ -283,6 +301,12 @@ class Renderer:
                     for a, b in offsets
                 ]
             yield _Encoded(ids, offsets)
+
+
+def _summarize_use(use: ToolUse) -> str:
+    """What the model reads of a tool's use: "get order details", "cancel order failed"."""
+    words = re.sub(r"[\W_]++", " ", use.call.name)
+    return f"{words} failed" if use.failed else words
 
 
 def visible_text(text: str) -> tuple[str, list[int] | None]:

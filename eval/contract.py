@@ -9,12 +9,13 @@ Source: Platt 1999; Clopper and Pearson 1934; Angelopoulos et al. 2021, "Learn t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
-from dialint.detector.calibration import Contract, Scan
+from dialint.detector.calibration import Contract, NaturalThreshold, Scan
 from dialint.detector.records import Example
 from dialint.detector.statistics import clopper_pearson_upper
 from dialint.eval.metrics import Bools, Floats
@@ -22,6 +23,11 @@ from dialint.eval.results import source_of
 
 MIN_PROBABILITY = 0.5
 """Lowest probability of a finding, whatever the rate would allow."""
+
+MIN_ERRORS = 8
+"""Errors in real dialogues from which a curve is fitted to them."""
+MIN_FLAGGED = 6
+"""Flagged turns from which their precision chooses a threshold."""
 
 GRID = np.arange(20.0, -20.0, -0.05)
 """Raw scores that may become a threshold, strictest first; fixed before any data are read."""
@@ -60,6 +66,68 @@ def fit_contract(
     return Scan(slope=slope, offset=offset, contract=promise)
 
 
+def fit_natural(scan: Scan | None, truth: Floats, scores: Floats, precision: float, suggested: float) -> Scan:
+    """The calibration of one code on real dialogues: curve and thresholds by labelled turns, shape (n,).
+
+    `truth` is the probability of an error; turns in doubt (over 0.1, under 0.9) are left out. A finding needs
+    a score from which on `precision` of the turns are errors, a suggestion one with `suggested`. The contract
+    of `scan`, fitted on injected errors, keeps its score. Fewer than `MIN_ERRORS` errors change nothing but
+    that there is no finding without them.
+
+    Raises:
+        ValueError: there is no scan, and too few errors to fit one.
+    """
+    decided = (truth <= 0.1) | (truth >= 0.9)
+    is_error, scores = truth[decided] > 0.5, scores[decided]
+    if int(is_error.sum()) < MIN_ERRORS:
+        if scan is None:
+            raise ValueError("too few errors")
+        return scan
+    slope, offset = fit_platt(is_error, scores)
+    contract = scan.contract if scan is not None else None
+    if scan is not None and contract is not None:
+        limit = math.log(contract.threshold / (1 - contract.threshold))
+        score = (limit - scan.offset) / scan.slope
+        contract = contract.model_copy(update={"threshold": _logistic(slope * score + offset)})
+    natural = None
+    chosen = find_precise_threshold(is_error, scores, precision)
+    if chosen is not None:
+        flagged = scores >= chosen
+        natural = NaturalThreshold(
+            threshold=_logistic(slope * chosen + offset),
+            flagged=int(flagged.sum()),
+            right=int((flagged & is_error).sum()),
+            n_errors=int(is_error.sum()),
+            n_turns=len(is_error),
+        )
+    lower = find_precise_threshold(is_error, scores, suggested)
+    return Scan(
+        slope=slope,
+        offset=offset,
+        contract=contract if natural is not None else None,
+        natural=natural,
+        suggest_at=None if lower is None else _logistic(slope * lower + offset),
+        languages=scan.languages if scan is not None else ("en",),
+    )
+
+
+def find_precise_threshold(truth: Bools, scores: Floats, precision: float) -> float | None:
+    """The lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and the share of errors
+    among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`; None without any."""
+    order = np.argsort(-scores)
+    ranked, right = scores[order], np.cumsum(truth[order])
+    chosen = None
+    for score in GRID:
+        flagged = int(np.searchsorted(-ranked, -score, side="right"))
+        if flagged >= MIN_FLAGGED and (right[flagged - 1] + 1) / (flagged + 2) >= precision:
+            chosen = float(score)
+    return chosen
+
+
+def _logistic(logit: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-logit)))
+
+
 def distinct_units(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
 ) -> tuple[Floats, Floats]:
@@ -71,6 +139,8 @@ def distinct_units(
     """
     seen: dict[tuple[object, ...], float] = {}
     for index, (turns, example) in enumerate(zip(scores, examples, strict=True)):
+        if code in example.unlabelled:
+            continue
         labelled = {label.turn: label.probability for label in example.labels if label.code == code}
         text = {turn.index: turn.text for turn in example.dialogue.turns}
         units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]

@@ -126,6 +126,8 @@ def code_results(results: Results, code: str, *, whole_dialogue: bool) -> CodeRe
     rows: list[tuple[bool, float, bool, int, int, int]] = []
     overlap: list[tuple[float, int]] = []
     for index, (example, verdict) in enumerate(results):
+        if code in example.unlabelled:
+            continue
         group = numbers[source_of(example)]
         unjudged = unjudged_turns(verdict, code)
         if whole_dialogue and None in unjudged:

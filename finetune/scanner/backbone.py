@@ -93,7 +93,7 @@ def prepare_tokenizer(
 def _encoder_render(context_tokens: int) -> RenderConfig:
     return RenderConfig(
         context_tokens=context_tokens,
-        roles={"customer": "[unused1]", "agent": "[unused2]", "bot": "[unused2]"},
+        roles={"customer": "[unused1]", "agent": "[unused2]", "bot": "[unused2]", "tool": "[unused4]"},
         begin="[CLS]",
         slot="[SEP]",
         dialogue_slot="[unused3]",

@@ -26,7 +26,7 @@ from dialint.eval.results import pair_labels, probe_turns
 @dataclass(frozen=True)
 class Target:
     """A window and the targets of its heads: `turns` of shape (slots, codes), `spans` of shape
-    (tokens, codes), `dialogue` of shape (codes,) or None where the dialogue's end is not in it.
+    (tokens, codes), `dialogue` of shape (codes,) or None where the dialogue's end is not in it. NaN: unknown.
 
     `pair` is the id that an error and its clean twin share, "" without a twin; `rival` is then the position
     (slot, code) that must score higher in the error than in the twin, slot -1 for the dialogue's end.
@@ -61,6 +61,7 @@ def build_targets(
             continue
         for window in windows:
             target = _build_target(window, labels, column, frozenset(dialogue_codes))
+            target = _without(target, [column[code] for code in example.unlabelled if code in column])
             yield _add_pair(target, example, column, dialogue_codes) if example.pair else target
 
 
@@ -91,6 +92,14 @@ def build_targets_with_prefixes(
         for target in build_targets([prefix], renderer, codes, dialogue_codes):
             pair = f"{target.pair}~cut" if target.pair and target.rival and target.rival[0] >= 0 else ""
             yield replace(target, dialogue=None, pair=pair, rival=target.rival if pair else None)
+
+
+def _without(target: Target, columns: Sequence[int]) -> Target:
+    """The target with the codes of `columns` unknown (NaN), which the losses leave out."""
+    for array in (target.turns, target.spans, target.dialogue):
+        if columns and array is not None:
+            array[..., columns] = np.nan
+    return target
 
 
 def _add_pair(

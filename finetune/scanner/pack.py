@@ -37,7 +37,7 @@ from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array, Scanner
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.yaml_document import read_document
-from dialint.eval.contract import distinct_units, fit_contract
+from dialint.eval.contract import MIN_ERRORS, distinct_units, fit_contract, fit_natural
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.data import examples_fingerprint
@@ -93,6 +93,13 @@ class PackConfig:
     """Confidence of these limits, on dialogues like those of the calibration split."""
     min_average_precision: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Average precision on dev_unseen (families never trained on) or dev from which a code is covered."""
+    natural: str = "calibration_natural"
+    """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
+    thresholds of what is right there often enough."""
+    natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.75
+    """Share of a code's findings on that set that must be right."""
+    suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.4
+    """The same of suggestions."""
     sets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Sets of `examples` that the report holds figures of; none: all test sets and clean ones there are."""
     rounds: Annotated[int, Field(ge=0)] = 100
@@ -231,7 +238,27 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         if scan is not None:
             scan = scan.model_copy(update={"languages": languages[code]})
             releases[code] = CodeRelease(scan=scan)
-    return releases
+    return {**releases, **_calibrate_natural(config, detector, releases)}
+
+
+def _calibrate_natural(
+    config: PackConfig, detector: ReleaseDetector, releases: Mapping[str, CodeRelease]
+) -> dict[str, CodeRelease]:
+    """The calibration on real dialogues of every code that has enough errors there."""
+    path = find_set(config.examples, config.natural)
+    examples = list(read_examples(path)) if path is not None else []
+    scores = _scan(detector.scanner, examples)
+    results = {}
+    for column, code in enumerate(detector.info.head_codes):
+        by_turn = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
+        whole = code in detector.info.dialogue_codes
+        truth, raw = distinct_units(by_turn, examples, code, whole_dialogue=whole)
+        scan = releases[code].scan if code in releases else None
+        if scan is None and (truth > 0.9).sum() < MIN_ERRORS:
+            continue
+        scan = fit_natural(scan, truth, raw, config.natural_precision, config.suggested_precision)
+        results[code] = CodeRelease(scan=scan)
+    return results
 
 
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
@@ -293,9 +320,11 @@ def _select_codes(
     figures = evaluate(all_codes, score_examples(all_codes, examples), 0)["codes"]
     selected: set[str] = set()
     for code, release in calibrated.items():
-        precision = figures[code]["average_precision"] or 0.0
+        precision = (figures[code]["average_precision"] or 0.0) if code in figures else 0.0
         scan = release.scan
         may_flag = scan is not None and scan.contract is not None
+        if scan is not None and (scan.natural is not None or scan.suggest_at is not None):
+            selected.add(code)
         print(f"{code}: average precision {precision} on {name}", flush=True)
         rivals = detector.taxonomy.rivals(code)
         if (may_flag or rivals) and precision >= config.min_average_precision:

@@ -51,14 +51,16 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.backbone import BaseModel
     from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
-EVALUATION_SETS = ("dev", "dev_unseen")
-"""Sets that are evaluated during training: error families of training, and families never trained on."""
+EVALUATION_SETS = ("dev", "dev_unseen", "dev_natural")
+"""Sets that are evaluated during training: error families of training, families never trained on, and real
+dialogues with labels."""
 
 
 def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
     from dialint.detector.engines.local import resolve_device, resolve_precision
     from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
+    from dialint.finetune.scanner.trained import continue_heads
     from dialint.finetune.scanner.trainer import ScanTrainer
 
     _validate(config)
@@ -78,7 +80,9 @@ def scan(config: ScanConfig) -> None:
     base = load_base(config)
     data = load_data(config, base, codes, dialogue_codes)
     precision = resolve_precision(config.running.precision, torch.device(device))
-    trainer = ScanTrainer(config, build_network(config, base, len(codes), device), data, precision)
+    model = build_network(config, base, len(codes), device)
+    continue_heads(model, base.folder, codes)
+    trainer = ScanTrainer(config, model, data, precision)
     cost = estimate_cost(config.running, device)
     if config.running.dry_run:
         _print_estimate(trainer, cost)

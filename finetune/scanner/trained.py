@@ -6,7 +6,7 @@ Nothing here changes weights.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,6 +149,28 @@ def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: b
         model = ScanModel(backbone_from_config(shape), n_codes, history, EVIDENCE_WEIGHT in weights)
     model.load_state_dict(weights)
     return model
+
+
+def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> None:
+    """Copy into `model`, in place, what a scanner in the folder `base` has learnt beside its backbone: the
+    heads of the codes that both have, and the embeddings of repeated words. Any other base has neither."""
+    import torch
+
+    if not (base / "release.json").exists() and not is_scanner(base):
+        return
+    scanner = read_scanner(base)
+    shared = [code for code in codes if code in scanner.codes]
+    own = [codes.index(code) for code in shared]
+    rows = [scanner.codes.index(code) for code in shared]
+    weights, trained = model.state_dict(), scanner.model.state_dict()
+    with torch.no_grad():
+        for name, weight in weights.items():
+            if name.startswith(BACKBONE) or name not in trained:
+                continue
+            if weight.shape == trained[name].shape and name.startswith("history"):
+                weight.copy_(trained[name])
+            elif weight.shape[1:] == trained[name].shape[1:]:
+                weight[own] = trained[name][rows].to(weight)
 
 
 def replace_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanModel:

@@ -140,6 +140,7 @@ def example_table() -> TableSchema:
 
     label = pa.struct([(name, _column_type(name)) for name in Label.model_fields])
     fields = [("labels", pa.list_(label)), ("split", pa.string()), ("pair", pa.string())]
+    fields.append(("unlabelled", pa.list_(pa.string())))
     return TableSchema(_schema(fields), Example, _example_row)
 
 
@@ -200,7 +201,8 @@ def _dialogue_row(dialogue: Dialogue) -> dict[str, Any]:
 
 def _example_row(example: Example) -> dict[str, Any]:
     labels = [dict(label) for label in example.labels]
-    return {**_dialogue_row(example.dialogue), "labels": labels, "split": example.split, "pair": example.pair}
+    own = {"split": example.split, "pair": example.pair, "unlabelled": list(example.unlabelled)}
+    return {**_dialogue_row(example.dialogue), "labels": labels, **own}
 
 
 def _preference_row(pair: Preference) -> dict[str, Any]:

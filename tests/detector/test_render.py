@@ -106,3 +106,27 @@ def test_tool_calls_and_results_are_not_rendered() -> None:
 def test_a_tokenizer_without_the_control_tokens_is_refused() -> None:
     with pytest.raises(ReleaseRefused, match="<verdict>"):
         Renderer(render_config(slot="<verdict>"), tokenizer_json())
+
+
+def test_of_tools_the_model_reads_names_and_failures_only() -> None:
+    calls = (ToolCall(name="w1_w2", arguments={"w9": "w9"}), ToolCall(name="w3"))
+    turns = (
+        Turn(index=0, role="customer", text="w5"),
+        Turn(index=1, role="agent", text="", tool_calls=calls),
+        Turn(index=2, role="tool", text='{"status": "ok"}'),
+        Turn(index=3, role="tool", text="w8", tool_error=True),
+        Turn(index=4, role="tool", text="w7"),
+        Turn(index=5, role="agent", text="Hello"),
+    )
+    config = render_config()
+    with_tools = config.model_copy(update={"roles": {**config.roles, "tool": "<c>"}})
+    told = Dialogue(id="d", turns=turns)
+    (window,) = Renderer(with_tools, tokenizer_json()).render(told)
+    words = [WORDS[i] for i in window.ids]
+    assert words[:8] == ["<s>", "<c>", "w5", "<c>", "w1", "w2", "<c>", "w3"]
+    assert "w8" not in words  # a result's text
+    assert "w9" not in words  # arguments
+    assert "w7" not in words  # no call belongs to it
+    assert [slot.turn for slot in window.slots] == [5]
+    (plain,) = Renderer(config, tokenizer_json()).render(told)
+    assert [WORDS[i] for i in plain.ids] == ["<s>", "<c>", "w5", "<a>", "hello", "<v>", "<d>"]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 
 import numpy as np
 import pytest
 
-from dialint.eval.contract import find_threshold, fit_contract, fit_platt
+from dialint.detector.calibration import Contract, Scan
+from dialint.eval.contract import (
+    find_precise_threshold,
+    find_threshold,
+    fit_contract,
+    fit_natural,
+    fit_platt,
+)
 
 
 def test_platt_recovers_the_curve_that_made_the_data() -> None:
@@ -59,3 +67,53 @@ def test_nobody_is_accused_of_what_is_less_likely_than_not() -> None:
     scan = fit_contract(truth, random.normal(size=20_000) + 2 * truth, per_100=20.0)
     assert scan.contract is not None
     assert scan.contract.threshold == pytest.approx(0.5)
+
+
+def test_a_threshold_for_precision_is_the_lowest_that_keeps_it() -> None:
+    scores = np.array([5.0, 4.0, 3.0, 2.9, 2.8, 2.7, 2.0, 1.0, 0.0, -1.0])
+    truth = np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0], bool)
+    assert find_precise_threshold(truth, scores, 0.75) == pytest.approx(1.05)  # 6 of 7, then 6 of 8
+    assert find_precise_threshold(truth, scores, 0.7) == pytest.approx(0.05)  # (6 + 1) / 10, then 7 / 11
+    assert find_precise_threshold(truth, scores, 0.95) is None
+    assert find_precise_threshold(truth[:5], scores[:5], 0.5) is None  # fewer than MIN_FLAGGED
+
+
+def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random(4000) < 0.05).astype(float)
+    scores = rng.normal(np.where(truth > 0, 2.0, -3.0), 1.5)
+    injected = Scan(
+        slope=2.0,
+        offset=1.0,
+        contract=Contract(threshold=0.9, false_accusations_per_100=0.15, confidence=0.9,
+                          recall=0.5, n_errors=50, n_clean=5000),
+    )  # fmt: skip
+    doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
+    scan = fit_natural(injected, *doubtful, precision=0.75, suggested=0.4)
+    assert scan.natural is not None
+    assert scan.contract is not None
+    assert scan.natural.n_turns == 4000  # turns in doubt decide nothing
+    assert scan.natural.n_errors == int(truth.sum())
+    assert (scan.natural.right + 1) / (scan.natural.flagged + 2) >= 0.75
+    score_before = (math.log(0.9 / 0.1) - 1.0) / 2.0
+    assert scan.probability(score_before) == pytest.approx(scan.contract.threshold)
+    p = np.array([scan.probability(score) for score in scores])
+    assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
+    limit = max(scan.natural.threshold, scan.contract.threshold)
+    assert [scan.outcome(x) for x in (limit, limit - 1e-6)] == ["finding", "suggestion"]
+
+
+def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
+    scan = Scan(slope=1.0, offset=0.0, contract=None)
+    truth, scores = np.array([1.0, *[0.0] * 50]), np.linspace(3, -3, 51)
+    assert fit_natural(scan, truth, scores, 0.75, 0.4) is scan
+    with pytest.raises(ValueError, match="too few"):
+        fit_natural(None, truth, scores, 0.75, 0.4)
+
+
+def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
+    rng = np.random.default_rng(1)
+    truth = (rng.random(2000) < 0.05).astype(float)
+    scan = fit_natural(None, truth, rng.normal(size=2000), 0.75, 0.4)
+    assert (scan.natural, scan.contract, scan.suggest_at) == (None, None, None)
+    assert scan.outcome(0.999) == "dropped"

@@ -17,7 +17,7 @@ from dialint.detector.engines.scan_model import backbone_from_config
 from dialint.detector.records import Dialogue, Example, Label, Turn
 
 PLANTED = {"T1": "rude", "V2": "pin", "R1": "bye"}
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
 WORDS = [*CONTROL, *(f"w{i}" for i in range(50)), *PLANTED.values()]
 
 

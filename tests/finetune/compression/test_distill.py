@@ -48,7 +48,7 @@ from dialint.finetune.scanner.trained import read_scanner, replace_backbone, wri
 from dialint.finetune.train import checkpoint
 from dialint.finetune.train.options import RunOptions
 
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
 
 
 @pytest.fixture(autouse=True)

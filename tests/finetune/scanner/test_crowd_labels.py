@@ -27,7 +27,7 @@ from dialint.detector.release import Release
 from dialint.detector.taxonomy import load_taxonomy
 
 PLANTED = dict(zip(CODES, ("fine", "hmm", "what"), strict=True))
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
 WORDS = [*CONTROL, *(f"w{i}" for i in range(20)), *PLANTED.values()]
 PEOPLE = 7
 

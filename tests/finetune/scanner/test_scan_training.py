@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -21,8 +22,11 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.release import Release
+from dialint.detector.render import Renderer
 from dialint.eval.results import read_examples
 from dialint.finetune.scanner.average import AverageConfig, average
+from dialint.finetune.scanner.backbone import load_base
+from dialint.finetune.scanner.data import build_targets
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
@@ -72,6 +76,31 @@ def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
     assert set(first) - set(made) == (set() if options.get("history", True) else {"history.weight"})
     assert all(made[name].shape == first[name].shape for name in made)
     assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
+
+
+def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
+    further = replace(config, base=taught, out=tmp_path / "scanner", learning_rate=1e-9, tokens=2000,
+                      head_learning_rate=1e-9, codes=("T1", "C1", "R1"))  # fmt: skip
+    scan(further)
+    made, first = load_file(further.out / "model.safetensors"), load_file(taught / "model.safetensors")
+    codes = json.loads((taught / "training.json").read_text())["codes"]
+    assert codes == ["T1", "V2", "R1"]
+    for name in ("turn_head.weight", "span_head.bias", "dialogue_head.weight", "evidence_weight"):
+        assert torch.allclose(made[name][[0, 2]], first[name][[0, 2]], atol=1e-6)  # T1 and R1 of T1, C1, R1
+    assert torch.allclose(made["history.weight"], first["history.weight"], atol=1e-6)
+    assert not torch.allclose(made["turn_head.weight"][1], first["turn_head.weight"][1], atol=1e-3)
+
+
+def test_codes_that_nobody_looked_for_teach_nothing(config: ScanConfig) -> None:
+    base = load_base(config)
+    renderer = Renderer(base.render, base.tokenizer)
+    (example, *_) = read_examples(config.examples / "train.jsonl")
+    blind = example.model_copy(update={"labels": (), "unlabelled": ("V2", "R1")})
+    (target,) = build_targets([blind], renderer, PLANTED, ["R1"])
+    assert target.dialogue is not None
+    for array in (target.turns, target.spans, target.dialogue):
+        assert np.isnan(array[..., 1:]).all()
+        assert (array[..., 0] == 0).all()
 
 
 def test_a_budget_of_tokens_ends_the_training(config: ScanConfig, tmp_path: Path) -> None:

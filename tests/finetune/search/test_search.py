@@ -284,7 +284,7 @@ def test_a_trial_that_was_cut_off_while_chosen_never_was(toy: Stage, tmp_path: P
     assert [trial["options"] for trial in found["trials"]] == [trial["options"] for trial in whole["trials"]]
 
 
-CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]"]
+CONTROL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[unused1]", "[unused2]", "[unused3]", "[unused4]"]
 WORDS = [*CONTROL, *(f"w{number}" for number in range(20)), "rude"]
 
 

@@ -1,0 +1,149 @@
+"""Joins folders of examples into one, to train on all of them: injected errors beside labels of people.
+
+A folder labels the codes that its manifest names (``codes``), or else those of its labels. A code that
+another folder labels and this one does not is unknown in its examples (`Example.unlabelled`), neither an
+error nor free of one. ``train`` is all folders' training examples, repeated as often as asked and
+shuffled; any other set that several folders have keeps its name for the first and gets the folder's name
+for the others (``dev_natural``), so that each is measured by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from dialint.detector.artifacts import (
+    atomic_file,
+    file_entry,
+    make_output_folder,
+    read_manifest,
+    require_new,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError
+from dialint.detector.example_files import list_sets, read_examples, require_set
+from dialint.detector.option_ranges import check_ranges
+from dialint.labeling.dataset.export import MANIFEST
+
+TRAIN = "train"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MixConfig:
+    """Which folders are mixed, and how often."""
+
+    examples: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)]
+    """Folders of `dialint data inject`, `dialint export dataset` or of this command."""
+    out: Path
+    """Folder for the mixture; must not hold a finished one."""
+    repeat: Annotated[tuple[float, ...], Parameter(consume_multiple=True)] = ()
+    """How often each folder's training examples are taken, in the order of the folders: 0.5 is a random half;
+    none: once."""
+    seed: int = 0
+    """Seed of the order and of what is left out."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if len(self.examples) < 2 or len({folder.name for folder in self.examples}) < len(self.examples):
+            raise ConfigError("E_OPTION", "--examples must name two or more folders of different names")
+        if self.repeat and len(self.repeat) != len(self.examples):
+            raise ConfigError("E_OPTION", "--repeat needs one number for each folder of --examples")
+        if any(not 0 < share <= 1000 for share in self.repeat):
+            raise ConfigError("E_OPTION", "--repeat must be above 0 and at most 1000")
+
+
+def mix(config: MixConfig) -> None:
+    """Mix folders of examples, so that one training learns from all."""
+    require_new(config.out, MANIFEST, "a finished set")
+    started = time.monotonic()
+    codes = {folder: labelled_codes(folder) for folder in config.examples}
+    every = set().union(*codes.values())
+    repeat = dict(zip(config.examples, config.repeat or [1.0] * len(config.examples), strict=True))
+    make_output_folder(config.out)
+    rng = Random(config.seed)
+    lines = [
+        line
+        for folder in config.examples
+        for line in _repeat(list(_lines(folder, TRAIN, every - codes[folder])), repeat[folder], rng)
+    ]
+    rng.shuffle(lines)
+    files = [_write(config.out / f"{TRAIN}.jsonl", (line for _, line in lines))]
+    written = {TRAIN}
+    for folder in config.examples:
+        for name in list_sets(folder):
+            if name == TRAIN:
+                continue
+            unique = name if name not in written else f"{name}_{folder.name}"
+            written.add(unique)
+            path = config.out / f"{unique}.jsonl"
+            files.append(_write(path, (line for _, line in _lines(folder, name, every - codes[folder]))))
+    manifests = [read_manifest(folder / MANIFEST) for folder in config.examples]
+    manifest: dict[str, Any] = {
+        "kind": "mixed-examples",
+        "codes": sorted(every),
+        **{
+            field: [entry for manifest in manifests for entry in manifest.get(field, ())]
+            for field in ("sources", "families", "negatives")
+            if any(field in manifest for manifest in manifests)
+        },
+        "folders": [
+            {"name": folder.name, "repeat": repeat[folder], "codes": sorted(codes[folder])}
+            for folder in config.examples
+        ],
+        "config": {"seed": config.seed},
+        "files": files,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    write_manifest(config.out / MANIFEST, manifest)
+
+
+def labelled_codes(folder: Path) -> set[str]:
+    """The codes that the examples of a folder were labelled for.
+
+    Raises:
+        OutputRefused: the folder is not complete.
+        ConfigError: E_EXAMPLE, no label names a code.
+    """
+    named = read_manifest(folder / MANIFEST).get("codes")
+    codes = (
+        set(named)
+        if isinstance(named, list)
+        else {label.code for e in read_examples(require_set(folder, TRAIN)) for label in e.labels}
+    )
+    if not codes:
+        raise ConfigError("E_EXAMPLE", f"{folder}: its examples have no label")
+    return codes
+
+
+def _lines(folder: Path, name: str, unknown: set[str]) -> Iterator[tuple[str, bytes]]:
+    """The examples of a set as JSON lines, with the `unknown` codes added to the unlabelled ones. Before
+    each the id that an error and its clean twin share."""
+    for example in read_examples(require_set(folder, name)):
+        unlabelled = tuple(sorted({*example.unlabelled, *unknown}))
+        marked = example.model_copy(update={"unlabelled": unlabelled})
+        line = marked.model_dump_json(exclude_defaults=True).encode() + b"\n"
+        yield example.pair or example.dialogue.id, line
+
+
+def _repeat(lines: list[tuple[str, bytes]], times: float, rng: Random) -> list[tuple[str, bytes]]:
+    """The lines `times` times; of a broken part those of a random share of the ids."""
+    whole = int(times)
+    ids = sorted({name for name, _ in lines})
+    chosen = set(rng.sample(ids, round((times - whole) * len(ids))))
+    return lines * whole + [line for line in lines if line[0] in chosen]
+
+
+def _write(path: Path, lines: Iterable[bytes]) -> dict[str, Any]:
+    rows = 0
+    with atomic_file(path) as file:
+        for line in lines:
+            file.write(line)
+            rows += 1
+    return file_entry(path, rows)
