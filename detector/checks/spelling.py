@@ -35,6 +35,8 @@ USUAL = 1_000
 """Occurrences of the meant word in the frequency list from which it is usual (received: 79,831)."""
 VERY_USUAL = 100_000
 """The same for words of three or four letters, which many others resemble."""
+EVERYDAY = 300_000
+"""The same for a word with a capital at the beginning of a sentence, which may be a name (``Sould``)."""
 JARGON_DIALOGUES = 2
 """A word that more dialogues of the log use is a word of its trade, unless it is plainly a slip."""
 SELDOMER = 20
@@ -123,7 +125,8 @@ class Speller:
         self.slips = lru_cache(maxsize=20_000)(self._slips)
 
     def written_together(self, word: str) -> str | None:
-        """The right form of a word that lacks its apostrophe or space (``dont``: ``don't``)."""
+        """The right form of a word that lacks its apostrophe or space (``dont``: ``don't``) and of slips
+        that no rule names."""
         return self._data.apart.get(word)
 
     def _has_unknown(self, chunk: str) -> bool:
@@ -339,7 +342,7 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
 def _meant(word: _Word, spelling: Speller, context: CheckContext) -> str | None:
     """The right form of an unknown word, unless it may be a name or a word of the log's own trade."""
     together = spelling.written_together(word.lower)
-    if together is not None:
+    if together is not None and not (word.text.isupper() and len(word.text) <= MIN_LETTERS):
         return together
     if not word.text.islower() and not (word.opens and word.text[1:].islower()):
         return None
@@ -353,7 +356,8 @@ def _meant(word: _Word, spelling: Speller, context: CheckContext) -> str | None:
         return None
     is_sure = slip.is_plain and len(word.text) > MIN_LETTERS
     if not word.text.islower() and not (is_sure and (slip.count >= 30 * USUAL or len(word.text) >= LONG)):
-        return None
+        is_everyday = slip.kind == "letter" and len(word.text) > MIN_LETTERS and slip.count >= EVERYDAY
+        return slip.meant if is_everyday and _is_expected(slip, log) else None
     if not is_sure and not (slip.kind == "letter" and len(word.text) >= LONG) and not _is_expected(slip, log):
         return None
     return None if _is_jargon(word.lower, slip, log) else slip.meant

@@ -47,6 +47,9 @@ def slips(text: str, *before: tuple[str, str], context: CheckContext | None = No
             "writting: writing; untill: until; carefull: careful",
         ),
         ("The dates wich you gave wont do.", "wich: which; wont: won't"),
+        ("It is inthe shed wth the lamp.", "inthe: in the; wth: with"),
+        ("Sould we send the lamp?", "Sould: should"),
+        ("Tuesay is fine, at 20 degrees celcius.", "Tuesay: Tuesday; celcius: Celsius"),
     ],
 )
 def test_a_slip_is_found_and_the_word_meant_is_named(text: str, why: str) -> None:
@@ -68,6 +71,8 @@ def test_a_slip_is_found_and_the_word_meant_is_named(text: str, why: str) -> Non
         "Please greet Mr Wallen and Ms Donato in Tenison Road.",
         "Hello {frist_name}, [recieved] <adress>",
         "TEH",
+        "ADN HAE",
+        "Palo is on the line.",
         "Das ist leider nicht möglich, weil die Bestellung schon unterwegs ist.",
         "kaa oomel tistu praak velmi hosst grendel",
         "The girls' rooms, drinkin' and chillin' by the swimmingpool.",
