@@ -24,6 +24,8 @@ PROFILED_DIALOGUES = 2000
 MAX_WORDS = 100_000
 """Most words that are counted: the most frequent ones, then by the alphabet."""
 MAX_MARKS = 5000
+MIN_TOOL_SHARE = 0.5
+"""Share of the dialogues with a result of a tool, from which a log is known to hold its agents' calls."""
 MIN_DIALOGUES = 2
 """Dialogues in whose customers' turns a mark occurs, from which it is the log's own."""
 
@@ -90,6 +92,13 @@ class LogProfile:
     masking: tuple[str, ...] = ()
     """The kinds of marks (`mark_kind`) that recur in customers' turns, sorted: no template of an agent is
     behind them."""
+    tool_dialogues: int = 0
+    """In how many of these dialogues a tool returned something."""
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether the log holds the calls of tools, so that a dialogue without any had none."""
+        return MIN_DIALOGUES <= self.tool_dialogues >= MIN_TOOL_SHARE * self.n_dialogues
 
     @cached_property
     def _kinds(self) -> frozenset[str]:
@@ -102,7 +111,7 @@ class LogProfile:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with anything that the profile says."""
-        return fingerprint([self.n_dialogues, dict(self.word_dialogues), self.masking])
+        return fingerprint([self.n_dialogues, dict(self.word_dialogues), self.masking, self.tool_dialogues])
 
 
 EMPTY_PROFILE = LogProfile()
@@ -111,16 +120,17 @@ EMPTY_PROFILE = LogProfile()
 
 def profile_log(dialogues: Iterable[Dialogue]) -> LogProfile:
     """The profile of a log, made of its first `PROFILED_DIALOGUES`; no more of it is read."""
-    n = 0
+    n = n_tools = 0
     counts: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
         n += 1
+        n_tools += any(turn.role == "tool" for turn in dialogue.turns)
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
         by_customers = (turn.text for turn in dialogue.turns if turn.role == "customer")
         marks.update({mark_kind(mark[0]) for text in by_customers for mark in find_marks(text)})
     kinds = sorted(kind for kind, count in _most_frequent(marks, MAX_MARKS) if count >= MIN_DIALOGUES)
-    return LogProfile(n, dict(_most_frequent(counts, MAX_WORDS)), tuple(kinds))
+    return LogProfile(n, dict(_most_frequent(counts, MAX_WORDS)), tuple(kinds), n_tools)
 
 
 def _most_frequent(counts: Counter[str], n: int) -> list[tuple[str, int]]:

@@ -10,7 +10,9 @@ from dialint.detector.checks.context import NO_CONTEXT, CheckContext, CheckFunct
 from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
 from dialint.detector.checks.grammar import grammar_slip
-from dialint.detector.checks.lookups import asks_for_known
+from dialint.detector.checks.lookup_claims import claims_undone_lookup
+from dialint.detector.checks.lookups import asks_for_denied, asks_for_known
+from dialint.detector.checks.open_requests import leaves_request_open
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
@@ -26,14 +28,17 @@ CHECKS: dict[str, CheckFunction] = {
     "insult": insult,
     "asks_secret": asks_secret,
     "claims_undone_write": claims_undone_write,
+    "claims_undone_lookup": claims_undone_lookup,
     "unsupported_fact": unsupported_fact,
     "format_slip": format_slip,
     "asks_for_known": asks_for_known,
+    "asks_for_denied": asks_for_denied,
     "invented_argument": invented_argument,
     "policy": policy,
     "raw_tool_call": raw_tool_call,
     "raw_text_again": raw_text_again,
     "refused_write": refused_write,
+    "leaves_request_open": leaves_request_open,
     "misspelt_word": misspelt_word,
     "grammar_slip": grammar_slip,
 }
@@ -45,10 +50,13 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "es", "fr", "ru"),
     "claims_undone_write": ("en",),
+    "claims_undone_lookup": ("en",),
     "unsupported_fact": ("en",),
     "asks_for_known": ("en",),
+    "asks_for_denied": ("en",),
     "invented_argument": ("en",),
     "refused_write": ("en",),
+    "leaves_request_open": ("en",),
     "misspelt_word": ("en",),
     "grammar_slip": ("en",),
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dialint.detector.checks.claims import may_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import ID, Known, compact, is_id
+from dialint.detector.checks.values import ID, Known, is_id
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -17,9 +17,22 @@ _CALL = re.compile(
     r"\{\s*+\"(?:name|function|tool|tool_name|action)\"\s*+:\s*+\"\w{2,60}\"\s*+,\s*+"
     r"\"(?:arguments|args|parameters|input|action_input|kwargs)\"\s*+:"
     r"|</?(?:tool_calls?|function_calls?|invoke)\b[^>\n]{0,100}>|<function=\w{2,60}>|<\|python_tag\|>"
-    r"|\[/?TOOL_CALLS?\]|^[ \t]*+Action:\s*+\{|^[ \t]*+Action Input:|^[ \t]*+API output:",
+    r"|\[/?TOOL_CALLS?\]|^[ \t]*+Action:\s*+\{|^[ \t]*+Action Input:|^[ \t]*+API output:|\bArguments: \{\"",
     re.MULTILINE,
 )
+_STAGE = re.compile(
+    r"[\[(]\s?(?:simulat(?:ed|ing) (?!data)|tool call|api call|calling (?:the )?(?:tool|function|api)"
+    r"|thinking:|executing |internal thought"
+    r"|assuming the)[^\])\n]{0,300}+[\])]"
+    r"|\[(?:\.{1,3}\s?)?(?:after processing|pauses?\b|waits?\b|waiting for|processing\b|delay|display the"
+    r"|loop through|insert the"
+    r"|provide the)[^\]\n]{0,300}+\]"
+    r"|\b(?:mak(?:e|ing)|made|response (?:from|to|of)|results? of) (?:(?:a|an|the|another|this) )?tool call"
+    r"|\*\*Response from (?:the )?tool"
+    r"|^(?:user|human|assistant)[ \t]*+$(?=\n)|^(?:Human|Assistant): |^User: [A-Z][^\n]{20}",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Stage directions, talk of tools, and turns that a bot wrote for others."""
 _THOUGHT = re.compile(r"\A\s*+(?:Thought:\s*+(?=\S)|<think(?:ing)?>)")
 
 
@@ -78,7 +91,7 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
 def _invented(use: ToolUse, known: Known) -> Iterator[str]:
     """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
     for value in use.call.arguments.values():
-        if not isinstance(value, str) or compact(value) in known.text:
+        if not isinstance(value, str) or known.has_id(value):
             continue
         if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
             yield value
@@ -146,6 +159,8 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
             yield Hit(turn.index, call.start(), end, "a tool call was sent as text", "L4")
         elif (thought := _THOUGHT.match(turn.text)) is not None:
             yield Hit(turn.index, thought.start(), end, "the bot's reasoning was sent as text", "L4")
+        elif (stage := _STAGE.search(turn.text)) is not None:
+            yield Hit(turn.index, *stage.span(), "a stage direction or another's turn was sent as text", "L4")
 
 
 def raw_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:

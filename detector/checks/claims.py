@@ -102,6 +102,8 @@ _NO_CLAIM = re.compile(
 )
 """Before the verb: a condition, a plan, a denial, or talk of a state."""
 _SENTENCE = re.compile(r"[^.!?\n]++(?:\.(?=\w)[^.!?\n]++)*+[.!?\n]?")
+_CONTENT = re.compile(r"\"content\":\s?\"")
+_CONTENT_END = re.compile(r"\"\s?\}")
 _READS = frozenset(_READ_WORDS.split())
 _NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
 _ID = re.compile(r"\b(?=[A-Za-z_]{0,20}\d)\w{5,30}\b")
@@ -129,7 +131,7 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98).
     """
     uses = tool_uses(dialogue)
-    if not any(use.was_run for use in uses):
+    if not (context.log.has_tools or any(use.was_run for use in uses)):
         return
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
@@ -148,21 +150,28 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) 
 
 def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """The sentences that claim something done: start, end, verb, and whether they leave out who did it."""
-    for sentence in _SENTENCE.finditer(text):
-        words = sentence.group()
+    for start, end in statements(text):
+        words = text[start:end]
         if words.endswith("?") or '"' in words:
             continue
         for pattern in (_ACTIVE, _PAST, _PASSIVE):
             match = pattern.search(words)
             if match is not None and not _NO_CLAIM.search(words, 0, match.end()):
-                start = sentence.start() + len(words) - len(words.lstrip())
-                yield (
-                    start,
-                    sentence.start() + len(words.rstrip()),
-                    match["verb"].casefold(),
-                    pattern is _PASSIVE,
-                )
+                yield start, end, match["verb"].casefold(), pattern is _PASSIVE
                 break
+
+
+def statements(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, without outer blanks; of the text of a raw call its content."""
+    for sentence in _SENTENCE.finditer(text):
+        start, words = sentence.start(), sentence.group()
+        if (content := _CONTENT.search(words)) is not None:
+            start, words = start + content.end(), words[content.end() :].partition('"')[0]
+        elif '"' in words and (end := _CONTENT_END.search(words)) is not None:
+            words = words[: end.start()]
+        if words.strip():
+            start += len(words) - len(words.lstrip())
+            yield start, start + len(words.strip())
 
 
 def _refutation(claim: str, verb: str, uses: Sequence[ToolUse], last_customer: int) -> str | None:

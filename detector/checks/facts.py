@@ -42,7 +42,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
     12. The four wrong ones, sums over several results, no longer fire.
     """
     uses = tool_uses(dialogue)
-    if not dialogue.sources and not any(use.was_run for use in uses):
+    if not (context.log.has_tools or dialogue.sources or any(use.was_run for use in uses)):
         return
     by_result = {use.result_turn: use for use in uses if use.was_run}
     known, returned, reported = Known(), Known(), set[str]()
@@ -78,7 +78,7 @@ def _untraced(text: str, known: Known, returned: Known) -> Iterator[tuple[int, i
             continue
         span = sentence.span()
         for match in values.ids(text, *span):
-            if values.compact(match.group()) not in known.text:
+            if not known.has_id(match.group()):
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
         if returned.days:
             for match in values.DATE.finditer(text, *span):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 
+from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.policy import Policy, Violation, policy_for, violations
+from dialint.detector.checks.lookup_claims import claims_undone_lookup
+from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
+from dialint.detector.policy.evaluate import History, describe
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 MAX_TEXT = 200
@@ -19,13 +24,36 @@ def policy(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[H
     message, which tells the customer what was done, or else of the last one.
     """
     applies = policy_for(dialogue, context.policies)
-    for turn, violation in broken_clauses(dialogue, applies) if applies is not None else ():
-        clause = violation.clause
-        text = clause.text if len(clause.text) <= MAX_TEXT else f"{clause.text[:MAX_TEXT].rstrip()} …"
+    if applies is None:
+        return
+    yield from _claimed_without_steps(dialogue, applies, context)
+    for turn, violation in broken_clauses(dialogue, applies):
         start = len(turn.text) - len(turn.text.lstrip())
         where = "" if turn.index == violation.turn else f" in turn {violation.turn}"
-        why = f"clause {clause.id} of policy {violation.policy} (“{text}”): {violation.why}{where}"
+        why = f"{_quote(violation.clause, applies)}: {violation.why}{where}"
         yield Hit(turn.index, start, len(turn.text.rstrip()), why, violation.code)
+
+
+def _quote(clause: Clause, policy: Policy) -> str:
+    text = clause.text if len(clause.text) <= MAX_TEXT else f"{clause.text[:MAX_TEXT].rstrip()} …"
+    return f"clause {clause.id} of policy {policy.policy} (“{text}”)"
+
+
+def _claimed_without_steps(dialogue: Dialogue, policy: Policy, context: CheckContext) -> Iterator[Hit]:
+    """The first act or look-up that an agent says is done and no tool did, where the policy demands a step
+    before such calls and the dialogue has none of them."""
+    history = History(dialogue, policy)
+    claims = [(hit, policy.tools.write) for hit in islice(claims_undone_write(dialogue, context), 1)]
+    claims += [(hit, policy.tools.read) for hit in islice(claims_undone_lookup(dialogue, context), 1)]
+    for clause in policy.clauses if claims else ():
+        steps = [event for event in clause.before or () if event.call]
+        if not steps or any(True for event in steps for _ in history.matches(event)):
+            continue
+        for hit, tools in sorted(claims, key=lambda claim: claim[0].turn):
+            if any(history.is_named(tool, clause.on.call) for tool in tools):
+                why = f"{_quote(clause, policy)}: before what is claimed {describe(steps[0])} is missing"
+                yield replace(hit, why=why, code=clause.found_as)
+                return
 
 
 def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[Turn, Violation]]:

@@ -61,6 +61,7 @@ _TIME = re.compile(
     r"|\b(?P<full_hour>\d{1,2})\s?(?P<its_half>[ap]\.?m)\b",
     re.IGNORECASE,
 )
+_MAY_BE_TIME = re.compile(r"\d(?::\d|\s?[ap]\.?m)", re.IGNORECASE)
 SHIFTS_DAYS = (0, -1, 1, -2, 2, -3, 3, -7, 7)
 """Dates this far from a known one may have been counted from it."""
 SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
@@ -143,6 +144,8 @@ class Record:
         amounts, minutes = set[int](), set[int]()
         for name, each in value.items():
             if isinstance(each, str):
+                if _MAY_BE_TIME.search(each) is None:
+                    continue
                 minutes.update(minute for _, _, minute in times(each))
             elif _MONEY_WORD.search(name):
                 numbers = each.values() if isinstance(each, dict) else [each]
@@ -154,7 +157,7 @@ class Record:
 class Known:
     """What customers, systems and tools have said so far, and the documents of the dialogue."""
 
-    text: str = ""
+    texts: list[str] = field(default_factory=list)
     """All letters and digits, for ids."""
     amounts: set[int] = field(default_factory=set)
     """Every number, as an amount."""
@@ -173,9 +176,14 @@ class Known:
     """Sums and differences of any two amounts, of which there were `_n_paired`."""
     _n_paired: int = 0
 
+    def has_id(self, word: str) -> bool:
+        """Whether an id stands in a text, or in a part of a longer one."""
+        plain = compact(word)
+        return any(plain in text for text in self.texts)
+
     def add(self, text: str) -> None:
         """Takes up a text."""
-        self.text += " " + compact(text)
+        self.texts.append(compact(text))
         for match in _NUMBER.finditer(text):
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
         for match in DATE.finditer(text):

@@ -7,6 +7,7 @@ What a rule says about a dialogue is decided in `dialint.detector.policy.evaluat
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,6 +35,9 @@ OPERATORS = (
 _CODES: Mapping[str, Code] = {"before": "P1", "after": "P1", "stated": "P3"}
 """The code of a clause by its rule; P2 for all others."""
 
+MIN_WORDS = 4
+"""Words of a dialogue that tell which of several policies applies to it."""
+_NAME_WORD = re.compile(r"[a-z]{3,20}?(?=s?(?![a-z]))")
 _REFERENCE = re.compile(r"(?:count\()?[A-Za-z_]\w*+(?:\.\w++)*+\)?")
 _NUMBER = re.compile(r"-?\d++(?:\.\d++)?")
 
@@ -161,12 +165,16 @@ class Limit(Record):
 
 class Consent(Record):
     """Words by which an agent asks for consent, and by which a customer gives or refuses it; the packaged
-    ones where left out. An agent asks in a question, or in a sentence with one of `requests`."""
+    ones where left out. An agent asks in a question, or in a sentence with one of `requests`. `offers` are
+    questions for a wish, not for consent; a customer's order in an answer to one, without any word of
+    `agrees`, is no consent. With own `asks` this holds only for own `agrees`."""
 
     asks: Texts = ()
     requests: Texts = ()
     yes: Texts = ()
     no: Texts = ()
+    offers: Texts = ()
+    agrees: Texts = ()
 
 
 def _as_consent(value: Any) -> Any:
@@ -315,8 +323,10 @@ def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
 
 
 def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:
-    """The policy that applies to a dialogue: the one it names. Where it names none, the only one, or of
-    several the one that lists more of the tools that were called than any other."""
+    """The policy that applies to a dialogue: the one it names. Where it names none, the only one; of several
+    the one that lists more of the tools that were called than any other; where none was called, the
+    one whose tools' names have the words of the dialogue: `MIN_WORDS` or more of its own, and three times as
+    many as of any other."""
     if dialogue.policy is not None or not policies:
         return policies.get(dialogue.policy or "")
     if len(policies) == 1:
@@ -327,5 +337,21 @@ def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | N
         for name, policy in policies.items()
     }
     most = max(listed.values())
+    if not called:
+        said = Counter(word for turn in dialogue.turns for word in _NAME_WORD.findall(turn.text.casefold()))
+        words = {name: _name_words(policy) for name, policy in policies.items()}
+        shared = [
+            word for word, n in Counter(word for own in words.values() for word in own).items() if n > 1
+        ]
+        listed = {name: sum(said[word] for word in own.difference(shared)) for name, own in words.items()}
+        most = max(listed.values())
+        if most < MIN_WORDS or sorted(listed.values())[-2] * 3 > most:
+            return None
     names = [name for name, n in listed.items() if n == most]
     return policies[names[0]] if most and len(names) == 1 else None
+
+
+def _name_words(policy: Policy) -> set[str]:
+    """The words in the names of a policy's tools, of three letters or more, without an s at the end."""
+    tools = (*policy.tools.read, *policy.tools.write, *policy.tools.other)
+    return {word for tool in tools for word in _NAME_WORD.findall(tool.casefold())}

@@ -77,3 +77,14 @@ def test_the_same_log_has_the_same_fingerprint() -> None:
     assert profile_log(log) == profile_log(iter(log))
     assert profile_log(log).fingerprint == profile_log(log).fingerprint
     assert profile_log(log).fingerprint != profile_log(log[:1]).fingerprint
+
+
+def test_a_log_holds_tools_if_half_of_its_dialogues_do() -> None:
+    plain = dialogue("a", "Hello", "Hi")
+    tool = Turn(index=2, role="tool", text="{}")
+    with_tool = plain.model_copy(update={"turns": (*plain.turns, tool)})
+    assert profile_log([with_tool, with_tool, plain]).has_tools
+    assert profile_log([with_tool, plain]).tool_dialogues == 1
+    assert not profile_log([with_tool, plain]).has_tools
+    assert not profile_log([with_tool, with_tool, *[plain] * 3]).has_tools
+    assert not EMPTY_PROFILE.has_tools

@@ -158,6 +158,14 @@ def test_items_of_lists(tmp_path: Path) -> None:
         ((HELLO, ("a", "Shall I go ahead?"), REFUND), [("P2", 2)]),
         ((HELLO, ("a", "Shall I go ahead?"), ("c", "No, not yet."), REFUND), [("P2", 3)]),
         ((HELLO, ("a", "What is your name?"), ("c", "Ana"), call("think")), []),
+        ((HELLO, ("a", "Shall I go ahead?"), ("c", "Can you refund it?"), REFUND), [("P2", 3)]),
+        (
+            (
+                *(HELLO, ("a", "Shall I go ahead?"), ("c", "Yes"), ("a", "What would you like next?")),
+                *(("c", "Refund it."), REFUND),
+            ),
+            [("P2", 5)],
+        ),
     ],
 )
 def test_consent(tmp_path: Path, turns: Any, expected: Any) -> None:
@@ -169,6 +177,13 @@ def test_consent_in_words_of_ones_own(tmp_path: Path) -> None:
     asks = ("a", "Sind Sie einverstanden?")
     assert broken(tmp_path, rule, asks, ("c", "ja"), REFUND) == []
     assert broken(tmp_path, rule, asks, ("c", "nein"), REFUND) == [("P2", 2)]
+
+
+def test_an_order_is_consent_where_own_words_do_not_say_otherwise(tmp_path: Path) -> None:
+    turns = (("a", "Einverstanden?"), ("c", "Sicher?"), REFUND)
+    rule = "on: refund\nconsent: {asks: [einverstanden], no: [nein]}"
+    assert broken(tmp_path, rule, *turns) == []
+    assert broken(tmp_path, rule.replace("no:", "agrees: [ja], no:"), *turns) == [("P2", 2)]
 
 
 def test_limits(tmp_path: Path) -> None:

@@ -113,6 +113,14 @@ def test_of_several_policies_the_one_applies_that_lists_most_of_the_tools(tmp_pa
     assert chosen("find") is None
     assert chosen("weigh") is None
 
+    def chosen_by_words(text: str) -> str | None:
+        policy = policy_for(Dialogue(id="d", turns=(Turn(index=0, role="customer", text=text),)), both)
+        return policy and policy.policy
+
+    assert chosen_by_words("A refund! Two refunds, refund, refund. And find a book.") == "shop"
+    assert chosen_by_words("A refund, refund, refund.") is None
+    assert chosen_by_words("Refund, refund, refund, refund; a book and books.") is None
+
 
 @pytest.mark.parametrize("record", [Policy, Tools, Fact, Clause, Event, Test, Limit, Consent])
 def test_the_guide_has_every_key(record: type[Record]) -> None:
