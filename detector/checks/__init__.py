@@ -11,7 +11,7 @@ from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
 from dialint.detector.checks.grammar import grammar_slip
 from dialint.detector.checks.lookup_claims import claims_undone_lookup
-from dialint.detector.checks.lookups import asks_for_denied, asks_for_known
+from dialint.detector.checks.lookups import asks_for_known
 from dialint.detector.checks.open_requests import leaves_request_open
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
@@ -33,7 +33,6 @@ CHECKS: dict[str, CheckFunction] = {
     "unsupported_fact": unsupported_fact,
     "format_slip": format_slip,
     "asks_for_known": asks_for_known,
-    "asks_for_denied": asks_for_denied,
     "asks_for_given": asks_for_given,
     "invented_argument": invented_argument,
     "policy": policy,
@@ -55,7 +54,6 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "claims_undone_lookup": ("en",),
     "unsupported_fact": ("en",),
     "asks_for_known": ("en",),
-    "asks_for_denied": ("en",),
     "asks_for_given": ("en",),
     "invented_argument": ("en",),
     "refused_write": ("en",),
