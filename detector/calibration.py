@@ -83,10 +83,15 @@ class Scan(Record):
         """Whether the scan may judge a turn in `language`; an undetermined one it may."""
         return language == UNKNOWN or language in self.languages
 
+    @property
+    def threshold(self) -> float | None:
+        """The least probability of a finding; None without contract and natural threshold."""
+        limits = [limit.threshold for limit in (self.contract, self.natural) if limit is not None]
+        return max(limits) if limits else None
+
     def outcome(self, probability: float) -> Literal["finding", "suggestion", "dropped"]:
         """What the scan may make of a turn with this probability."""
-        limits = [limit.threshold for limit in (self.contract, self.natural) if limit is not None]
-        if limits and probability >= max(limits):
+        if self.threshold is not None and probability >= self.threshold:
             return "finding"
         is_suggested = self.suggest_at is not None and probability >= self.suggest_at
         return "suggestion" if is_suggested else "dropped"
@@ -131,14 +136,11 @@ class CodeRelease(Record):
 
     @property
     def covered_by(self) -> tuple[Means, ...]:
-        """What can report this code: a scan with a contract or suggestions, exact checks, policies. Empty
+        """What can report this code: a scan with a threshold or suggestions, exact checks, policies. Empty
         where the scan only states probabilities."""
         names = {check.name for check in self.checks}
-        reports = self.scan is not None and (
-            self.scan.contract is not None or self.scan.suggest_at is not None
-        )
         covers: dict[Means, bool] = {
-            "scan": reports,
+            "scan": self.scan is not None and self.scan.outcome(1.0) != "dropped",
             "check": bool(names - {POLICY_CHECK}),
             "policy": POLICY_CHECK in names,
         }

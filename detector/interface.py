@@ -67,6 +67,10 @@ class DetectorConfig:
     spot_check: Path | None = None
     """File of `dialint eval tally --apply`: findings of codes that were seldom right on this log are
     suggestions, and probabilities are scaled to what was measured."""
+    domain: Literal["auto", "trust"] = "auto"
+    """What a log means that is far from what the release was calibrated on: with auto the scan's findings are
+    suggestions there, of tempered probability; with trust nothing, for instance after `dialint eval
+    spot-check` on this log."""
     languages: tuple[str, ...] = ()
     """Language of the dialogues, for instance de, instead of the detected one; of several (en,de) one is
     detected for each turn. Turns in a language that the release does not cover are not judged."""

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from dialint.detector.artifacts import fingerprint
+from dialint.detector.domain import MEASURED_DIALOGUES, Domain
 from dialint.detector.records import Dialogue
 from dialint.detector.yaml_document import read_document
 
@@ -94,6 +95,9 @@ class LogProfile:
     behind them."""
     tool_dialogues: int = 0
     """In how many of these dialogues a tool returned something."""
+    distance: float | None = None
+    """How far the log is from what a release was calibrated on (`dialint.detector.domain`), in [0, 1]; None
+    if that was not measured."""
 
     @property
     def has_tools(self) -> bool:
@@ -111,16 +115,18 @@ class LogProfile:
     @cached_property
     def fingerprint(self) -> str:
         """Changes with anything that the profile says."""
-        return fingerprint([self.n_dialogues, dict(self.word_dialogues), self.masking, self.tool_dialogues])
+        whole = [self.n_dialogues, dict(self.word_dialogues), self.masking, self.tool_dialogues]
+        return fingerprint([*whole, *([] if self.distance is None else [self.distance])])
 
 
 EMPTY_PROFILE = LogProfile()
 """Nothing is known of the log."""
 
 
-def profile_log(dialogues: Iterable[Dialogue]) -> LogProfile:
-    """The profile of a log, made of its first `PROFILED_DIALOGUES`; no more of it is read."""
-    n = n_tools = 0
+def profile_log(dialogues: Iterable[Dialogue], domain: Domain | None = None) -> LogProfile:
+    """The profile of a log, made of its first `PROFILED_DIALOGUES`; no more of it is read. With the `domain`
+    of a release it holds the log's distance from that."""
+    n = n_tools = n_pairs = n_unknown = 0
     counts: Counter[str] = Counter()
     marks: Counter[str] = Counter()
     for dialogue in islice(dialogues, PROFILED_DIALOGUES):
@@ -129,8 +135,12 @@ def profile_log(dialogues: Iterable[Dialogue]) -> LogProfile:
         counts.update({word for turn in dialogue.turns for word in words(turn.text)})
         by_customers = (turn.text for turn in dialogue.turns if turn.role == "customer")
         marks.update({mark_kind(mark[0]) for text in by_customers for mark in find_marks(text)})
+        if domain is not None and n <= MEASURED_DIALOGUES:
+            unknown, pairs = domain.count_unknown(dialogue)
+            n_unknown, n_pairs = n_unknown + unknown, n_pairs + pairs
     kinds = sorted(kind for kind, count in _most_frequent(marks, MAX_MARKS) if count >= MIN_DIALOGUES)
-    return LogProfile(n, dict(_most_frequent(counts, MAX_WORDS)), tuple(kinds), n_tools)
+    distance = round(n_unknown / n_pairs, 4) if n_pairs else None
+    return LogProfile(n, dict(_most_frequent(counts, MAX_WORDS)), tuple(kinds), n_tools, distance)
 
 
 def _most_frequent(counts: Counter[str], n: int) -> list[tuple[str, int]]:

@@ -34,6 +34,7 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 MAX_WORDS = 100
 """Most characters of a turn that a reason quotes."""
+FAR_LOG = "the log is far from what the release was calibrated on"
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
@@ -79,6 +80,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         demoted=demoted,
         policies=policies,
         natural=natural,
+        trust_domain=config.domain == "trust",
     )
 
 
@@ -97,7 +99,7 @@ def score(
     """
     detector, dialogues = detector or load_detector(), tuple(dialogues)
     if isinstance(detector, ReleaseDetector) and detector.log == EMPTY_PROFILE:
-        detector = detector.with_log(profile_log(dialogues))
+        detector = detector.with_log(profile_log(dialogues, detector.info.domain))
     return detector.verdicts(dialogues, all_probabilities=all_probabilities)
 
 
@@ -212,11 +214,13 @@ class ReleaseDetector:
         demoted: Mapping[str, str] | None = None,
         policies: Mapping[str, Policy] | None = None,
         natural: NaturalPrecision | None = None,
+        trust_domain: bool = False,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
         forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
         be suggested here to why; `policies` are the team's by their names; `natural` is what a spot check
-        says of the probabilities."""
+        says of the probabilities; with `trust_domain` no log is far from what the release was calibrated
+        on."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
@@ -226,6 +230,9 @@ class ReleaseDetector:
         self.demoted = dict(demoted or {})
         self._policies = dict(policies or {})
         self._natural = natural
+        self._trust_domain = trust_domain
+        is_far = info.domain is not None and info.domain.is_far(log.distance, log.n_dialogues)
+        self._far_from = info.domain if is_far and not trust_domain else None
         self._context = CheckContext(log, policies=self._policies)
         self._coverage = _Coverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
@@ -249,6 +256,7 @@ class ReleaseDetector:
                 *([{"demoted": self.demoted}] if self.demoted else []),
                 *[policy.model_dump(mode="json") for policy in self._policies.values()],
                 *([] if natural is None else [natural.fingerprint]),
+                *(["domain: trust"] if trust_domain else []),
             ]
         )
 
@@ -281,6 +289,7 @@ class ReleaseDetector:
             self.demoted if demoted is None else demoted,
             self._policies,
             self._natural,
+            self._trust_domain,
         )
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
@@ -390,7 +399,8 @@ class ReleaseDetector:
                 if how.scan is not None and scores is not None:
                     column = self.info.head_codes.index(code)
                     by_scan = how.scan.probability(float(scores.scores[column]))
-                probability = max(by_scan, check.precision if check is not None else 0.0)
+                stated = by_scan if self._far_from is None else self._far_from.temper(by_scan)
+                probability = max(stated, check.precision if check is not None else 0.0)
                 probabilities[index][code] = round_probability(probability)
                 outcome: Outcome = "dropped" if check is None else check.report
                 proofs = [f"exact check '{check.name}', no model: {hit.why}"] if check and hit else []
@@ -399,6 +409,9 @@ class ReleaseDetector:
                     evidence = self._evidence(code, texts[position], scores)
                     suspicion = Suspicion(dialogue, position, *evidence, by_scan, self.log)
                     scanned, gate_proofs = _scan_outcome(how.scan, how.gate, suspicion)
+                    if scanned == "finding" and self._far_from is not None:
+                        scanned = "suggestion"
+                        gate_proofs.append(f"demoted: {FAR_LOG}")
                     if scanned == "finding" or outcome == "dropped":
                         outcome, proofs, where = scanned, gate_proofs, evidence
                 if outcome == "dropped":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import JsonValue, ValidationError, model_validator
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -25,6 +25,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.checks import CHECKS
+from dialint.detector.domain import Domain
 from dialint.detector.errors import OutputRefused, ReleaseRefused
 from dialint.detector.gates import GATES
 from dialint.detector.records import Record
@@ -47,7 +48,8 @@ class Base(Record):
 
 class ReleaseInfo(Record):
     """Content of `release.json`. `head_codes` is the order of the head's rows; `codes` what the
-    release covers; `report` its measured quality; `training` data hash, seed and versions."""
+    release covers; `report` its measured quality; `training` data hash, seed and versions; `domain` what it
+    was calibrated on, without which no log is called far."""
 
     id: str
     base: Base
@@ -58,6 +60,7 @@ class ReleaseInfo(Record):
     render: RenderConfig
     training: dict[str, JsonValue]
     report: dict[str, JsonValue]
+    domain: Domain | None = Field(default=None, exclude_if=lambda value: value is None)
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseInfo:

@@ -235,11 +235,14 @@ def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
         return [("coverage", f"{NEEDS_JUDGE}: not covered by the embedded release")]
     means = ", ".join(f"covered ({name})" for name in how.covered_by) or f"{NEEDS_JUDGE}: probabilities only"
     lines = [("coverage", f"{means}, by the embedded release")]
-    if "scan" in how.covered_by:
-        gate = f"; a suspicion must pass the gate '{how.gate}'" if how.gate else ""
-        threshold = how.scan.contract.threshold if how.scan and how.scan.contract else None
-        kind = "suggestions only" if threshold is None else f"findings from probability {threshold:.2f}"
-        lines.append(("scan", f"the model, {kind}{gate}"))
+    if how.scan is not None and "scan" in how.covered_by:
+        threshold, natural = how.scan.threshold, how.scan.natural
+        facts = ["suggestions only" if threshold is None else f"findings from probability {threshold:.2f}"]
+        if natural is not None:
+            facts.append(f"on real dialogues {natural.right} of {natural.flagged} were right there")
+        if how.gate:
+            facts.append(f"a suspicion must pass the gate '{how.gate}'")
+        lines.append(("scan", f"the model, {'; '.join(facts)}"))
     for check in how.checks:
         kind = "policy" if check.name == POLICY_CHECK else "check"
         advice = "; needs dialint score --policy FILE" if kind == "policy" else ""

@@ -340,6 +340,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
         )
     demoted = manifest.get("work", {}).get("release", {}).get("demoted", {})
     lines += [f"{code} is only suggested, so it is in no rate: {why}." for code, why in demoted.items()]
+    if far := manifest.get("work", {}).get("log", {}).get("far"):
+        lines.append(f"The log is {far}.")
     missing = [code for code in figures.taxonomy.codes if code not in figures.covered]
     if missing:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")

@@ -17,6 +17,7 @@ from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reach
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.artifacts import fingerprint, package_versions, read_manifest, sha256_file
 from dialint.detector.demotions import read_demotions
+from dialint.detector.domain import Domain
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
@@ -27,7 +28,7 @@ from dialint.detector.natural import load_natural
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
-from dialint.detector.release import EMBEDDED
+from dialint.detector.release import EMBEDDED, ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.watchdog import WatchedDetector
 
@@ -104,7 +105,7 @@ def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
 class ScoringRun:
     """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
     compares; `demoted` maps codes that may only be suggested to why; `spot_check` is a line about the one
-    that is used."""
+    that is used, `far` one on a log that is far from what the release was calibrated on."""
 
     config: ScoreConfig
     sources: list[Source]
@@ -114,6 +115,7 @@ class ScoringRun:
     request: str = ""
     demoted: dict[str, str] = field(default_factory=dict)
     spot_check: str = ""
+    far: str = ""
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
     _share_before: float = 0.0
@@ -220,7 +222,13 @@ class ScoringRun:
         if not self.config.quiet:
             stdout_has_result = self.config.out is None and self.config.output_format != "text"
             print_rich(
-                summary_table(self.tally, self.read_counts, self.detector, self.demoted, self.spot_check),
+                summary_table(
+                    self.tally,
+                    self.read_counts,
+                    self.detector,
+                    self.demoted,
+                    tuple(filter(None, (self.far, self.spot_check))),
+                ),
                 to_stderr=stdout_has_result,
             )
 
@@ -270,7 +278,12 @@ def prepare_run(
         is_same = natural.log == fingerprint(sorted(each["sha256"] for each in requested["inputs"]))
         demoted = {**natural.demoted, **demoted}
         spot_check = natural.summary + ("" if is_same else "; they are of another log")
-    log = _profile_head(sources, config)
+    info: ReleaseInfo | None = getattr(detector, "info", None)
+    domain = info.domain if info is not None else None
+    log = _profile_head(sources, config, domain)
+    far = ""
+    if domain is not None and domain.is_far(log.distance, log.n_dialogues):
+        far = describe_far(detector.release, domain, log.distance, config.detector.domain)
     description = {
         "inputs": requested["inputs"],
         "release": {
@@ -281,17 +294,37 @@ def prepare_run(
             **({"demoted": demoted} if demoted else {}),
             **_describe_spot_check(config),
         },
-        "log": {"dialogues": log.n_dialogues, "fingerprint": log.fingerprint},
+        "log": {
+            "dialogues": log.n_dialogues,
+            "fingerprint": log.fingerprint,
+            **({} if log.distance is None else {"distance": log.distance}),
+            **({"far": far} if far else {}),
+        },
         "options": requested["options"],
     }
     if hasattr(detector, "with_log"):
         detector = detector.with_log(log)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)
-    return ScoringRun(config, sources, detector, taxonomy, filter, request, demoted, spot_check), description
+    run = ScoringRun(config, sources, detector, taxonomy, filter, request, demoted, spot_check, far)
+    return run, description
 
 
-def _profile_head(sources: Sequence[Source], config: ScoreConfig) -> LogProfile:
+def describe_far(release: str, domain: Domain, distance: float | None, option: str) -> str:
+    """One line on a log that is far from what the release was calibrated on, with what to do."""
+    consequence = (
+        "what its scan finds are suggestions with lower probabilities; calibrate on your own: dialint eval "
+        "spot-check, and --domain trust"
+        if option == "auto"
+        else "--domain trust takes its findings all the same; calibrate on your own: dialint eval spot-check"
+    )
+    return (
+        f"far from what {release} was calibrated on ({distance:.0%} of the word pairs are new, "
+        f"from {domain.far_from:.0%} on it is far): {consequence}"
+    )
+
+
+def _profile_head(sources: Sequence[Source], config: ScoreConfig, domain: Domain | None) -> LogProfile:
     """What the log's first dialogues say of it as a whole. Where it turns out to be bad the profile ends: the
     reading that scores refuses it there, and says why."""
 
@@ -301,7 +334,7 @@ def _profile_head(sources: Sequence[Source], config: ScoreConfig) -> LogProfile:
                 if isinstance(record, Loaded):
                     yield record.dialogue
 
-    return profile_log(dialogues())
+    return profile_log(dialogues(), domain)
 
 
 def is_done(logs: Sequence[str], config: ScoreConfig, manifest: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -199,20 +199,19 @@ def summary_table(
     reading: dict[str, Any],
     detector: Detector,
     demoted: Mapping[str, str],
-    spot_check: str = "",
+    notes: Sequence[str] = (),
 ) -> RenderableType:
     """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
     an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
-    warnings; `demoted` maps codes that may only be suggested to why; `spot_check` is a line about the one
-    that is used."""
+    warnings; `demoted` maps codes that may only be suggested to why; `notes` are lines about how far the log
+    is from the release's, and about the spot check that is used."""
     parts: list[RenderableType] = []
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
     if tally.suggestions:
         parts.append(_suggestions_table(tally, detector))
     parts += [Text(f"{code} demoted to suggestions: {why}", "bold yellow") for code, why in demoted.items()]
-    if spot_check:
-        parts.append(Text(spot_check))
+    parts += [Text(line, "bold yellow") for line in notes]
     share = tally.serious / tally.scored if tally.scored else 0.0
     by_check = (
         f", {tally.serious_by_check:,} of them with an S1 or S2 by check" if tally.serious_by_check else ""

@@ -22,6 +22,7 @@ from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
 from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.domain import Domain, fit_domain
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.extras import require_single_process
@@ -145,11 +146,26 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     codes = _select_codes(config, detector, info, calibrated)
     if config.evidence and config.taxonomy is None:
         codes = add_evidence(codes)
-    info = info.model_copy(update={"codes": codes})
+    info = info.model_copy(update={"codes": codes, "domain": _reference(config, codes)})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
     examples = read_manifest(config.examples / "manifest.json")
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
     finalize_release(folder, info)
+
+
+def _reference(config: PackConfig, codes: Mapping[str, CodeRelease]) -> Domain | None:
+    """What the release is calibrated on, by which logs are called far: the dialogues of training and
+    calibration. None for other languages than English, of which no distance was measured, and for few
+    dialogues."""
+    if any(how.scan.languages != ("en",) for how in codes.values() if how.scan is not None):
+        return None
+    sets = [name for name in ("train", "calibration") if find_set(config.examples, name)]
+    return fit_domain(
+        {
+            name: (example.dialogue for example in read_examples(require_set(config.examples, name)))
+            for name in sets
+        }
+    )
 
 
 def _evaluate_sets(

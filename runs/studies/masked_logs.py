@@ -46,7 +46,9 @@ def main(logs: Sequence[str], *, limit: int = 200) -> None:
     )
     print(f"{len(dialogues)} dialogues, {turns} agents' turns; M2 findings per 100 turns")
     for style, mark in STYLES.items():
-        masked = dialogues if style == "unmasked" else [_mask(dialogue, mark) for dialogue in dialogues]
+        masked = (
+            dialogues if style == "unmasked" else [mask_dialogue(dialogue, mark) for dialogue in dialogues]
+        )
         before = _count(detector, masked)
         after = _count(_gated(detector).with_log(profile_log(masked)), masked)
         print(
@@ -61,7 +63,7 @@ def _dialogues(logs: Sequence[str]) -> Iterator[Dialogue]:
             yield record.dialogue
 
 
-def _mask(dialogue: Dialogue, mark: Callable[[str], str]) -> Dialogue:
+def mask_dialogue(dialogue: Dialogue, mark: Callable[[str], str]) -> Dialogue:
     turns = tuple(
         turn.model_copy(
             update={"text": _PRIVATE.sub(lambda found: mark(str(found.lastgroup)), turn.text), "edits": ()}

@@ -2,8 +2,9 @@
 
     DIALINT_DATA=... python runs/studies/natural/measure.py logs OUT    # OUT/CORPUS.parquet
     dialint score OUT/star.parquet --out OUT/star.jsonl     and so on, with the release to measure;
-                                  --policy app/sample/policies/airline.yaml app/sample/policies/retail.yaml
+                                  tau_bench with --policy app/sample/policies/X.yaml for both X
     python runs/studies/natural/measure.py tally OUT/*.jsonl --half dev
+    python runs/studies/natural/measure.py reliability OUT/*.jsonl [--readings FILE_OR_FOLDER]
 
 `turns.jsonl` lists drawn turns of agents with the errors that two independent readings found there; a third
 settled where they differed. `findings.jsonl` lists suspicions of embedded-3 (probability .1 or more), each
@@ -18,7 +19,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -91,6 +92,77 @@ def tally(*verdicts: Path, half: Half = "dev") -> None:
     judged = [row for row in read_rows("findings.jsonl") if half in ("both", half_of(row["dialogue"]))]
     for kind in ("findings", "suggestions"):
         _print_judged(kind, judged, reported)
+
+
+@app.command
+def reliability(*verdicts: Path, half: Half = "dev", readings: Path | None = None) -> None:
+    """How often findings and suggestions are right by their stated probability, and by code.
+
+    Without `readings` on the drawn turns of turns.jsonl; with it on every turn of the dialogues that were
+    read whole, a JSON line each: ``{"dialogue": ID, "errors": [{"turn", "code", "sure"}]}``. An error that is
+    arguable, or of which the reader was not sure, counts nowhere. Where the verdicts hold all probabilities,
+    those of every read turn and code are a third table.
+    """
+    errors, is_read = _read_errors(readings, half)
+    rows: dict[str, list[tuple[str, float, bool]]] = {"findings": [], "suggestions": [], "probabilities": []}
+    for path in verdicts:
+        for verdict in read_verdicts(path):
+            stated = [
+                *(("findings", each.turn, each.code, each.probability) for each in verdict.findings),
+                *(("suggestions", each.turn, each.code, each.probability) for each in verdict.suggestions),
+                *(
+                    ("probabilities", turn, code, probability)
+                    for turn, row in (verdict.probabilities or {}).items()
+                    for code, probability in row.items()
+                ),
+            ]
+            for kind, turn, code, probability in stated:
+                is_right = errors.get((verdict.dialogue_id, turn, code), False)
+                if is_read(verdict.dialogue_id, turn) and is_right is not None:
+                    rows[kind].append((code, probability, is_right))
+    for kind, stated_rows in rows.items():
+        if stated_rows:
+            _print_reliability(kind, stated_rows)
+
+
+def _read_errors(
+    readings: Path | None, half: Half
+) -> tuple[dict[tuple[str, int, str], bool | None], Callable[[str, int], bool]]:
+    """The errors by dialogue, turn and code, None for arguable ones, and whether a turn was read."""
+    errors: dict[tuple[str, int, str], bool | None] = {}
+    if readings is None:
+        drawn = [row for row in read_rows("turns.jsonl") if half in ("both", half_of(row["dialogue"]))]
+        for row in drawn:
+            errors |= {(row["dialogue"], row["turn"], code): None for code in row["arguable"]}
+            errors |= {(row["dialogue"], row["turn"], code): True for code in row["errors"]}
+        turns = {(row["dialogue"], row["turn"]) for row in drawn}
+        return errors, lambda dialogue, turn: (dialogue, turn) in turns
+    files = sorted(readings.glob("*.jsonl")) if readings.is_dir() else [readings]
+    lines = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    dialogues = {row["dialogue"] for row in lines if half in ("both", half_of(row["dialogue"]))}
+    for row in lines:
+        for error in row["errors"]:
+            key = (row["dialogue"], error["turn"], error["code"])
+            errors[key] = True if error["sure"] else errors.get(key)
+    return errors, lambda dialogue, _: dialogue in dialogues
+
+
+def _print_reliability(kind: str, rows: Sequence[tuple[str, float, bool]]) -> None:
+    """Rows are of code, probability, and whether it was right."""
+    brier = sum((probability - is_right) ** 2 for _, probability, is_right in rows) / len(rows)
+    right = sum(is_right for *_, is_right in rows)
+    print(f"\n{kind}: right {_rate(right, len(rows))}, Brier {brier:.3f}, "
+          f"stated {sum(row[1] for row in rows) / len(rows):.2f}")  # fmt: skip
+    for low in range(10):
+        part = [row for row in rows if min(int(row[1] * 10), 9) == low]
+        if part:
+            print(f"  .{low} to {'1' if low == 9 else f'.{low + 1}'}: stated "
+                  f"{sum(row[1] for row in part) / len(part):.2f}, right "
+                  f"{_rate(sum(row[2] for row in part), len(part))}")  # fmt: skip
+    for code in sorted({row[0] for row in rows}):
+        part = [row for row in rows if row[0] == code]
+        print(f"  {code}: stated {sum(row[1] for row in part) / len(part):.2f}, right "
+              f"{_rate(sum(row[2] for row in part), len(part))}")  # fmt: skip
 
 
 def _collect(verdict: Verdict, reported: Reported) -> None:

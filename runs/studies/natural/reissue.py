@@ -1,9 +1,11 @@
 """Makes a release again on the same weights, with the gates and checks of `finetune/scanner/evidence.yaml`.
 
     python runs/studies/natural/reissue.py detector/embedded build/embedded-4 --name embedded-4
+                                           [--domain DOMAIN.json]
 
 What `dialint train pack` does with the evidence, for a release whose scanner has not changed: calibration,
-thresholds and figures of the scan stay as they were measured.
+thresholds and figures of the scan stay as they were measured. `--domain` puts a reference of
+`runs/studies/natural/domain.py build` into it, by which a log is called far; without it the source's stays.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 from cyclopts import App
 
 from dialint.detector.artifacts import atomic_file, make_output_folder
+from dialint.detector.domain import Domain
 from dialint.detector.release import Release, finalize_release
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.scanner.model_card import coverage
@@ -27,10 +30,13 @@ app = App()
 
 
 @app.default
-def reissue(source: Path, out: Path, *, name: str) -> None:
+def reissue(source: Path, out: Path, *, name: str, domain: Path | None = None) -> None:
     """Write the release SOURCE to the new folder OUT under another name, with the evidence of today."""
     info = Release(source).info
     info = info.model_copy(update={"id": name, "codes": add_evidence(info.codes)})
+    if domain is not None:
+        reference = Domain.model_validate_json(domain.read_bytes())
+        info = info.model_copy(update={"domain": reference})
     make_output_folder(out, new=True)
     for path in source.iterdir():
         with atomic_file(out / path.name) as file:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,12 +115,20 @@ def test_coverage_of_the_embedded_release(capsys: pytest.CaptureFixture[str], no
 def test_details_name_gate_and_checks_with_their_precision(
     capsys: pytest.CaptureFixture[str], no_release: Path
 ) -> None:
-    codes = {"L1": {"scan": SCAN, "gate": "odd_word", "checks": [CHECK]}, "P4": {"checks": [POLICY]}}
+    codes: dict[str, Any] = {
+        "L1": {"scan": SCAN, "gate": "odd_word", "checks": [CHECK]},
+        "P4": {"checks": [POLICY]},
+    }
     no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
     spelling = " ".join(shown(capsys, "L1").split())
     assert "coverage covered (scan), covered (check), by the embedded release" in spelling
     assert "the model, findings from probability 0.50; a suspicion must pass the gate 'odd_word'" in spelling
     assert "check 'misspelt_word', right in 95% of its hits, findings" in spelling
+    real = {"threshold": 0.7, "flagged": 40, "right": 31, "n_errors": 90, "n_turns": 3000}
+    codes["L1"]["scan"] = {**SCAN, "natural": real}
+    no_release.write_text(json.dumps({"codes": {**codes, "T1": {"scan": {**SCAN, "contract": None}}}}))
+    spelling = " ".join(shown(capsys, "L1").split())
+    assert "findings from probability 0.70; on real dialogues 31 of 40 were right there; a" in spelling
     policy = " ".join(shown(capsys, "P4").split())
     assert "policy 'policy', right in 75% of its hits, suggestions; needs dialint score --policy" in policy
     assert "needs a judge: probabilities only" in " ".join(shown(capsys, "T1").split())

@@ -1,15 +1,28 @@
-"""The closing table says what the release covers, and how."""
+"""The closing table says what the release covers, and how, and whether the log is far from it."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
+import pytest
+import tiny
 from rich.console import Console
 
+from dialint.app.commands.report import ReportConfig, report
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import Tally, summary_table
+from dialint.detector.artifacts import read_manifest
+from dialint.detector.domain import MIN_DIALOGUES, MIN_REFERENCE, fit_domain
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.records import Dialogue, Turn
 from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.verdict_files import manifest_path
+from dialint.detector.watchdog import WatchConfig
 
 READING: dict[str, Any] = {"rejected": 0, "warnings": {}}
 
@@ -41,3 +54,56 @@ def test_every_code_is_covered_by_something_or_needs_a_judge() -> None:
 def test_a_detector_without_a_release_says_what_it_does_not_cover() -> None:
     rest = " ".join(code for code in load_taxonomy().codes if code != "C1")
     assert f"not covered by fake-1: {rest}" in printed(release="fake-1", codes=("C1",))
+
+
+AWAY = ("Mein Router geht seit gestern nicht.", "Haben Sie den Router schon neu gestartet?")
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    """One calibrated on talk of hotels alone."""
+    home = (
+        Dialogue(id=f"h{i}", turns=(Turn(index=0, role="agent", text="Your hotel is booked."),))
+        for i in range(MIN_REFERENCE)
+    )
+    return tiny.write_release(tmp_path / "r", info=tiny.release_info(domain=fit_domain({"home": home})))
+
+
+def log_of(tmp_path: Path, n: int) -> str:
+    turns = [{"role": "customer", "text": AWAY[0]}, {"role": "agent", "text": AWAY[1]}]
+    log = tmp_path / f"log{n}.jsonl"
+    lines = (json.dumps({"dialogue_id": f"d{i}", "language": "en", "turns": turns}) for i in range(n))
+    log.write_text("\n".join(lines) + "\n")
+    return str(log)
+
+
+@pytest.mark.parametrize(
+    ("n", "option", "expected"),
+    [
+        (MIN_DIALOGUES, "auto", "what its scan finds are suggestions with lower probabilities"),
+        (MIN_DIALOGUES, "trust", "--domain trust takes its findings all the same"),
+        (MIN_DIALOGUES - 1, "auto", ""),
+    ],
+)
+def test_a_far_log_is_named_with_what_to_do(
+    tmp_path: Path,
+    release: Path,
+    capsys: pytest.CaptureFixture[str],
+    n: int,
+    option: Literal["auto", "trust"],
+    expected: str,
+) -> None:
+    out = tmp_path / "v.jsonl"
+    detector = DetectorConfig(release=release, domain=option)
+    watch = WatchConfig(dialogue_seconds=0)
+    assert run([log_of(tmp_path, n)], ScoreConfig(out=out, detector=detector, watch=watch)) == 0
+    console = " ".join(capsys.readouterr().out.split())
+    log = read_manifest(manifest_path(out))["work"]["log"]
+    assert log["distance"] == 1.0
+    assert ("far from what tiny-1 was calibrated on" in console) == bool(expected)
+    assert ("calibrate on your own: dialint eval spot-check" in console) == bool(expected)
+    assert expected in console
+    page = tmp_path / "r.html"
+    report(out, config=ReportConfig(html=page))
+    assert ("The log is far from what tiny-1" in page.read_text()) == bool(expected)
+    assert log.get("far", "").startswith("far from" if expected else "")
