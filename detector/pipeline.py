@@ -543,13 +543,15 @@ def _quote(words: str) -> str:
 
 
 def _scan_outcome(scan: Scan, gate: str | None, suspicion: Suspicion) -> tuple[Outcome, list[str]]:
-    """What becomes of a suspicion of the scan by contract and gate, and the proofs for its reason."""
+    """What becomes of a suspicion of the scan by its thresholds and gate, and the proofs for its reason. What
+    a gate does not confirm is suggested from `Scan.suggest_at` on."""
     outcome, proofs = scan.outcome(suspicion.probability), []
     if gate is not None:
         result = GATES[gate](suspicion)
         proofs.append(f"gate '{gate}': {result.why}")
         if result.outcome != "finding":
-            return result.outcome, proofs
+            is_suggested = scan.suggest_at is not None and suspicion.probability >= scan.suggest_at
+            return "suggestion" if is_suggested else result.outcome, proofs
     if outcome == "suggestion":
         proofs.append("demoted: below the contract")
     return outcome, proofs

@@ -66,49 +66,77 @@ def fit_contract(
     return Scan(slope=slope, offset=offset, contract=promise)
 
 
-def fit_natural(scan: Scan | None, truth: Floats, scores: Floats, precision: float, suggested: float) -> Scan:
-    """The calibration of one code on real dialogues: curve and thresholds by labelled turns, shape (n,).
+def fit_natural_curve(scan: Scan | None, truth: Floats, scores: Floats) -> Scan:
+    """The scan of one code with its curve fitted to labelled turns of real dialogues, shape (n,).
 
-    `truth` is the probability of an error; turns in doubt (over 0.1, under 0.9) are left out. A finding needs
-    a score from which on `precision` of the turns are errors, a suggestion one with `suggested`. The contract
-    of `scan`, fitted on injected errors, keeps its score. Fewer than `MIN_ERRORS` errors change nothing but
-    that there is no finding without them.
+    `truth` is the probability of an error; turns in doubt (over 0.1, under 0.9) are left out. The contract of
+    `scan`, fitted on injected errors, keeps its score. With fewer errors than `MIN_ERRORS` the curve stays.
 
     Raises:
         ValueError: there is no scan, and too few errors to fit one.
     """
-    decided = (truth <= 0.1) | (truth >= 0.9)
+    decided = _is_decided(truth)
     is_error, scores = truth[decided] > 0.5, scores[decided]
     if int(is_error.sum()) < MIN_ERRORS:
         if scan is None:
             raise ValueError("too few errors")
         return scan
     slope, offset = fit_platt(is_error, scores)
-    contract = scan.contract if scan is not None else None
-    if scan is not None and contract is not None:
+    if scan is None:
+        return Scan(slope=slope, offset=offset, contract=None)
+    contract = scan.contract
+    if contract is not None:
         limit = math.log(contract.threshold / (1 - contract.threshold))
         score = (limit - scan.offset) / scan.slope
         contract = contract.model_copy(update={"threshold": _logistic(slope * score + offset)})
-    natural = None
-    chosen = find_precise_threshold(is_error, scores, precision)
+    return scan.model_copy(update={"slope": slope, "offset": offset, "contract": contract})
+
+
+def choose_natural_thresholds(
+    scan: Scan, truth: Floats, scores: Floats, proven: Floats, precision: float, suggested: float
+) -> Scan:
+    """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
+    them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
+    `suggested` among the turns that are no findings.
+
+    `proven` are the scores, -inf where the code's gate does not confirm the suspicion: findings are only
+    those that it does. Where no threshold is precise enough the code makes no findings, unless its contract
+    lets so few turns pass that they show nothing (`MIN_FLAGGED`). With fewer errors than `MIN_ERRORS` nothing
+    changes.
+    """
+    decided = _is_decided(truth)
+    is_error, scores, proven = truth[decided] > 0.5, scores[decided], proven[decided]
+    if int(is_error.sum()) < MIN_ERRORS:
+        return scan
+    natural, contract = None, scan.contract
+    chosen = find_precise_threshold(is_error, proven, precision)
+    if chosen is None and contract is not None:
+        passing = sum(scan.probability(score) >= contract.threshold for score in proven)
+        contract = contract if passing < MIN_FLAGGED else None
     if chosen is not None:
-        flagged = scores >= chosen
+        flagged = proven >= chosen
         natural = NaturalThreshold(
-            threshold=_logistic(slope * chosen + offset),
+            threshold=scan.probability(chosen),
             flagged=int(flagged.sum()),
             right=int((flagged & is_error).sum()),
             n_errors=int(is_error.sum()),
             n_turns=len(is_error),
         )
-    lower = find_precise_threshold(is_error, scores, suggested)
-    return Scan(
-        slope=slope,
-        offset=offset,
-        contract=contract if natural is not None else None,
-        natural=natural,
-        suggest_at=None if lower is None else _logistic(slope * lower + offset),
-        languages=scan.languages if scan is not None else ("en",),
+    below = scores if chosen is None else np.where(proven >= chosen, -np.inf, scores)
+    lower = find_precise_threshold(is_error, below, suggested)
+    return scan.model_copy(
+        update={
+            "contract": contract,
+            "natural": natural,
+            "suggest_at": None if lower is None else scan.probability(lower),
+        }
     )
+
+
+def _is_decided(truth: Floats) -> Bools:
+    """The turns whose label is not in doubt."""
+    decided: Bools = (truth <= 0.1) | (truth >= 0.9)
+    return decided
 
 
 def find_precise_threshold(truth: Bools, scores: Floats, precision: float) -> float | None:

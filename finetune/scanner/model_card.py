@@ -20,6 +20,9 @@ SETS = {
     "clean_toy": "toy dialogues never trained on, nothing injected",
     "clean_toy_other_trades": "toy dialogues of trades never trained on, nothing injected",
     "test": "dialogues never trained on, labelled by people",
+    "dev_natural": "real dialogues never trained on, nothing injected, with the errors that a language model "
+    "read in them",
+    "test_natural_sgd": "the same of a corpus never trained on (SGD)",
 }
 INJECTED = (
     "Errors are injected, not natural: read them as what the detector does on errors of these kinds, not as "
@@ -116,8 +119,16 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
             f"confidence {contract.confidence:.0%}, measured on {contract.n_clean} clean {contract.per}s"
         )
         words.append(f"in {' and '.join(map(language_name, how.scan.languages))}")
+    elif how.scan is not None and how.scan.natural is not None:
+        words.append(f"scan, flagged from probability {how.scan.natural.threshold:.2f}")
     elif how.scan is not None:
         words.append("scan as probability only, no threshold kept the wanted rate")
+    if how.scan is not None and how.scan.natural is not None:
+        natural = how.scan.natural
+        words.append(
+            f"- on real dialogues {natural.right} of {natural.flagged} flagged turns have the error from "
+            f"probability {natural.threshold:.2f} on, of all turns {natural.n_errors} of {natural.n_turns}"
+        )
     return " ".join(words)
 
 

@@ -9,6 +9,7 @@ test sets are read once, for the report. Nothing is trained here.
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from collections import Counter
@@ -21,13 +22,14 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
-from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.calibration import Check, CodeRelease, NaturalThreshold, Scan
 from dialint.detector.domain import Domain, fit_domain
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.extras import require_single_process
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
+from dialint.detector.log_profile import profile_log
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
@@ -38,7 +40,14 @@ from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array, Scanner
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.yaml_document import read_document
-from dialint.eval.contract import MIN_ERRORS, distinct_units, fit_contract, fit_natural
+from dialint.eval.contract import (
+    MIN_ERRORS,
+    choose_natural_thresholds,
+    distinct_units,
+    fit_contract,
+    fit_natural_curve,
+)
+from dialint.eval.metrics import Floats
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.data import examples_fingerprint
@@ -54,11 +63,13 @@ TRAINING_FIELDS = (
     "versions", "teacher", "dialogues", "pruned_from",
 )  # fmt: skip
 """Fields of the training's manifest that the release repeats."""
+MIN_SUSPICION = 0.02
+"""Probability from which a gate is asked while thresholds are chosen."""
 MIN_LANGUAGE_SHARE = 0.05
 """Smallest share of the calibration split at which a language counts as calibrated."""
 REPORT_SETS = (
     "test_seen", "test_unseen", "test_domain", "clean_star", "clean_multiwoz", "clean_toy",
-    "clean_toy_other_trades", "test",
+    "clean_toy_other_trades", "test", "dev_natural", "test_natural_sgd",
 )  # fmt: skip
 
 
@@ -97,7 +108,7 @@ class PackConfig:
     natural: str = "calibration_natural"
     """Set of real dialogues with labels, if `examples` has it: decides what probabilities mean, and the
     thresholds of what is right there often enough."""
-    natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.75
+    natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.4
     """The same of suggestions."""
@@ -260,21 +271,60 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
 def _calibrate_natural(
     config: PackConfig, detector: ReleaseDetector, releases: Mapping[str, CodeRelease]
 ) -> dict[str, CodeRelease]:
-    """The calibration on real dialogues of every code that has enough errors there."""
+    """The calibration on real dialogues of every code that has enough errors there. A threshold of findings
+    is chosen on what the code's gate confirms."""
     path = find_set(config.examples, config.natural)
     examples = list(read_examples(path)) if path is not None else []
     scores = _scan(detector.scanner, examples)
-    results = {}
+    scans: dict[str, Scan] = {}
+    units: dict[str, tuple[Floats, Floats]] = {}
     for column, code in enumerate(detector.info.head_codes):
         by_turn = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
         whole = code in detector.info.dialogue_codes
         truth, raw = distinct_units(by_turn, examples, code, whole_dialogue=whole)
         scan = releases[code].scan if code in releases else None
-        if scan is None and (truth > 0.9).sum() < MIN_ERRORS:
-            continue
-        scan = fit_natural(scan, truth, raw, config.natural_precision, config.suggested_precision)
-        results[code] = CodeRelease(scan=scan)
+        if scan is not None or (truth > 0.9).sum() >= MIN_ERRORS:
+            scans[code] = fit_natural_curve(scan, truth, raw)
+            units[code] = truth, raw
+    confirmed = _confirm(config, detector, examples, scans)
+    results = {}
+    for code, scan in scans.items():
+        truth, raw = units[code]
+        column = detector.info.head_codes.index(code)
+        by_turn = [
+            {
+                turn: float(row[column]) if (index, turn, code) in confirmed else -math.inf
+                for turn, row in turns.items()
+            }
+            for index, turns in enumerate(scores)
+        ]
+        whole = code in detector.info.dialogue_codes
+        _, proven = distinct_units(by_turn, examples, code, whole_dialogue=whole)
+        wanted = config.natural_precision, config.suggested_precision
+        results[code] = CodeRelease(scan=choose_natural_thresholds(scan, truth, raw, proven, *wanted))
     return results
+
+
+def _confirm(
+    config: PackConfig, detector: ReleaseDetector, examples: Sequence[Example], scans: Mapping[str, Scan]
+) -> set[tuple[int, int, str]]:
+    """Number of the example, turn and code of every suspicion that its gate confirms; without a gate all."""
+    gates = _evidence() if config.evidence and config.taxonomy is None else {}
+    lowest = NaturalThreshold(threshold=MIN_SUSPICION, flagged=1, right=0, n_errors=0, n_turns=1)
+    codes = {
+        code: CodeRelease(
+            scan=scan.model_copy(update={"contract": None, "natural": lowest, "suggest_at": None}),
+            gate=gates.get(code, {}).get("gate"),
+        )
+        for code, scan in scans.items()
+    }
+    info = detector.info.model_copy(update={"codes": codes})
+    judge = detector.with_info(info).with_log(profile_log(example.dialogue for example in examples))
+    return {
+        (index, finding.turn, finding.code)
+        for index, (_, verdict) in enumerate(score_examples(judge, examples) if codes else ())
+        for finding in verdict.findings
+    }
 
 
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
@@ -303,10 +353,16 @@ def _scan(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]:
     return scores
 
 
+def _evidence() -> dict[str, Any]:
+    """The content of `evidence.yaml`."""
+    content: dict[str, Any] = read_document(EVIDENCE, "E_EVIDENCE").value
+    return content
+
+
 def add_evidence(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
     """`codes` with the gates and exact checks of `evidence.yaml`, and with the codes that only a check finds;
     in the order of the taxonomy."""
-    evidence = read_document(EVIDENCE, "E_EVIDENCE").value
+    evidence = _evidence()
     results: dict[str, CodeRelease] = {}
     for code in load_taxonomy(None).codes:
         scan = codes[code].scan if code in codes else None

@@ -10,10 +10,12 @@ import pytest
 
 from dialint.detector.calibration import Contract, Scan
 from dialint.eval.contract import (
+    MIN_FLAGGED,
+    choose_natural_thresholds,
     find_precise_threshold,
     find_threshold,
     fit_contract,
-    fit_natural,
+    fit_natural_curve,
     fit_platt,
 )
 
@@ -89,15 +91,18 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
                           recall=0.5, n_errors=50, n_clean=5000),
     )  # fmt: skip
     doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
-    scan = fit_natural(injected, *doubtful, precision=0.75, suggested=0.4)
+    proven = np.where(np.arange(4500) % 2, doubtful[1], -np.inf)  # a gate that confirms every second one
+    scan = fit_natural_curve(injected, *doubtful)
+    scan = choose_natural_thresholds(scan, *doubtful, proven, precision=0.75, suggested=0.4)
     assert scan.natural is not None
     assert scan.contract is not None
     assert scan.natural.n_turns == 4000  # turns in doubt decide nothing
     assert scan.natural.n_errors == int(truth.sum())
     assert (scan.natural.right + 1) / (scan.natural.flagged + 2) >= 0.75
+    p = np.array([scan.probability(score) for score in scores])
+    assert scan.natural.flagged == int((p[1::2] >= scan.natural.threshold).sum())
     score_before = (math.log(0.9 / 0.1) - 1.0) / 2.0
     assert scan.probability(score_before) == pytest.approx(scan.contract.threshold)
-    p = np.array([scan.probability(score) for score in scores])
     assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
     limit = max(scan.natural.threshold, scan.contract.threshold)
     assert [scan.outcome(x) for x in (limit, limit - 1e-6)] == ["finding", "suggestion"]
@@ -106,14 +111,28 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
 def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
     scan = Scan(slope=1.0, offset=0.0, contract=None)
     truth, scores = np.array([1.0, *[0.0] * 50]), np.linspace(3, -3, 51)
-    assert fit_natural(scan, truth, scores, 0.75, 0.4) is scan
+    assert fit_natural_curve(scan, truth, scores) is scan
+    assert choose_natural_thresholds(scan, truth, scores, scores, 0.75, 0.4) is scan
     with pytest.raises(ValueError, match="too few"):
-        fit_natural(None, truth, scores, 0.75, 0.4)
+        fit_natural_curve(None, truth, scores)
 
 
 def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
     rng = np.random.default_rng(1)
     truth = (rng.random(2000) < 0.05).astype(float)
-    scan = fit_natural(None, truth, rng.normal(size=2000), 0.75, 0.4)
+    scores = rng.normal(size=2000)
+    scan = choose_natural_thresholds(fit_natural_curve(None, truth, scores), truth, scores, scores, 0.75, 0.4)
     assert (scan.natural, scan.contract, scan.suggest_at) == (None, None, None)
     assert scan.outcome(0.999) == "dropped"
+
+
+@pytest.mark.parametrize(("n_passing", "keeps"), [(MIN_FLAGGED - 1, True), (MIN_FLAGGED, False)])
+def test_a_contract_falls_only_where_real_dialogues_speak_against_it(n_passing: int, keeps: bool) -> None:
+    contract = Contract(threshold=0.9, false_accusations_per_100=0.15, confidence=0.9, recall=0.5,
+                        n_errors=50, n_clean=5000)  # fmt: skip
+    scan = Scan(slope=1.0, offset=0.0, contract=contract)
+    truth = np.array([0.0] * n_passing + [1.0] * 10 + [0.0] * 100)
+    scores = np.array([5.0] * n_passing + [-5.0] * 10 + [-6.0] * 100)
+    chosen = choose_natural_thresholds(scan, truth, scores, scores - 0.0, precision=0.75, suggested=0.7)
+    assert (chosen.contract is not None) is keeps
+    assert chosen.natural is None

@@ -217,3 +217,25 @@ def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path
     scan(replace(config, out=tmp_path / "third", epochs=0.1, history=False))
     with pytest.raises(ConfigError, match="another render"):
         average(taught, tmp_path / "third", config=AverageConfig(out=tmp_path / "other"))
+
+
+@pytest.mark.parametrize("gated", [False, True], ids=["without gates", "behind gates"])
+def test_real_dialogues_with_labels_decide_what_may_be_reported(
+    config: ScanConfig, taught: Path, tmp_path: Path, gated: bool
+) -> None:
+    """The calibration set stands for real dialogues here: T1's planted word shows nothing to T1's gate."""
+    packing = PackConfig(
+        scanner=taught, examples=config.examples, out=tmp_path / "release", name="tiny", per_100=5,
+        per_100_dialogues=5, sets=("test_seen",), rounds=0, evidence=gated, natural="calibration",
+        natural_precision=0.6,
+    )  # fmt: skip
+    pack(packing)
+    scan_of_t1 = Release(packing.out).info.codes["T1"].scan
+    assert scan_of_t1 is not None
+    if gated:
+        assert scan_of_t1.natural is None
+        assert scan_of_t1.suggest_at is not None
+        return
+    assert scan_of_t1.natural is not None
+    assert scan_of_t1.natural.right >= 0.6 * scan_of_t1.natural.flagged
+    assert "flagged turns have the error" in (packing.out / "MODEL_CARD.md").read_text()
