@@ -11,11 +11,12 @@ from dialint.detector.checks.facts import unsupported_fact
 from dialint.detector.checks.formatting import format_slip
 from dialint.detector.checks.grammar import grammar_slip
 from dialint.detector.checks.lookup_claims import claims_undone_lookup
-from dialint.detector.checks.lookups import asks_for_denied, asks_for_known
+from dialint.detector.checks.lookups import asks_for_known
 from dialint.detector.checks.open_requests import leaves_request_open
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
+from dialint.detector.checks.questions import asks_for_given
 from dialint.detector.checks.repeats import same_text_again
 from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.languages import UNKNOWN
@@ -32,7 +33,7 @@ CHECKS: dict[str, CheckFunction] = {
     "unsupported_fact": unsupported_fact,
     "format_slip": format_slip,
     "asks_for_known": asks_for_known,
-    "asks_for_denied": asks_for_denied,
+    "asks_for_given": asks_for_given,
     "invented_argument": invented_argument,
     "policy": policy,
     "raw_tool_call": raw_tool_call,
@@ -48,12 +49,12 @@ CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "format_slip": ("en",),
     "same_text_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
-    "asks_secret": ("de", "es", "fr", "ru"),
+    "asks_secret": ("de", "en", "es", "fr", "ru"),
     "claims_undone_write": ("en",),
     "claims_undone_lookup": ("en",),
     "unsupported_fact": ("en",),
     "asks_for_known": ("en",),
-    "asks_for_denied": ("en",),
+    "asks_for_given": ("en",),
     "invented_argument": ("en",),
     "refused_write": ("en",),
     "leaves_request_open": ("en",),

@@ -126,9 +126,10 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
     since the customer's last turn failed; or the claim names an id that was looked up, and the tools that
     write were called for others only. A tool of unknown purpose might have done it, so it counts as the
-    write. Silent on dialogues without results of tools.
+    write. Silent on dialogues without results of tools, unless the log is known to hold them.
 
-    Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98).
+    Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
+    profile; 106 of 107 with it, .99 (.95 to 1).
     """
     uses = tool_uses(dialogue)
     if not (context.log.has_tools or any(use.was_run for use in uses)):

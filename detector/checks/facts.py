@@ -36,10 +36,10 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
     nothing in it or is not the one that a result gives for the id beside it (I4).
 
     At most one hit for each turn and code, and one for each value. Silent on dialogues without results of
-    tools or documents.
+    tools or documents, unless the log is known to hold them: then ids are traced all the same.
 
     Read on the once-half of tau_bench (2026-11-23): 18 of 22 right, .82 (.60 to .95); I2 10 of 10, I4 8 of
-    12. The four wrong ones, sums over several results, no longer fire.
+    12. The four wrong ones, sums over several results, no longer fire. With the log's profile I2 81 of 82.
     """
     uses = tool_uses(dialogue)
     if not (context.log.has_tools or dialogue.sources or any(use.was_run for use in uses)):

@@ -72,6 +72,8 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
     At most one hit for each turn. Silent on dialogues with documents, and where neither the dialogue nor the
     log holds calls of tools: the look-ups may be unlogged. After look-ups that failed, a sentence that
     tells so is none.
+
+    Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99).
     """
     uses = tool_uses(dialogue)
     if dialogue.sources or not (context.log.has_tools or any(use.was_run for use in uses)):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.claims import statements
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import MAX_DEPTH, compact, ids
+from dialint.detector.checks.values import MAX_DEPTH, compact
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
 
@@ -51,18 +50,6 @@ _ASK = (
 _QUESTIONS = {
     name: re.compile(rf"\b{_ASK}(?:{item.words})\b", re.IGNORECASE) for name, item in _ITEMS.items()
 }
-_LACKS = re.compile(r"n['’]?t\b|\b(?:not|never|no idea|unsure|lost|forgot|without)\b", re.IGNORECASE)
-_DENIALS = {
-    name: re.compile(
-        r"(?:(?:do|did|ca|could)(?:n['’]?t| not)|cannot|can not|never)\s(?:\w{1,20}\s){0,2}?"
-        rf"(?:have|remember|recall|know|find|got|received?)\b[^.?!\n]{{0,40}}?\b(?:{item.words})"
-        rf"|\b(?:not sure|no idea|unsure)[^.?!\n]{{0,40}}?\b(?:{item.words})"
-        rf"|\b(?:lost|forgot|without)[^.?!\n]{{0,20}}?\b(?:{item.words})",
-        re.IGNORECASE,
-    )
-    for name, item in _ITEMS.items()
-}
-"""A customer who does not have it."""
 _KEYS = {name: re.compile(item.keys, re.IGNORECASE) for name, item in _ITEMS.items()}
 _OTHER_VALUE = re.compile(
     r"\b(?:confirm|verify|verification|correct|double[- ]check|re-?enter|new|another|other|others|different"
@@ -71,12 +58,6 @@ _OTHER_VALUE = re.compile(
     re.IGNORECASE,
 )
 """The question may be for another value, for an alternative or for a confirmation."""
-_OWN_STEP = re.compile(
-    r"\b(?:need|have|help|going|try|ll|will) (?:to|you|me|need to)? ?(?:\w{1,20} )?"
-    r"(?:ask|find|get|know|obtain|locate|look|check|retrieve)\b|\busing\b",
-    re.IGNORECASE,
-)
-"""The agent speaks of what he does himself."""
 _MORE = re.compile(
     r"\b(?:also|another|other|more|else|too|second|next|different|both|as well)\b", re.IGNORECASE
 )
@@ -109,35 +90,6 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
             if why is not None:
                 start = match.start() + len(sentence) - len(sentence.lstrip())
                 yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why, "U2")
-                break
-
-
-def asks_for_denied(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
-    """Detects an agent who asks again for a number that the customer said he does not have (U2).
-
-    A question that offers another way is none, nor one after the customer has given such a value. At most
-    one hit for each turn.
-    """
-    denied: dict[str, int] = {}
-    for turn in dialogue.turns:
-        if turn.role == "customer":
-            denied = {name: index for name, index in denied.items() if not _ITEMS[name].is_many}
-            if denied and any(ids(turn.text)):
-                denied.clear()
-            for name, denial in _DENIALS.items() if _LACKS.search(turn.text) else ():
-                if denial.search(turn.text):
-                    denied[name] = turn.index
-        if turn.role not in JUDGED_ROLES or not denied:
-            continue
-        for start, end in statements(turn.text):
-            sentence = turn.text[start:end]
-            if _OTHER_VALUE.search(sentence) or _OWN_STEP.search(sentence):
-                continue
-            name = next((name for name in denied if _QUESTIONS[name].search(sentence)), None)
-            if name is not None and denied[name] < turn.index:
-                yield Hit(
-                    turn.index, start, end, f"in turn {denied[name]} the customer said he has no {name}", "U2"
-                )
                 break
 
 

@@ -11,29 +11,13 @@ from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import tool_uses
 
-_VERBS = {
-    "cancel": "cancel",
-    "return": "return",
-    "refund": "pay",
-    "exchang": "exchange",
-    "swap": "exchange",
-    "replac": "exchange",
-    "book": "book",
-    "modify": "change",
-    "modifi": "change",
-    "chang": "change",
-    "updat": "change",
-    "upgrad": "change",
-    "downgrad": "change",
-    "switch": "change",
-    "add": "change",
-    "remov": "change",
-}
-"""Beginnings of the verbs that ask for an act, and the family of tools that does it."""
+_CHANGES = "exchang|swap|replac|modif|chang|updat|upgrad|downgrad|switch|add|remov"
+_VERBS = rf"(?:cancel|return|refund|book(?!ings?\b)|{_CHANGES})"
+"""Beginnings of the verbs that ask for an act."""
 _REQUEST = re.compile(
     r"\b(?:i(?:['’]d| would)? (?:want|like|need|wish)|(?:can|could|would) you|please|help me|go ahead"
     r"|proceed with)\b"
-    rf"[^.?!\n]{{0,60}}?\b(?P<verb>{'|'.join(_VERBS)})\w*+",
+    rf"[^.?!\n]{{0,60}}?\b{_VERBS}",
     re.IGNORECASE,
 )
 _WITHDRAWN = re.compile(
@@ -41,7 +25,7 @@ _WITHDRAWN = re.compile(
     r"|\b(?:keep|leave) (?:it|them|everything|the|my)\b|\bhold off\b"
     r"|\b(?:don['’]?t|do not|won['’]?t|no longer) (?:want|need|wish|proceed|go ahead|cancel|return"
     r"|exchange|book)\b"
-    r"|\bi['’]?ll (?:think|call|contact|reach|wait|check|do it|handle|get back|come back|leave|keep"
+    r"|\bi(?:['’]?ll| will) (?:think|call|contact|reach|wait|check|do it|handle|get back|come back|leave|keep"
     r"|try|look|find)\b"
     r"|\bthink about it\b|\banother time\b|\b(?:some time|later)\b|\bdecid",
     re.IGNORECASE,
@@ -66,6 +50,9 @@ def leaves_request_open(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) 
 
     Silent where the customer withdrew, where the agent's last words are a question, and where neither the
     dialogue nor the log holds calls of tools.
+
+    Read on the once-half of tau_bench (2026-11-23): 16 of 18 right, .89 (.65 to .99), so a suggestion: on a
+    log that holds only some of the tools an act may have been done elsewhere.
     """
     uses = tool_uses(dialogue)
     if not (context.log.has_tools or any(use.was_run for use in uses)):

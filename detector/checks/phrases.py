@@ -29,10 +29,11 @@ class _Phrases:
 
 @cache
 def _phrases(kind: str) -> tuple[_Phrases, ...]:
-    """The phrases of `phrases.yaml` for ``insult`` or ``secret``, by language."""
+    """The phrases of `phrases.yaml` for ``insult`` or ``secret``, of each language that has them."""
     return tuple(
         _compile_phrases(language, kind)
         for language in read_document(Path(__file__).with_name("phrases.yaml"), "E_CHECKS").value.values()
+        if kind in language
     )
 
 

@@ -21,7 +21,13 @@ _UNFILLED = re.compile(
     rf"|\[\s*{_WORDS}\s*\]"  # [Customer Name]
     rf"|%{_WORDS}%|%%{_WORDS}%%"  # %FIRSTNAME%
     rf"|\$\{{?{_WORD}[._]{_WORDS}\}}?"  # $customer.name
-    rf"|\binsert {_WORDS} here\b",  # INSERT DATE HERE
+    rf"|\binsert {_WORDS} here\b"  # INSERT DATE HERE
+    r"|\[\s?(?:insert|to be (?:provided|filled|added)|list of)\b[^\]\n]{0,60}\]"  # [Insert the label]
+    r"|\[(?:[a-z]{1,20}[ _]){0,4}(?:details|information|list|model)(?: go here)?\]"  # [order details]
+    r"|<[a-z]{1,20}(?:_[a-z]{1,20}){1,5}>"  # <price_list>
+    r"|(?<![\w/])#(?:[a-z]{1,20}_){1,4}id\b"  # #user_order_id
+    r"|\bREPLACE_WITH_\w{1,40}"
+    r"|\"\s\+\s[a-z_]{3,30}(?=\s\+|\})",  # "..." + calculated_date + "..."
     re.IGNORECASE,
 )
 _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")

@@ -32,6 +32,14 @@ def dialogue(*turns: tuple[str, str]) -> Dialogue:
         ("Hi %FIRSTNAME%", "%FIRSTNAME%"),
         ("Hi %FIRST_NAME%", "%FIRST_NAME%"),
         ("Due on INSERT DATE HERE.", "INSERT DATE HERE"),
+        ("Here it is: [order details]", "[order details]"),
+        ("Sent to [Insert address from profile].", "[Insert address from profile]"),
+        ("Choose from <price_list>.", "<price_list>"),
+        ("Order #user_order_id is gone", "#user_order_id"),
+        ("Item REPLACE_WITH_ITEM_ID is gone", "REPLACE_WITH_ITEM_ID"),
+        ('"Moved to " + new_date + "."', '" + new_date'),
+        ("Click [Next] and then [Check for updates]", None),
+        ("see #12_id and <b> or 1 + 1", None),
         ("A ____ takes 33 hours", None),
         ("I mailed [EMAIL_1] about it", None),
         ("[name] called", None),
@@ -150,6 +158,8 @@ SECRETS = [
     "Sagen Sie mir, bitte, Ihr Passwort und Ihren Namen.", "Dígame por favor su contraseña.", "Envíeme el CVV, por favor.",
     "Deme el código de seguridad de su tarjeta.", "Donnez-moi votre mot de passe.", "Indiquez-nous, s'il vous plaît, le cryptogramme.",
     "Назовите, пожалуйста, пароль.", "Сообщите мне код из СМС.", "Продиктуйте CVV вашей карты.",
+    "Can I have your account number and PIN?", "Thanks, and your PIN as well please.", "What's your password?",
+    "Please give me the one-time code.", "I'll need your name, account number and PIN please.",
 ]  # fmt: skip
 NO_SECRETS = [
     "Geben Sie Ihr Passwort auf der Anmeldeseite ein.", "Nennen Sie uns niemals Ihre PIN.", "Sagen Sie mir, wenn Sie Ihr Passwort vergessen haben.",
@@ -157,6 +167,8 @@ NO_SECRETS = [
     "Dafür brauche ich Ihr Passwort nicht.", "Nennen Sie mir bitte Ihre Kundennummer.", "Die PIN schicken wir Ihnen per Post.",
     "No me diga su contraseña.", "Si alguien le dice: dígame su PIN, cuelgue.", "Dígame, ¿la contraseña funciona?",
     "Dites-moi, le mot de passe fonctionne-t-il ?", "Ne donnez jamais votre mot de passe.", "Donnez-moi votre numéro de client.",
+    "Please enter your PIN on the keypad.", "Never tell anyone your PIN.", "If I need your PIN, I will not write.",
+    "You can reset your password in the app.", "Can I have your account number?", "Do you have your PIN not at hand?",
     "Скажите, пароль подходит?", "Никому не сообщайте пароль.", "Сообщите нам, если забыли пароль.", "Назовите номер заказа.",
 ]  # fmt: skip
 

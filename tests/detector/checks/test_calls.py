@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
-from dialint.detector.checks.lookups import asks_for_denied, asks_for_known
+from dialint.detector.checks.lookups import asks_for_known
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
 ERROR = "Error: user not found"
@@ -205,24 +205,3 @@ def test_stage_directions_and_words_of_others_are_raw_text(text: str) -> None:
 )
 def test_menus_and_asides_are_no_raw_text(text: str) -> None:
     assert not list(raw_tool_call(dialogue(("c", "Hello"), ("a", text))))
-
-
-@pytest.mark.parametrize(
-    ("denial", "question", "is_hit"),
-    [
-        ("I don't have the order number.", "I need the order number to go on.", True),
-        ("I can't remember my user ID.", "Please provide your user ID.", True),
-        ("I don't have the order number.", "Please give me the order number or your name.", False),
-        ("I don't have the order number.", "I need to look up the order number.", False),
-        ("I have the order number.", "I need the order number to go on.", False),
-        ("I don't have the order number. Or is it B47119?", "What is your zip code?", False),
-    ],
-)
-def test_asking_for_what_the_customer_lacks(denial: str, question: str, is_hit: bool) -> None:
-    hits = list(asks_for_denied(dialogue(("c", denial), ("a", question))))
-    assert [(hit.turn, hit.code) for hit in hits] == ([(1, "U2")] if is_hit else [])
-
-
-def test_a_denial_of_a_number_holds_until_the_next_answer() -> None:
-    turns = (("c", "I don't have the order number."), ("a", "Ok."), ("c", "Please look."))
-    assert not list(asks_for_denied(dialogue(*turns, ("a", "I need the order number."))))
