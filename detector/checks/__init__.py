@@ -17,7 +17,7 @@ from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.policy import policy
 from dialint.detector.checks.questions import asks_for_given
-from dialint.detector.checks.repeats import same_text_again
+from dialint.detector.checks.repeats import last_message_again, same_text_again
 from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.languages import UNKNOWN
 
@@ -26,6 +26,7 @@ __all__ = ["CHECKS", "CHECK_LANGUAGES", "NO_CONTEXT", "CheckContext", "CheckFunc
 CHECKS: dict[str, CheckFunction] = {
     "unfilled_placeholder": unfilled_placeholder,
     "same_text_again": same_text_again,
+    "last_message_again": last_message_again,
     "insult": insult,
     "asks_secret": asks_secret,
     "claims_undone_write": claims_undone_write,
@@ -48,6 +49,7 @@ CHECKS: dict[str, CheckFunction] = {
 CHECK_LANGUAGES: dict[str, tuple[str, ...]] = {
     "format_slip": ("en",),
     "same_text_again": ("en",),
+    "last_message_again": ("en",),
     "insult": ("de", "es", "fr", "ru"),
     "asks_secret": ("de", "en", "es", "fr", "ru"),
     "claims_undone_write": ("en",),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.tool_use import tool_uses
 
 MIN_WORDS = 6
 SHORT_ANSWER = 4
@@ -55,6 +56,13 @@ _POLITE = re.compile(
 _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
 """A turn of a customer who only calls for attention."""
 
+_SAY_AGAIN = re.compile(
+    r"\b(?:repeat|resend|again|once more|pardon|say that|come again|what was that"
+    r"|did(?:n['’]?t| not) (?:get|hear|see|catch))\b",
+    re.IGNORECASE,
+)
+_FAREWELL = re.compile(r"\b(?:good ?bye|bye|welcome|have an? (?:nice|good|great|wonderful))\b", re.IGNORECASE)
+
 QUESTION = re.compile(r"\?|__")
 _ANSWERED = re.compile(
     r"\A\W*+(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W++)*+"
@@ -86,6 +94,38 @@ def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> I
             why = "the same words were sent before, and nothing new was said"
             yield Hit(turn.index, start, len(turn.text.rstrip()), why)
         sent[key] = index
+
+
+def last_message_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+    """Detects a message that is the agent's last one word for word, although the customer has spoken in
+    between (M3).
+
+    Left alone are short messages, goodbyes, what the customer asked to hear again, and the same answer to a
+    new look-up that succeeded.
+
+    On the once-halves of STAR and tau_bench, by one reading of a large language model (2026-11-23): of the
+    hits that no other check has 47 of 53 right, .89 (.77 to .96); STAR 26 of 32.
+    """
+    failed = {use.result_turn for use in tool_uses(dialogue) if use.failed}
+    last: str | None = None
+    between: list[Turn] = []
+    for turn in dialogue.turns:
+        if turn.role not in JUDGED_ROLES or not turn.text.strip():
+            between.append(turn)
+            continue
+        key = " ".join(words := _words(turn.text))
+        if (
+            key == last
+            and len(words) >= MIN_WORDS
+            and not _FAREWELL.search(turn.text)
+            and any(each.role == "customer" and each.text.strip() for each in between)
+            and not any(each.role == "customer" and _SAY_AGAIN.search(each.text) for each in between)
+            and not any(each.role == "tool" and each.index not in failed for each in between)
+        ):
+            start = len(turn.text) - len(turn.text.lstrip())
+            why = "the agent's last message was sent once more, whatever the customer said to it"
+            yield Hit(turn.index, start, len(turn.text.rstrip()), why, "M3")
+        last, between = key, []
 
 
 def first_positions(dialogue: Dialogue) -> dict[str, int]:
