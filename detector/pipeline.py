@@ -549,6 +549,8 @@ def _scan_outcome(scan: Scan, gate: str | None, suspicion: Suspicion) -> tuple[O
     if gate is not None:
         result = GATES[gate](suspicion)
         proofs.append(f"gate '{gate}': {result.why}")
+        if result.outcome == "inapplicable":
+            return "dropped", proofs
         if result.outcome != "finding":
             is_suggested = scan.suggest_at is not None and suspicion.probability >= scan.suggest_at
             return "suggestion" if is_suggested else result.outcome, proofs

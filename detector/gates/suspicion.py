@@ -13,7 +13,9 @@ from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Turn
 from dialint.detector.yaml_document import read_document
 
-Outcome = Literal["finding", "suggestion", "dropped"]
+Outcome = Literal["finding", "suggestion", "dropped", "inapplicable"]
+"""What becomes of a suspicion. What is only ``dropped`` may still be suggested by a scan that real dialogues
+have calibrated; what is ``inapplicable`` is not, as no log of this kind can show the error."""
 
 NEAR_COPY = 0.8
 """Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""

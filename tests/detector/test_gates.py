@@ -254,3 +254,11 @@ def test_an_odd_word(evidence: str, expected: str) -> None:
 def test_every_gate_says_what_it_must_see() -> None:
     for name, gate in GATES.items():
         assert " must see " in " ".join((gate.__doc__ or "").split()), name
+
+
+def test_what_only_tool_calls_show_needs_a_log_that_holds_them() -> None:
+    spoken = ("c: Cancel my order.", "a: I have cancelled it.")
+    assert outcome("tools_are_logged", *spoken) == "inapplicable"
+    assert outcome("tools_are_logged", spoken[0], "call: cancel", "t: done", spoken[1]) == "finding"
+    with_tools = profile_log([dialogue(spoken[0], "call: cancel", "t: done", spoken[1])] * 20)
+    assert outcome("tools_are_logged", *spoken, log=with_tools) == "finding"
