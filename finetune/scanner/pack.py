@@ -157,24 +157,25 @@ def _write_release(config: PackConfig, folder: Path) -> None:
     codes = _select_codes(config, detector, info, calibrated)
     if config.evidence and config.taxonomy is None:
         codes = add_evidence(codes)
-    info = info.model_copy(update={"codes": codes, "domain": _reference(config, codes)})
+    info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
     examples = read_manifest(config.examples / "manifest.json")
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
     finalize_release(folder, info)
 
 
-def _reference(config: PackConfig, codes: Mapping[str, CodeRelease]) -> Domain | None:
-    """What the release is calibrated on, by which logs are called far: the dialogues of training and
+def calibrated_domain(examples: Path, codes: Mapping[str, CodeRelease]) -> Domain | None:
+    """What a release of `codes` is calibrated on, by which logs are called far: the dialogues of training and
     calibration. None for other languages than English, of which no distance was measured, and for few
     dialogues."""
     if any(how.scan.languages != ("en",) for how in codes.values() if how.scan is not None):
         return None
-    sets = [name for name in ("train", "calibration") if find_set(config.examples, name)]
+    files = {name: find_set(examples, name) for name in ("train", "calibration")}
     return fit_domain(
         {
-            name: (example.dialogue for example in read_examples(require_set(config.examples, name)))
-            for name in sets
+            name: (example.dialogue for example in read_examples(path))
+            for name, path in files.items()
+            if path is not None
         }
     )
 
