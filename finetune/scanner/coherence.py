@@ -1,0 +1,501 @@
+"""Stage ``dialint train adapt``: a release's coherence model, fitted to the user's own unlabelled log.
+
+    dialint train adapt chats.jsonl --out build/mine
+    dialint score chats.jsonl --release build/mine --out verdicts.jsonl
+
+Learns which replies fit which contexts from the log alone: every reply against those of other dialogues and
+against another of the same dialogue. A prepared line, which stands in many dialogues, counts less. Without a
+coherence model in the release it starts from the token embeddings of the scanner. One dialogue in ten is
+kept from training and says how often the true reply is ranked first of `CANDIDATES`. Writes a release: a copy
+with ``coherence.safetensors``, whose centre and spread are those of the log. A log in memory at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import shutil
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import disk_errors, make_output_folder, require_new
+from dialint.detector.coherence import (
+    SCALE,
+    SMOOTHING,
+    Array,
+    CoherenceModel,
+    exchanges,
+    open_coherence,
+    tokenize,
+)
+from dialint.detector.errors import ConfigError, InputRefused, ReleaseRefused
+from dialint.detector.extras import require_single_process
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.progress import progress
+from dialint.detector.records import Dialogue
+from dialint.detector.release import COHERENCE, EMBEDDED, Release, finalize_release
+from dialint.finetune.train.finite import validate_loss
+
+if TYPE_CHECKING:
+    import torch
+
+MIN_EXCHANGES = 50
+"""Least replies with a context that a log must have."""
+CANDIDATES = 20
+"""Replies, one of them the true one, among which the held-out measure ranks."""
+HELD_OUT = 10
+"""One dialogue of so many is kept from training."""
+RANKED = 5000
+"""Held-out replies that are ranked, at most."""
+SAME = 1 - 1e-5
+"""Cosine from which two replies count as the same."""
+START_TEMPERATURE = math.log(10.0)
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class AdaptConfig:
+    """Options of `dialint train adapt`."""
+
+    out: Path
+    """Folder for the adapted release; must not exist."""
+    release: Path | None = None
+    """Folder of the release that is adapted; without it the embedded one."""
+    name: str | None = None
+    """Id of the adapted release; none: that of the release with -adapted."""
+    labels: Path | None = None
+    """Labels of some of the dialogues as JSONL, one a line: precision and average precision before and after
+    are printed. Nothing is trained on them."""
+    epochs: Annotated[float, Field(gt=0)] = 6.0
+    """Passes over the replies of the log."""
+    batch: Annotated[int, Field(ge=8)] = 256
+    """Replies that are told apart in one step."""
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    """Peak rate; it falls to zero."""
+    dim: Annotated[int, Field(ge=2)] = 128
+    """Length of the vectors, where the release has no coherence model yet."""
+    same_dialogue: bool = True
+    """Tell a reply also from another one of its dialogue, not only from other dialogues' ones."""
+    prepared: Annotated[float, Field(ge=0)] = 0.5
+    """How much less a reply counts that stands in n dialogues: by n to the minus this."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Share of words that a step does not see."""
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """At most this many dialogues of the log."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Seed of order and dropout."""
+    threads: Annotated[int, Field(ge=1)] = 2
+    """CPU threads."""
+    quiet: bool = False
+    """Show no progress."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def adapt(
+    *logs: str,
+    config: Annotated[AdaptConfig, Parameter(name="*")],
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
+) -> None:
+    """Adapt a release to your own unlabelled log: what fits what is learnt from it, in minutes on a CPU.
+
+    Parameters
+    ----------
+    logs
+        Log files or globs.
+    """
+    require_single_process("train adapt")
+    require_new(config.out)
+    if not logs:
+        raise ConfigError("E_OPTION", "name a log to adapt to")
+    import torch
+
+    torch.set_num_threads(config.threads)
+    release = Release(config.release or EMBEDDED)
+    dialogues = _read_masked(logs, reading or ReadConfig(), config.limit)
+    started = time.monotonic()
+    before = open_coherence(release)
+    start = before or init_coherence(release, config.dim, config.seed)
+    held, train = split_dialogues(dialogues)
+    model = train_coherence(start, train, held, config)
+    temporary = config.out.with_name(f".{config.out.name}.making")
+    shutil.rmtree(temporary, ignore_errors=True)
+    with disk_errors(config.out):
+        make_output_folder(temporary, new=True)
+    figures = {
+        "dialogues": len(dialogues),
+        "held_out_dialogues": len(held),
+        "ranked_first_before": round(ranked_first(start, held), 4),
+        "ranked_first": round(ranked_first(model, held), 4),
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    name = config.name or f"{release.info.id}-adapted"
+    write_adapted(release, model, temporary, name, figures)
+    temporary.rename(config.out)
+    print(
+        f"{config.out}: {name}, fitted to {len(dialogues)} dialogues in {figures['seconds']:.0f} s; of "
+        f"{CANDIDATES} replies the true one is ranked first in {figures['ranked_first']:.2f} of the held-out "
+        f"turns, {figures['ranked_first_before']:.2f} before"
+    )
+    if config.labels is not None:
+        _print_measured(logs, config, reading)
+
+
+def _read_masked(logs: Sequence[str], reading: ReadConfig, limit: int | None) -> list[Dialogue]:
+    """The dialogues of the logs with personal data masked, as the scan sees them.
+
+    Raises:
+        InputRefused: E_LOG, they are too few to learn from.
+    """
+    dialogues: list[Dialogue] = []
+    n_exchanges = 0
+    with progress("reading") as report:
+        for item in read(open_logs(list(logs)), reading, Counts()):
+            if isinstance(item, Loaded):
+                dialogues.append(mask_dialogue(item.dialogue)[0])
+                n_exchanges += sum(1 for _ in exchanges(item.dialogue))
+                report(len(dialogues))
+            if limit is not None and len(dialogues) >= limit:
+                break
+    if n_exchanges < MIN_EXCHANGES:
+        raise InputRefused(
+            "E_LOG",
+            f"{' '.join(logs)}: {n_exchanges} agents' turns with words before them; adapting needs at least "
+            f"{MIN_EXCHANGES}, better some thousands",
+        )
+    return dialogues
+
+
+def split_dialogues(dialogues: Iterable[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Held-out dialogues, one of `HELD_OUT` by a hash of the id, and those to train on."""
+    held: list[Dialogue] = []
+    train: list[Dialogue] = []
+    for dialogue in dialogues:
+        number = int.from_bytes(hashlib.sha256(dialogue.id.encode()).digest()[:4])
+        (train if number % HELD_OUT else held).append(dialogue)
+    return held, train
+
+
+def init_coherence(release: Release, dim: int, seed: int) -> CoherenceModel:
+    """An untrained model: the principal components of the scanner's token embeddings, which know what words
+    are alike.
+
+    Raises:
+        ReleaseRefused: E_RELEASE, the release has no token embeddings.
+    """
+    import torch
+
+    from dialint.detector.engines.weight_formats import decode_weight
+
+    name = next(
+        (
+            name
+            for name in release.tensors
+            if name.endswith(("word_embeddings.weight", "embed_tokens.weight"))
+        ),
+        None,
+    )
+    if name is None:
+        raise ReleaseRefused("E_RELEASE", f"{release.folder}: no token embeddings to start from")
+    weight = decode_weight(release, name)
+    weight = weight - weight.mean(0)
+    dim = min(dim, weight.shape[1])
+    _, axes = torch.linalg.eigh(weight.T @ weight)
+    table = weight @ axes.flip(1)[:, :dim]
+    table = 0.05 * table / table.std()
+    generator = torch.Generator().manual_seed(seed)
+    near = 0.01 * torch.randn(4, dim, dim, generator=generator)
+    share = torch.tensor([1.0, 0.3, 0.3, 1.0])  # the customer's last words say most
+    projections = near + torch.eye(dim) * share[:, None, None]
+    tensors = quantize_table(table.numpy())
+    return CoherenceModel(
+        {
+            **tensors,
+            "token_weights": np.zeros((len(table), 2), np.float32),
+            "projections": projections.numpy(),
+            "biases": np.zeros((2, dim), np.float32),
+            "means": np.zeros((2, dim), np.float32),
+            "moments": np.array([0.0, 1.0], np.float32),
+            "temperature": np.array([START_TEMPERATURE], np.float32),
+        },
+        release.tokenizer_json(),
+    )
+
+
+def quantize_table(table: Array) -> dict[str, Any]:
+    """Token embeddings as int8 with a scale for each row."""
+    scale = np.maximum(np.abs(table).max(1), 1e-8).astype(np.float32) / 127
+    return {
+        "embeddings": np.round(table / scale[:, None]).astype(np.int8),
+        f"embeddings{SCALE}": scale,
+    }
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths: `values` end to end, row i from `offsets[i]` to `offsets[i + 1]`."""
+
+    values: np.ndarray[Any, np.dtype[np.int64]]
+    offsets: np.ndarray[Any, np.dtype[np.int64]]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Ragged:
+        """The rows of lists."""
+        values = np.array([value for row in rows for value in row], np.int64)
+        return cls(values, np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64))
+
+    def take(self, rows: Any) -> tuple[Any, Any]:
+        """The values of some rows end to end, and for each the position of its row in `rows`."""
+        start = self.offsets[rows]
+        size = self.offsets[rows + 1] - start
+        place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(start, size)
+        return self.values[place], np.repeat(np.arange(len(rows)), size)
+
+
+@dataclass(frozen=True)
+class TrainData:
+    """The exchanges of a log as numbers. `tokens` are those of each turn, as positions in `vocabulary`;
+    `fields` the turns of each exchange's customer, agent and history; arrays of shape (exchanges,): its
+    `reply` as a turn, the number of the reply's `text`, its `dialogue`, and its `weight`, which sums to 1."""
+
+    vocabulary: Any
+    tokens: Ragged
+    fields: tuple[Ragged, Ragged, Ragged]
+    reply: Any
+    text: Any
+    dialogue: Any
+    weight: Any
+
+
+def build_data(model: CoherenceModel, dialogues: Sequence[Dialogue], prepared: float) -> TrainData:
+    """The exchanges of dialogues. A reply of n dialogues has the weight n to the minus `prepared`."""
+    texts: list[str] = []
+    fields: tuple[list[list[int]], ...] = ([], [], [])
+    replies, names, owners = [], [], []
+    number_of: dict[str, int] = {}
+    in_dialogues: Counter[int] = Counter()
+    for number, dialogue in enumerate(dialogues):
+        first = len(texts)
+        texts.extend(turn.text for turn in dialogue.turns)
+        own: set[int] = set()
+        for item in exchanges(dialogue):
+            for field, places in zip(fields, (item.customer, item.agent, item.history), strict=True):
+                field.append([first + place for place in places])
+            words = " ".join(_LETTERS.findall(dialogue.turns[item.reply].text.casefold()))
+            replies.append(first + item.reply)
+            names.append(number_of.setdefault(words, len(number_of)))
+            owners.append(number)
+            own.add(names[-1])
+        in_dialogues.update(own)
+    ids = Ragged.of(tokenize(model.tokenizer, texts))
+    vocabulary, flat = np.unique(ids.values, return_inverse=True)
+    tokens = Ragged(flat.astype(np.int64), ids.offsets)
+    weight = np.array([in_dialogues[name] ** -prepared for name in names])
+    return TrainData(
+        vocabulary, tokens, tuple(map(Ragged.of, fields)), np.array(replies), np.array(names),  # type: ignore[arg-type]
+        np.array(owners), weight / weight.sum(),
+    )  # fmt: skip
+
+
+class Encoder:
+    """The dual encoder with gradients, over the words of a log only; `parameters` by the names of the
+    model's tensors."""
+
+    def __init__(self, model: CoherenceModel, data: TrainData) -> None:
+        import torch
+
+        self.data = data
+        tensors, words = model.tensors, data.vocabulary
+        table = tensors["embeddings"][words] * tensors[f"embeddings{SCALE}"][words, None]
+        start = {
+            "embeddings": table,
+            "token_weights": tensors["token_weights"][words],
+            "projections": tensors["projections"],
+            "biases": tensors["biases"],
+            "temperature": tensors["temperature"],
+        }
+        self.parameters = {
+            name: torch.nn.Parameter(torch.tensor(value, dtype=torch.float32))
+            for name, value in start.items()
+        }
+
+    def vectors(
+        self, contexts: Any, replies: Any, dropout: float, generator: torch.Generator
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Unit vectors of the contexts and of the replies of the exchanges with these numbers."""
+        import torch
+        from torch.nn.functional import normalize
+
+        own, data = self.parameters, self.data
+        context = own["biases"][0].expand(len(contexts), -1)
+        for number, field in enumerate(data.fields):
+            turns, row = field.take(contexts)
+            bag = self._bag(turns, row, len(contexts), 0, dropout, generator)
+            context = context + bag @ own["projections"][number]
+        turns = data.reply[replies]
+        bag = self._bag(turns, np.arange(len(turns)), len(turns), 1, dropout, generator)
+        reply = own["biases"][1] + bag @ own["projections"][3]
+        return normalize(context, dim=1), torch.nn.functional.normalize(reply, dim=1)
+
+    def _bag(
+        self, turns: Any, row: Any, n: int, side: int, dropout: float, generator: torch.Generator
+    ) -> torch.Tensor:
+        """The weighted mean of the words of each row's turns, shape (n, dim)."""
+        import torch
+
+        tokens, of_turn = self.data.tokens.take(turns)
+        rows = torch.from_numpy(row[of_turn])
+        ids = torch.from_numpy(tokens)
+        weight = self.parameters["token_weights"][ids, side].exp()
+        if dropout:
+            weight = weight * (torch.rand(len(weight), generator=generator) >= dropout)
+        vectors = self.parameters["embeddings"][ids] * weight[:, None]
+        total = torch.zeros(n).index_add(0, rows, weight) + SMOOTHING
+        dim = vectors.shape[1]
+        return torch.zeros(n, dim).index_add(0, rows, vectors) / total[:, None]
+
+    def to_model(self, model: CoherenceModel) -> CoherenceModel:
+        """The model with what was learnt; words that the log does not have stay as they are."""
+        learnt = {name: value.detach().numpy() for name, value in self.parameters.items()}
+        table = model.tensors["embeddings"] * model.tensors[f"embeddings{SCALE}"][:, None]
+        table[self.data.vocabulary] = learnt.pop("embeddings")
+        weights = model.tensors["token_weights"].copy()
+        weights[self.data.vocabulary] = learnt.pop("token_weights")
+        tensors = {**model.tensors, **learnt, **quantize_table(table), "token_weights": weights}
+        return CoherenceModel(tensors, model.tokenizer.to_str())
+
+
+def train_coherence(
+    model: CoherenceModel, train: Sequence[Dialogue], held: Sequence[Dialogue], config: AdaptConfig
+) -> CoherenceModel:
+    """The model further trained, with centre and spread of the log. `held` is for the spread only: on what
+    it was trained on, a model is too sure.
+
+    Raises:
+        ConfigError: E_DIVERGED, the loss is no number.
+    """
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    data = build_data(model, train, config.prepared)
+    n = len(data.reply)
+    encoder = Encoder(model, data)
+    rates = {"embeddings": 2.0, "token_weights": 10.0, "projections": 2.0, "biases": 2.0, "temperature": 10.0}
+    optimizer = torch.optim.Adam(
+        [{"params": [parameter]} for parameter in encoder.parameters.values()], lr=config.learning_rate
+    )
+    batch = min(config.batch, n)
+    n_steps = max(1, round(config.epochs * n / batch))
+    chance, generator = np.random.default_rng(config.seed), torch.Generator().manual_seed(config.seed)
+    of_dialogue: dict[int, list[int]] = defaultdict(list)
+    for number, owner in enumerate(data.dialogue.tolist()):
+        of_dialogue[owner].append(number)
+    with progress("training", "steps", quiet=config.quiet) as report:
+        for step in range(n_steps):
+            for group, name in zip(optimizer.param_groups, encoder.parameters, strict=True):
+                group["lr"] = config.learning_rate * rates[name] * (1 - step / n_steps)
+            rows = chance.choice(n, batch, p=data.weight)
+            columns = rows
+            if config.same_dialogue:
+                others = [of_dialogue[data.dialogue[row]] for row in rows.tolist()]
+                columns = np.concatenate([rows, [each[chance.integers(len(each))] for each in others]])
+            contexts, replies = encoder.vectors(rows, columns, config.dropout, generator)
+            logits = contexts @ replies.T * encoder.parameters["temperature"].exp()
+            same = torch.from_numpy(data.text[rows][:, None] == data.text[columns][None])
+            same[torch.arange(batch), torch.arange(batch)] = False
+            logits = logits.masked_fill(same, -1e4)
+            truth = torch.arange(batch)
+            loss = cross_entropy(logits, truth) + 0.5 * cross_entropy(logits[:, :batch].T, truth)
+            validate_loss(step, loss.item())
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            report(step + 1, (step + 1) / n_steps)
+    return center(encoder.to_model(model), [*train, *held], held or train)
+
+
+def center(model: CoherenceModel, dialogues: Sequence[Dialogue], held: Sequence[Dialogue]) -> CoherenceModel:
+    """The model with the mean vectors of a log, and the spread of its product on the dialogues `held`."""
+    parts = [model.encode(dialogue)[1:] for dialogue in dialogues]
+    contexts, replies = (np.concatenate(side) for side in zip(*parts, strict=True))
+    means = np.stack([contexts.mean(0), replies.mean(0)])
+    centred = CoherenceModel({**model.tensors, "means": means}, model.tokenizer.to_str())
+    values = np.concatenate([centred.product(*centred.encode(dialogue)[1:]) for dialogue in held])
+    if len(values) < 2:
+        values = centred.product(contexts, replies)
+    moments = np.array([values.mean(), max(float(values.std()), 1e-6)], np.float32)
+    return CoherenceModel({**centred.tensors, "moments": moments}, model.tokenizer.to_str())
+
+
+def ranked_first(model: CoherenceModel, dialogues: Sequence[Dialogue], seed: int = 0) -> float:
+    """The share of replies that are ranked first among `CANDIDATES`, the others drawn from the same
+    dialogues; 0 without any."""
+    parts = [model.encode(dialogue)[1:] for dialogue in dialogues]
+    if not parts or sum(len(part[0]) for part in parts) < 2:
+        return 0.0
+    contexts, replies = (np.concatenate(side)[:RANKED] for side in zip(*parts, strict=True))
+    others = np.random.default_rng(seed).integers(len(replies), size=(len(replies), CANDIDATES - 1))
+    true = (contexts * replies).sum(1)
+    false = np.einsum("nd,nkd->nk", contexts, replies[others])
+    same = np.einsum("nd,nkd->nk", replies, replies[others]) > SAME
+    return float((true > np.where(same, -np.inf, false).max(1)).mean())
+
+
+def write_adapted(
+    release: Release, model: CoherenceModel, folder: Path, name: str, figures: Mapping[str, Any]
+) -> None:
+    """Write to `folder` a copy of the release with this coherence model, under another id."""
+    for entry in release.manifest["files"]:
+        if entry["name"] != COHERENCE:
+            shutil.copyfile(release.folder / entry["name"], folder / entry["name"])
+    write_coherence(model, folder / COHERENCE)
+    training = {**release.info.training, "coherence": dict(figures)}
+    finalize_release(folder, release.info.model_copy(update={"id": name, "training": training}))
+
+
+def write_coherence(model: CoherenceModel, path: Path) -> None:
+    """Write a coherence model as safetensors."""
+    from safetensors.numpy import save_file
+
+    save_file({name: np.ascontiguousarray(value) for name, value in sorted(model.tensors.items())}, path)
+
+
+def _print_measured(logs: Sequence[str], config: AdaptConfig, reading: ReadConfig | None) -> None:
+    """Print precision and average precision by code, before and after, on the labelled dialogues."""
+    from dialint.detector.interface import DetectorConfig
+    from dialint.detector.pipeline import load_detector
+    from dialint.eval.results import read_labelled_log, score_examples
+    from dialint.eval.run import evaluate
+
+    assert config.labels is not None
+    if len(logs) != 1:
+        raise ConfigError("E_OPTION", "--labels needs one log")
+    examples = [e for e in read_labelled_log(Path(logs[0]), config.labels, reading) if e.labels]
+    rows = {}
+    for when, folder in (("before", config.release), ("after", config.out)):
+        detector = load_detector(DetectorConfig(release=folder, threads=config.threads))
+        rows[when] = evaluate(detector, score_examples(detector, examples), 0)["codes"]
+    print(f"average precision, and precision of findings, on {len(examples)} labelled dialogues:")
+    for code, after in rows["after"].items():
+        before = rows["before"].get(code, {})
+        if after["average_precision"] is not None:
+            print(f"  {code}: {_format_figures(before)} before, {_format_figures(after)} after")
+
+
+def _format_figures(row: Mapping[str, Any]) -> str:
+    values = (row.get("average_precision"), row.get("precision"))
+    return " and ".join("-" if value is None else f"{value:.3f}" for value in values)
