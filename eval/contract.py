@@ -186,17 +186,33 @@ def fit_platt(truth: Floats | Bools, scores: Floats, rounds: int = 100) -> tuple
     positives = float(truth.sum())
     negatives = len(truth) - positives
     target = truth * (positives + 1.0) / (positives + 2.0) + (1 - truth) / (negatives + 2.0)
-    design = np.column_stack((scores.astype(float), np.ones(len(scores))))
-    weights = np.array([1.0, 0.0])
+    slope, offset = _fit_logistic(scores[:, None], target, rounds)
+    return max(float(slope), 1e-6), float(offset)
+
+
+def coherence_weight(truth: Bools, scores: Floats, incoherence: Floats) -> float:
+    """What a unit of incoherence is worth in raw score, by the logistic curve of greatest likelihood over
+    both, arrays of shape (n,); 0 where errors do not fit worse than clean turns, or there are none."""
+    if not truth.any():
+        return 0.0
+    by_score, by_incoherence, _ = _fit_logistic(np.column_stack((scores, incoherence)), truth.astype(float))
+    return max(0.0, float(by_incoherence / by_score)) if by_score > 0 else 0.0
+
+
+def _fit_logistic(features: Floats, target: Floats, rounds: int = 100) -> Floats:
+    """Slopes of features of shape (n, features), and the offset last, by Newton's method in bounded steps."""
+    design = np.column_stack((features.astype(float), np.ones(len(features))))
+    weights = np.zeros(design.shape[1])
+    weights[0] = 1.0
     for _ in range(rounds):
         p = 1.0 / (1.0 + np.exp(-np.clip(design @ weights, -60, 60)))
         gradient = design.T @ (p - target)
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
+        curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(len(weights))
         step = np.linalg.solve(curvature, gradient)
         weights = weights - step * min(1.0, 5.0 / (np.abs(step).max() + 1e-12))
         if np.abs(step).max() < 1e-9:
             break
-    return max(float(weights[0]), 1e-6), float(weights[1])
+    return weights
 
 
 def find_threshold(truth: Bools, scores: Floats, per_100: float, confidence: float) -> float | None:

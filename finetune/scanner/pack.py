@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
 from dialint.detector.calibration import Check, CodeRelease, NaturalThreshold, Scan
+from dialint.detector.coherence import load_coherence
 from dialint.detector.domain import Domain, fit_domain
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import find_set, read_examples, require_set
@@ -35,7 +37,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example, Verdict
-from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
+from dialint.detector.release import COHERENCE, WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array, Scanner
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -43,6 +45,7 @@ from dialint.detector.yaml_document import read_document
 from dialint.eval.contract import (
     MIN_ERRORS,
     choose_natural_thresholds,
+    coherence_weight,
     distinct_units,
     fit_contract,
     fit_natural_curve,
@@ -65,6 +68,8 @@ TRAINING_FIELDS = (
 """Fields of the training's manifest that the release repeats."""
 MIN_SUSPICION = 0.02
 """Probability from which a gate is asked while thresholds are chosen."""
+COHERENT = frozenset({"C1", "U5"})
+"""Codes of a turn that does not fit what was said before; which ones gain is measured in docs/experiments."""
 MIN_LANGUAGE_SHARE = 0.05
 """Smallest share of the calibration split at which a language counts as calibrated."""
 REPORT_SETS = (
@@ -117,6 +122,9 @@ class PackConfig:
     rounds: Annotated[int, Field(ge=0)] = 100
     """Bootstrap rounds of the report's intervals; 0: no intervals."""
 
+    coherence: Path | None = None
+    """A coherence model that goes into the release: the `coherence.safetensors` of a release that
+    `dialint train adapt` made. C1 and U5 then take in how well a turn fits."""
     evidence: bool = True
     """Put gates and exact checks beside the scan: what the scan suspects must show in the log, and codes that
     no model finds are found by rules. Of the built-in taxonomy only."""
@@ -148,6 +156,9 @@ def _write_release(config: PackConfig, folder: Path) -> None:
         raise ConfigError("E_TAXONOMY", f"{config.scanner}: {versions}")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
+    if config.coherence is not None:
+        load_coherence(config.coherence, (folder / "tokenizer.json").read_text(encoding="utf-8"))
+        shutil.copyfile(config.coherence, folder / COHERENCE)
     _compress_weights(config, folder / WEIGHTS, training["base_sha256"])
     info = describe_release(config, training, taxonomy)
     finalize_release(folder, info)
@@ -255,6 +266,8 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
     scores = _scan(detector.scanner, examples)
+    weights = _fit_coherence(detector, examples, scores)
+    _add_incoherence(detector, examples, scores, weights)
     languages = calibrated_languages(examples, detector.taxonomy)
     releases = {}
     for column, code in enumerate(detector.info.head_codes):
@@ -266,17 +279,74 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         if scan is not None:
             scan = scan.model_copy(update={"languages": languages[code]})
             releases[code] = CodeRelease(scan=scan)
-    return {**releases, **_calibrate_natural(config, detector, releases)}
+    calibrated = {**releases, **_calibrate_natural(config, detector, releases, weights)}
+    return {code: _with_weight(release, weights.get(code, 0.0)) for code, release in calibrated.items()}
+
+
+def _with_weight(release: CodeRelease, weight: float) -> CodeRelease:
+    scan = None if release.scan is None else release.scan.model_copy(update={"coherence": weight})
+    return release.model_copy(update={"scan": scan})
+
+
+def _fit_coherence(
+    detector: ReleaseDetector, examples: Sequence[Example], scores: Sequence[Mapping[int, Array]]
+) -> dict[str, float]:
+    """For each of `COHERENT`, what a standard deviation of incoherence adds to its raw score, by a logistic
+    curve over both; none where that is nothing, or without a coherence model."""
+    if detector.coherence is None:
+        return {}
+    weights = {}
+    incoherence = [_incoherence(detector, example) for example in examples]
+    for code in sorted(set(detector.info.head_codes) & COHERENT):
+        column = detector.info.head_codes.index(code)
+        labelled = [
+            {label.turn: label.probability for label in e.labels if label.code == code} for e in examples
+        ]
+        rows = [
+            (labels.get(turn, 0.0), float(row[column]), fits.get(turn, 0.0))
+            for labels, turns, fits in zip(labelled, scores, incoherence, strict=True)
+            for turn, row in turns.items()
+        ]
+        truth, raw, fit = np.array(rows, float).T
+        weight = coherence_weight(truth > 0.5, raw, fit)
+        if weight > 0:
+            weights[code] = weight
+    return weights
+
+
+def _incoherence(detector: ReleaseDetector, example: Example) -> dict[int, float]:
+    assert detector.coherence is not None
+    return detector.coherence.scores(mask_dialogue(example.dialogue)[0])
+
+
+def _add_incoherence(
+    detector: ReleaseDetector,
+    examples: Sequence[Example],
+    scores: Sequence[Mapping[int, Array]],
+    weights: Mapping[str, float],
+) -> None:
+    """Add to the raw scores, in place, what incoherence is worth."""
+    if not weights:
+        return
+    factors = np.array([weights.get(code, 0.0) for code in detector.info.head_codes], np.float32)
+    for example, turns in zip(examples, scores, strict=True):
+        for turn, value in _incoherence(detector, example).items():
+            if turn in turns:
+                turns[turn][:] += factors * value
 
 
 def _calibrate_natural(
-    config: PackConfig, detector: ReleaseDetector, releases: Mapping[str, CodeRelease]
+    config: PackConfig,
+    detector: ReleaseDetector,
+    releases: Mapping[str, CodeRelease],
+    weights: Mapping[str, float],
 ) -> dict[str, CodeRelease]:
     """The calibration on real dialogues of every code that has enough errors there. A threshold of findings
     is chosen on what the code's gate confirms."""
     path = find_set(config.examples, config.natural)
     examples = list(read_examples(path)) if path is not None else []
     scores = _scan(detector.scanner, examples)
+    _add_incoherence(detector, examples, scores, weights)
     scans: dict[str, Scan] = {}
     units: dict[str, tuple[Floats, Floats]] = {}
     for column, code in enumerate(detector.info.head_codes):

@@ -7,6 +7,8 @@ import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from dialint.detector.coherence import CoherenceModel, exchanges, load_coherence
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
-from dialint.detector.records import Dialogue
+from dialint.detector.records import Dialogue, Example, Label
 from dialint.detector.release import COHERENCE, EMBEDDED, Release, finalize_release
 from dialint.finetune.scanner.coherence import (
     AdaptConfig,
@@ -24,7 +26,9 @@ from dialint.finetune.scanner.coherence import (
     ranked_first,
     split_dialogues,
     train_coherence,
+    write_coherence,
 )
+from dialint.finetune.scanner.pack import _add_incoherence, _fit_coherence
 
 SUBJECTS = {
     "parcel": ("where is my parcel", "your parcel left our depot this morning"),
@@ -146,8 +150,6 @@ def test_an_adapted_release_scores_and_adapts_again(
 
 
 def test_incoherence_raises_a_probability(tmp_path: Path, trained: CoherenceModel) -> None:
-    from dialint.finetune.scanner.coherence import write_coherence
-
     folder = tmp_path / "release"
     shutil.copytree(EMBEDDED, folder)
     write_coherence(trained, folder / COHERENCE)
@@ -169,6 +171,30 @@ def test_incoherence_raises_a_probability(tmp_path: Path, trained: CoherenceMode
     finalize_release(folder, info.model_copy(update={"codes": {**info.codes, "C1": how}}))
     with pytest.raises(ReleaseRefused, match=r"no coherence\.safetensors"):
         open_coherence(Release(folder))
+
+
+def test_packing_learns_what_incoherence_is_worth(trained: CoherenceModel) -> None:
+    chance = np.random.default_rng(0)
+    examples, scores = [], []
+    for number in range(80):
+        is_wrong = bool(number % 2)
+        answer = SUBJECTS["table" if is_wrong else "parcel"][1]
+        item = dialogue(f"d{number}", [("customer", SUBJECTS["parcel"][0]), ("agent", answer)])
+        is_labelled = is_wrong != (number % 10 == 0)  # one label in ten is wrong
+        label = Label(dialogue_id=item.id, turn=1, code="C1", probability=1.0, method="test")
+        examples.append(Example(dialogue=item, labels=(label,) if is_labelled else (), split="calibration"))
+        scores.append({1: np.array([is_labelled + chance.normal(), 0.0], np.float32)})
+    detector: Any = SimpleNamespace(coherence=trained, info=SimpleNamespace(head_codes=("C1", "L1")))
+    weights = _fit_coherence(detector, examples, scores)
+    assert set(weights) == {"C1"}
+    assert weights["C1"] > 0.2
+    before = [row[1].copy() for row in scores]
+    _add_incoherence(detector, examples, scores, weights)
+    change = np.array([row[1] - old for row, old in zip(scores, before, strict=True)])
+    assert change[1::2, 0].min() > change[::2, 0].max()
+    assert not change[:, 1].any()
+    detector.coherence = None
+    assert _fit_coherence(detector, examples, scores) == {}
 
 
 @pytest.mark.parametrize(
