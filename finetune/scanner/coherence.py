@@ -79,8 +79,8 @@ class AdaptConfig:
     labels: Path | None = None
     """Labels of some of the dialogues as JSONL, one a line: precision and average precision before and after
     are printed. Nothing is trained on them."""
-    epochs: Annotated[float, Field(gt=0)] = 6.0
-    """Passes over the replies of the log."""
+    epochs: Annotated[float, Field(ge=0)] = 3.0
+    """Passes over the replies of the log; 0: only centre and spread are those of the log."""
     batch: Annotated[int, Field(ge=8)] = 256
     """Replies that are told apart in one step."""
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
@@ -399,7 +399,7 @@ def train_coherence(
         [{"params": [parameter]} for parameter in encoder.parameters.values()], lr=config.learning_rate
     )
     batch = min(config.batch, n)
-    n_steps = max(1, round(config.epochs * n / batch))
+    n_steps = round(config.epochs * n / batch)
     chance, generator = np.random.default_rng(config.seed), torch.Generator().manual_seed(config.seed)
     of_dialogue: dict[int, list[int]] = defaultdict(list)
     for number, owner in enumerate(data.dialogue.tolist()):
