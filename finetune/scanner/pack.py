@@ -355,7 +355,8 @@ def _calibrate_natural(
         truth, raw = distinct_units(by_turn, examples, code, whole_dialogue=whole)
         scan = releases[code].scan if code in releases else None
         if scan is not None or (truth > 0.9).sum() >= MIN_ERRORS:
-            scans[code] = fit_natural_curve(scan, truth, raw)
+            fitted = fit_natural_curve(scan, truth, raw)
+            scans[code] = fitted.model_copy(update={"coherence": weights.get(code, 0.0)})
             units[code] = truth, raw
     confirmed = _confirm(config, detector, examples, scans)
     results = {}
