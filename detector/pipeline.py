@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, Check, Scan, round_probability
@@ -20,7 +20,7 @@ from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
 from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
-from dialint.detector.gates import GATES, Outcome, Suspicion, append_proof
+from dialint.detector.gates import GATES, Suspicion, append_proof
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.languages import detect_languages, parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
@@ -36,6 +36,7 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 MAX_WORDS = 100
 """Most characters of a turn that a reason quotes."""
 FAR_LOG = "the log is far from what the release was calibrated on"
+_Kind = Literal["finding", "suggestion", "dropped"]
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
 
@@ -385,7 +386,7 @@ class ReleaseDetector:
             if self.info.codes[code].scan is None
             and all(check.name == POLICY_CHECK for check in self.info.codes[code].checks)
         )
-        reported: dict[Outcome, list[Finding]] = {"finding": [], "suggestion": [], "dropped": []}
+        reported: dict[_Kind, list[Finding]] = {"finding": [], "suggestion": [], "dropped": []}
         probabilities: dict[int, dict[str, float]] = {}
         for index in judged:
             position = place_of[index]
@@ -408,7 +409,7 @@ class ReleaseDetector:
                 stated = by_scan if self._far_from is None else self._far_from.temper(by_scan)
                 probability = max(stated, check.precision if check is not None else 0.0)
                 probabilities[index][code] = round_probability(probability)
-                outcome: Outcome = "dropped" if check is None else check.report
+                outcome: _Kind = "dropped" if check is None else check.report
                 proofs = [f"exact check '{check.name}', no model: {hit.why}"] if check and hit else []
                 where = (hit.start, hit.end) if hit is not None else (0, 0)
                 if outcome != "finding" and how.scan is not None and how.scan.outcome(by_scan) != "dropped":
@@ -548,10 +549,11 @@ def _quote(words: str) -> str:
     return f"“{line}”"
 
 
-def _scan_outcome(scan: Scan, gate: str | None, suspicion: Suspicion) -> tuple[Outcome, list[str]]:
+def _scan_outcome(scan: Scan, gate: str | None, suspicion: Suspicion) -> tuple[_Kind, list[str]]:
     """What becomes of a suspicion of the scan by its thresholds and gate, and the proofs for its reason. What
     a gate does not confirm is suggested from `Scan.suggest_at` on."""
-    outcome, proofs = scan.outcome(suspicion.probability), []
+    outcome: _Kind = scan.outcome(suspicion.probability)
+    proofs: list[str] = []
     if gate is not None:
         result = GATES[gate](suspicion)
         proofs.append(f"gate '{gate}': {result.why}")
