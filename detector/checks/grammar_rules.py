@@ -244,9 +244,10 @@ RULES: Mapping[str, re.Pattern[str]] = {
     "wrong preposition of time": re.compile(
         r"\b(?:[Ii]n|[Aa]t) (?:what|which) (?:date|day)\b(?! of)|\b[Ii]n (?:what|"
         r"which) time\b(?! (?:zone|frame|period|slot))"
-        r"|\bon (?:\d{1,2}(?::\d\d)? ?[aApP]\.?[mM]\b|\d{1,2}:\d\d\b)(?! (?:train|flight|bus|show|one))"
-        rf"|(?<!heck )(?<!hecking )(?<!hecked )\b(?:at|in) (?:{_WEEKDAY}|{_MONTH} \d{{1,2}}(?:st|nd|"
-        rf"rd|th)?)\b(?!{_APOSTROPHE}|/)"
+        r"|\bon (?:\d{1,2}(?::\d\d)? ?[aApP]\.?[mM]\b|\d{1,2}:\d\d\b)"
+        r"(?! (?:[ap]m )?(?:train|flight|bus|show|one))"
+        rf"|(?<!heck )(?<!heck- )(?<!hecking )(?<!hecked )\b(?:at|in) "
+        rf"(?:{_WEEKDAY}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b(?!{_APOSTROPHE}|/)"
         rf"|(?<!is )(?<!was )(?<!hold )(?<!going )(?<!playing )(?<!{_APOSTROPHE}s )\bon (?:today|"
         rf"tomorrow|tonight|"
         rf"that time|day after tomorrow|(?:next|this) (?:week|{_WEEKDAY}))\b(?!{_APOSTROPHE})"

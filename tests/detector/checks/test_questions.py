@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from dialint.detector.checks.questions import SLOTS, asks_for_given
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, Role, Turn
 
 
 def dialogue(*texts: str) -> Dialogue:
     """Customer and agent in turn, the agent last."""
-    roles = ("agent", "customer")
+    roles: tuple[Role, Role] = ("agent", "customer")
     return Dialogue(
         id="d",
         turns=tuple(
             Turn(index=i, role=roles[(len(texts) - i) % 2 == 0], text=text) for i, text in enumerate(texts)
-        ),  # type: ignore[arg-type]
+        ),
     )
 
 
