@@ -63,7 +63,7 @@ EVIDENCE = Path(__file__).with_name("evidence.yaml")
 UNKNOWN_BASE = "unknown"
 TRAINING_FIELDS = (
     "examples", "config", "precision", "steps", "best_step", "seconds", "cost", "commit",
-    "versions", "teacher", "dialogues", "pruned_from",
+    "versions", "teacher", "dialogues", "pruned_from", "continued_from",
 )  # fmt: skip
 """Fields of the training's manifest that the release repeats."""
 MIN_SUSPICION = 0.02

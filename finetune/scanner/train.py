@@ -81,7 +81,7 @@ def scan(config: ScanConfig) -> None:
     data = load_data(config, base, codes, dialogue_codes)
     precision = resolve_precision(config.running.precision, torch.device(device))
     model = build_network(config, base, len(codes), device)
-    continue_heads(model, base.folder, codes)
+    continued = None if config.from_scratch else continue_heads(model, base.folder, codes)
     trainer = ScanTrainer(config, model, data, precision)
     cost = estimate_cost(config.running, device)
     if config.running.dry_run:
@@ -107,8 +107,9 @@ def scan(config: ScanConfig) -> None:
             "codes": codes,
             "render": base.render.model_dump(),
             "taxonomy": load_taxonomy(config.taxonomy).version,
-            "base": describe_base(base_folder),
-            "base_sha256": base.sha256,
+            "base": describe_base(base_folder) if continued is None else continued.base,
+            "base_sha256": base.sha256 if continued is None else continued.base_sha256,
+            "continued_from": None if continued is None else continued.sha256,
             "examples": examples_fingerprint(config.examples),
             "config": config_to_dict(config),
             "precision": precision,

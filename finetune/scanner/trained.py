@@ -151,13 +151,14 @@ def build_scan_model(shape: Shape, weights: Weights, n_codes: int, *, history: b
     return model
 
 
-def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> None:
+def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> TrainedScanner | None:
     """Copy into `model`, in place, what a scanner in the folder `base` has learnt beside its backbone: the
-    heads of the codes that both have, and the embeddings of repeated words. Any other base has neither."""
+    heads of the codes that both have, and the embeddings of repeated words. Returns that scanner; None for
+    any other base, which has neither."""
     import torch
 
     if not (base / "release.json").exists() and not is_scanner(base):
-        return
+        return None
     scanner = read_scanner(base)
     shared = [code for code in codes if code in scanner.codes]
     own = [codes.index(code) for code in shared]
@@ -171,6 +172,7 @@ def continue_heads(model: ScanModel, base: Path, codes: Sequence[str]) -> None:
                 weight.copy_(trained[name])
             elif weight.shape[1:] == trained[name].shape[1:]:
                 weight[own] = trained[name][rows].to(weight)
+    return scanner
 
 
 def replace_backbone(scanner: ScanModel, shape: Shape, backbone: Weights) -> ScanModel:

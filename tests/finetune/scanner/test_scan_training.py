@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from dialint.detector.artifacts import file_entry, write_manifest
+from dialint.detector.artifacts import file_entry, sha256_file, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, ReleaseRefused
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
@@ -85,6 +85,9 @@ def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, taught: Path, t
     made, first = load_file(further.out / "model.safetensors"), load_file(taught / "model.safetensors")
     codes = json.loads((taught / "training.json").read_text())["codes"]
     assert codes == ["T1", "V2", "R1"]
+    before, after = (json.loads((folder / "training.json").read_text()) for folder in (taught, further.out))
+    assert (before["continued_from"], after["base_sha256"]) == (None, before["base_sha256"])
+    assert after["continued_from"] == sha256_file(taught / "model.safetensors")
     for name in ("turn_head.weight", "span_head.bias", "dialogue_head.weight", "evidence_weight"):
         assert torch.allclose(made[name][[0, 2]], first[name][[0, 2]], atol=1e-6)  # T1 and R1 of T1, C1, R1
     assert torch.allclose(made["history.weight"], first["history.weight"], atol=1e-6)
