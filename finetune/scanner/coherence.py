@@ -122,6 +122,8 @@ def adapt(
     require_new(config.out)
     if not logs:
         raise ConfigError("E_OPTION", "name a log to adapt to")
+    if config.labels is not None and (len(logs) != 1 or not config.labels.is_file()):
+        raise ConfigError("E_OPTION", f"--labels {config.labels}: needs one log, and the file of its labels")
     import torch
 
     torch.set_num_threads(config.threads)
@@ -482,8 +484,6 @@ def _print_measured(logs: Sequence[str], config: AdaptConfig, reading: ReadConfi
     from dialint.eval.run import evaluate
 
     assert config.labels is not None
-    if len(logs) != 1:
-        raise ConfigError("E_OPTION", "--labels needs one log")
     examples = [e for e in read_labelled_log(Path(logs[0]), config.labels, reading) if e.labels]
     rows = {}
     for when, folder in (("before", config.release), ("after", config.out)):

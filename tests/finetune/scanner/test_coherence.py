@@ -173,6 +173,22 @@ def test_incoherence_raises_a_probability(tmp_path: Path, trained: CoherenceMode
         open_coherence(Release(folder))
 
 
+def test_labels_show_what_adapting_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_log(tmp_path / "log.jsonl", log(40))
+    label = Label(dialogue_id="d0-1", turn=1, code="C1", probability=1.0, method="test")
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text(label.model_dump_json() + "\n")
+    adapt(path, config=config(tmp_path / "out", epochs=0, labels=labels))
+    lines = capsys.readouterr().out.splitlines()
+    assert "on 1 labelled dialogues" in lines[1]
+    assert lines[2].startswith("  C1: ")
+    assert "before" in lines[2]
+    with pytest.raises(ConfigError, match="needs one log"):
+        adapt(path, path, config=config(tmp_path / "other", labels=labels))
+    with pytest.raises(ConfigError, match="the file of its labels"):
+        adapt(path, config=config(tmp_path / "other", labels=tmp_path / "none"))
+
+
 def test_packing_learns_what_incoherence_is_worth(trained: CoherenceModel) -> None:
     chance = np.random.default_rng(0)
     examples, scores = [], []
