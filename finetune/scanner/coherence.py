@@ -492,7 +492,7 @@ def _print_measured(logs: Sequence[str], config: AdaptConfig, reading: ReadConfi
     print(f"average precision, and precision of findings, on {len(examples)} labelled dialogues:")
     for code, after in rows["after"].items():
         before = rows["before"].get(code, {})
-        if after["average_precision"] is not None:
+        if code in detector.codes and after["average_precision"] is not None:
             print(f"  {code}: {_format_figures(before)} before, {_format_figures(after)} after")
 
 
