@@ -23,7 +23,7 @@ from dialint.detector.gates.suspicion import (
     proof_name,
 )
 from dialint.detector.gates.templates import odd_word, raw_slot, repeats_itself
-from dialint.detector.gates.tools import tools_are_logged
+from dialint.detector.gates.tools import shows_machine_text, tools_are_logged
 
 __all__ = ["GATES", "Gate", "GateResult", "Outcome", "Suspicion", "append_proof", "proof_name"]
 
@@ -39,5 +39,6 @@ GATES: dict[str, Gate] = {
     "shares_no_words": shares_no_words,
     "closes_with_open_question": closes_with_open_question,
     "tools_are_logged": tools_are_logged,
+    "shows_machine_text": shows_machine_text,
 }
 """Every gate by the name a release uses."""

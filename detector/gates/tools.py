@@ -1,8 +1,19 @@
-"""The gate of codes that only a log with tool calls can show: what was looked up, what was done."""
+"""Gates of tools: codes that only a log with tool calls can show, and raw text of machines."""
 
 from __future__ import annotations
 
-from dialint.detector.gates.suspicion import GateResult, Suspicion, finding
+import re
+
+from dialint.detector.gates.suspicion import GateResult, Suspicion, dropped, finding
+
+_MACHINE_TEXT = re.compile(
+    r"\{\s{0,5}+[\"']|[\"']\s{0,5}+:|</?\w{1,40}+>|\b[a-z]{2,20}+_[a-z]{2,20}+|\\n"
+    r"|\b(?:thought|action|observation|arguments|response|api output)\s{0,3}+:"
+    r"|\[[a-z]+ [^\]\n]{3,300}+\]|\b(?:json|api|tool calls?|function calls?)\b"
+    r"|^[ \t]{0,5}+(?:user|assistant|human|system)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""JSON, tags, names of functions and fields, labels of reasoning, stage directions, roles of a transcript."""
 
 
 def tools_are_logged(suspicion: Suspicion) -> GateResult:
@@ -13,3 +24,11 @@ def tools_are_logged(suspicion: Suspicion) -> GateResult:
     if suspicion.log.has_tools:
         return finding("the log holds tool calls, this dialogue has none")
     return GateResult("inapplicable", "the log holds no tool calls")
+
+
+def shows_machine_text(suspicion: Suspicion) -> GateResult:
+    """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
+    match = _MACHINE_TEXT.search(suspicion.turn.text)
+    if match is None:
+        return dropped("plain words")
+    return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

@@ -56,7 +56,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     """Average the weights of several trained scanners.
 
     The first is a folder of dialint train sft scan, the others may be releases. The result has the codes of
-    the first, and is packed with its examples; a code's heads are the mean of the scanners that have the code.
+    the first, and is packed with its examples. A code's heads are the mean over the scanners that have it.
 
     Raises:
         ConfigError: fewer than two scanners, or they differ in base, shape or rendering.

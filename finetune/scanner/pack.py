@@ -115,7 +115,7 @@ class PackConfig:
     thresholds of what is right there often enough."""
     natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
     """Share of a code's findings on that set that must be right."""
-    suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.4
+    suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """The same of suggestions."""
     sets: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """Sets of `examples` that the report holds figures of; none: all test sets and clean ones there are."""

@@ -262,3 +262,20 @@ def test_what_only_tool_calls_show_needs_a_log_that_holds_them() -> None:
     assert outcome("tools_are_logged", spoken[0], "call: cancel", "t: done", spoken[1]) == "finding"
     with_tools = profile_log([dialogue(spoken[0], "call: cancel", "t: done", spoken[1])] * 20)
     assert outcome("tools_are_logged", *spoken, log=with_tools) == "finding"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Thought: I should look the order up first.", "finding"),
+        ('{"name": "find_order", "arguments": {}}', "finding"),
+        ("I will call get_order_details now.", "finding"),
+        ("[Simulated action: reading the order] Done.", "finding"),
+        ("Sure.\nuser\nYes, please.", "finding"),
+        ("You have $13,017.75 in your account.", "dropped"),
+        ("Booked for 3:45 pm (two people).", "dropped"),
+        ("Your number is [PHONE_1].", "dropped"),
+    ],
+)
+def test_raw_text_must_look_like_a_machines(text: str, expected: str) -> None:
+    assert outcome("shows_machine_text", "c: Hello", f"a: {text}") == expected
