@@ -88,7 +88,8 @@ def fit_natural_curve(scan: Scan | None, truth: Floats, scores: Floats) -> Scan:
     if contract is not None:
         limit = math.log(contract.threshold / (1 - contract.threshold))
         score = (limit - scan.offset) / scan.slope
-        contract = contract.model_copy(update={"threshold": _logistic(slope * score + offset)})
+        threshold = max(_logistic(slope * score + offset), MIN_PROBABILITY)
+        contract = contract.model_copy(update={"threshold": threshold})
     return scan.model_copy(update={"slope": slope, "offset": offset, "contract": contract})
 
 
@@ -97,7 +98,7 @@ def choose_natural_thresholds(
 ) -> Scan:
     """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
     them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
-    `suggested` among the turns that are no findings.
+    `suggested` among the turns that are no findings; no finding has a probability under `MIN_PROBABILITY`.
 
     `proven` are the scores, -inf where the code's gate does not confirm the suspicion: findings are only
     those that it does. Where no threshold is precise enough the code makes no findings, unless its contract
@@ -114,7 +115,10 @@ def choose_natural_thresholds(
         passing = sum(scan.probability(score) >= contract.threshold for score in proven)
         contract = contract if passing < MIN_FLAGGED else None
     if chosen is not None:
+        chosen = max(chosen, (math.log(MIN_PROBABILITY / (1 - MIN_PROBABILITY)) - scan.offset) / scan.slope)
         flagged = proven >= chosen
+        chosen = None if not flagged.any() else chosen
+    if chosen is not None:
         natural = NaturalThreshold(
             threshold=scan.probability(chosen),
             flagged=int(flagged.sum()),

@@ -196,7 +196,7 @@ def _evaluate_sets(
 ) -> dict[str, Any]:
     """The figures of every test set, and of the calibrated codes that were left out."""
     covered = detector.with_info(info)
-    all_codes = detector.with_info(info.model_copy(update={"codes": calibrated}))
+    all_codes = detector.with_info(info.model_copy(update={"codes": {**calibrated, **info.codes}}))
     report: dict[str, Any] = {}
     for name in config.sets or [name for name in REPORT_SETS if find_set(config.examples, name)]:
         print(f"evaluating {name}", flush=True)

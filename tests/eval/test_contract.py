@@ -97,7 +97,7 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
     injected = Scan(
         slope=2.0,
         offset=1.0,
-        contract=Contract(threshold=0.9, false_accusations_per_100=0.15, confidence=0.9,
+        contract=Contract(threshold=0.99, false_accusations_per_100=0.15, confidence=0.9,
                           recall=0.5, n_errors=50, n_clean=5000),
     )  # fmt: skip
     doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
@@ -111,7 +111,7 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
     assert (scan.natural.right + 1) / (scan.natural.flagged + 2) >= 0.75
     p = np.array([scan.probability(score) for score in scores])
     assert scan.natural.flagged == int((p[1::2] >= scan.natural.threshold).sum())
-    score_before = (math.log(0.9 / 0.1) - 1.0) / 2.0
+    score_before = (math.log(0.99 / 0.01) - 1.0) / 2.0
     assert scan.probability(score_before) == pytest.approx(scan.contract.threshold)
     assert abs(p.sum() - truth.sum()) < 0.1 * truth.sum()  # calibrated on these turns
     limit = max(scan.natural.threshold, scan.contract.threshold)

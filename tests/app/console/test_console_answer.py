@@ -274,7 +274,7 @@ def test_what_is_known_of_the_model_is_said_and_no_more() -> None:
     assert coverage_text(told, "T1", 4) == "r1 did not judge this code."
     assert coverage_text(verdict(), "T1", 4) == "It is not known whether r1 judges this code."
     assert coverage_text(None, "T1", 4) == "No model has judged this dialogue."
-    embedded = verdict().model_copy(update={"release": "embedded-4"})
+    embedded = verdict().model_copy(update={"release": "embedded-5"})
     assert "C1" in (judged_codes(embedded) or ())
 
 
