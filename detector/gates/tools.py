@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from dialint.detector.gates.suspicion import GateResult, Suspicion, dropped, finding
+from dialint.detector.gates.suspicion import GateResult, Suspicion, finding
 
 _MACHINE_TEXT = re.compile(
-    r"\{\s{0,5}+[\"']|[\"']\s{0,5}+:|</?\w{1,40}+>|\b[a-z]{2,20}+_[a-z]{2,20}+|\\n"
+    r"\{\s{0,5}+[\"']|[\"']\s{0,5}+:|</?\w{1,40}+>|(?<![\w{<%#\[])[a-z]{2,20}+_[a-z]{2,20}+|\\n"
     r"|\b(?:thought|action|observation|arguments|response|api output)\s{0,3}+:"
     r"|\[[a-z]+ [^\]\n]{3,300}+\]|\b(?:json|api|tool calls?|function calls?)\b"
     r"|^[ \t]{0,5}+(?:user|assistant|human|system)\b",
@@ -30,5 +30,5 @@ def shows_machine_text(suspicion: Suspicion) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
     match = _MACHINE_TEXT.search(suspicion.turn.text)
     if match is None:
-        return dropped("plain words")
+        return GateResult("inapplicable", "plain words")
     return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

@@ -445,6 +445,8 @@ def add_evidence(codes: Mapping[str, CodeRelease]) -> dict[str, CodeRelease]:
         )
         if scan is not None or checks:
             gate = proof.get("gate") if scan is not None else None
+            if scan is not None and proof.get("suggest") == "no":
+                scan = scan.model_copy(update={"suggest_at": None})
             results[code] = CodeRelease(scan=scan, checks=checks, gate=gate)
     return results
 

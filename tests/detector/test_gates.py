@@ -272,9 +272,10 @@ def test_what_only_tool_calls_show_needs_a_log_that_holds_them() -> None:
         ("I will call get_order_details now.", "finding"),
         ("[Simulated action: reading the order] Done.", "finding"),
         ("Sure.\nuser\nYes, please.", "finding"),
-        ("You have $13,017.75 in your account.", "dropped"),
-        ("Booked for 3:45 pm (two people).", "dropped"),
-        ("Your number is [PHONE_1].", "dropped"),
+        ("You have $13,017.75 in your account.", "inapplicable"),
+        ("Booked for 3:45 pm (two people).", "inapplicable"),
+        ("Your number is [PHONE_1].", "inapplicable"),
+        ("Hello {first_name|friend}, thanks.", "inapplicable"),
     ],
 )
 def test_raw_text_must_look_like_a_machines(text: str, expected: str) -> None:
