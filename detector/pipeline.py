@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -185,8 +185,11 @@ class _Coverage:
         has_model = any(how.scan is not None for how in self._info.codes.values())
         return _TurnCoverage(frozenset(scanned), checked, languages, bool(scanned if has_model else checked))
 
-    def gaps(self, coverage: Mapping[int, _TurnCoverage], turns: Sequence[int]) -> tuple[NotJudged, ...]:
-        """The codes that were not judged, by the language that is why, and on which of `turns`."""
+    def gaps(
+        self, coverage: Mapping[int, _TurnCoverage], turns: Sequence[int], without_policy: Collection[str]
+    ) -> tuple[NotJudged, ...]:
+        """The codes that were not judged, by the language that is why, and on which of `turns`.
+        `without_policy`: codes on which the check of policies has no rules here."""
         results: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
         for turn in turns:
             own = coverage[turn]
@@ -194,7 +197,11 @@ class _Coverage:
             for code, how in self._info.codes.items():
                 if code in own.scanned or (how.scan is None and code in own.checked):
                     continue
-                missing.setdefault(own.language[code], ([], []))[code in own.checked].append(code)
+                is_checked = any(
+                    check.name != POLICY_CHECK or code not in without_policy
+                    for check in own.checked.get(code, ())
+                )
+                missing.setdefault(own.language[code], ([], []))[is_checked].append(code)
             for language, (codes, check_only) in missing.items():
                 results.setdefault((language, tuple(codes), tuple(check_only)), []).append(turn)
         return tuple(
@@ -451,7 +458,7 @@ class ReleaseDetector:
             suggestions=tuple(reported["suggestion"]),
             probabilities=probabilities if all_probabilities else None,
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
-            not_judged=self._coverage.gaps(coverage, judged),
+            not_judged=self._coverage.gaps(coverage, judged, lacking),
             no_policy=no_policy,
             agent_turns=len(judged),
         )

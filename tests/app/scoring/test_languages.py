@@ -87,10 +87,11 @@ def test_a_german_dialogue_is_neither_accused_nor_clean(verdicts: dict[str, Verd
     (gap,) = verdict.not_judged
     assert (gap.language, gap.turns) == ("de", (1, 3))
     assert {"L1", "C1", "L2", "R1"} <= set(gap.codes)
-    assert gap.check_only == ("T1", "M2", "M3", "V2")
+    assert gap.check_only == ("L4", "T1", "M2", "M3", "V2")
+    assert {"P1", "P2", "P3"} <= set(gap.codes)  # only a policy could, and there is none
     assert [(finding.code, finding.turn) for finding in verdict.findings] == [("T1", 1), ("M2", 3)]
     assert verdict.findings[0].quote == "Sie sind ein Idiot"
-    assert verdict.probabilities == {1: {"T1": 0.947, "L4": 0.0}, 3: {"M2": 0.846, "L4": 0.0}}
+    assert verdict.probabilities == {1: {"T1": 0.947}, 3: {"M2": 0.846}}
 
 
 def test_in_a_mixed_dialogue_english_turns_are_judged_and_german_ones_are_not(
@@ -128,7 +129,7 @@ def test_the_manifest_counts_what_was_not_judged(log: Path, verdicts: dict[str, 
     assert (counts["scored"], counts["not_judged"], counts["failed"]) == (3, 1, 0)
     german = counts["languages_not_judged"]["de"]
     assert (german["dialogues"], german["dialogues_not_judged"], german["turns"]) == (2, 1, 5)
-    assert german["check_only"] == ["M2", "M3", "T1", "V2"]
+    assert german["check_only"] == ["L4", "M2", "M3", "T1", "V2"]
     assert counts["findings"]["M2"] == {"S2": 1}
     assert counts["not_judged_with_s1_or_s2"] == 1
 
@@ -137,9 +138,9 @@ def test_the_summary_warns(log: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     scored(log, tmp_path / "v.jsonl", quiet=False)
     shown = capsys.readouterr().out
     assert (
-        "German: 2 dialogues (1 not judged at all), 5 agent turns; 11 codes not judged: C1 I2 I4 L1" in shown
+        "German: 2 dialogues (1 not judged at all), 5 agent turns; 15 codes not judged: C1 I2 I4 L1" in shown
     )
-    assert "by exact check only: M2 M3 T1 V2" in shown
+    assert "by exact check only: L4 M2 M3 T1 V2" in shown
     assert "3 dialogues scored" in shown
     assert "1 not judged, 1 of them with an S1 or S2 by check" in " ".join(shown.split())
 
