@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.compute as pc
@@ -109,15 +110,12 @@ def _dialogues(corpus: str, ids: set[str]) -> Iterator[Dialogue]:
     """The dialogues of a corpus with these ids, as `dialint` reads them."""
     table = pq.read_table(Path(os.environ["DIALINT_DATA"]) / CORPORA[corpus][0])
     table = table.filter(pc.is_in(table["dialogue_id"], value_set=pc.cast(sorted(ids), "string")))
-    folder = Path(os.environ.get("TMPDIR", "/tmp"))
-    path = folder / f"dialint-natural-{os.getpid()}-{corpus}.parquet"
-    pq.write_table(table, path)
-    try:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{corpus}.parquet"
+        pq.write_table(table, path)
         for item in read(open_logs([str(path)]), ReadConfig(max_bad=1.0), Counts()):
             if isinstance(item, Loaded):
                 yield item.dialogue
-    finally:
-        path.unlink()
 
 
 def _labels(dialogue: Dialogue, errors: list[dict[str, Any]]) -> Iterator[Label]:
