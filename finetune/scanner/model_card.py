@@ -33,6 +33,10 @@ FIGURES = (
     "Precision and recall: at the release's threshold. Pair AUC: error against its clean twin of the same "
     "form.\n"
 )
+READ = (
+    "\n\nNothing was injected into the sources named “read”: their errors are those that a large language "
+    "model listed when it read the dialogues whole, once. No person has read them."
+)
 LIMITS = (
     "- Dialogues whose agent repeats himself without cause, or speaks of a PIN or password, were left "
     "out of all these sets: the figures of V2 say nothing of such dialogues.\n"
@@ -74,10 +78,12 @@ def _injected(examples: dict[str, Any]) -> str:
         + ("" if source["trains"] else ", measured on only, never trained on")
         for source in examples["sources"]
     ]
+    were_read = any(source["name"].endswith(", read") for source in examples["sources"])
     held_out = ", ".join(family["name"] for family in examples["families"] if family["use"] == "exam")
     return (
         "Errors were injected into real dialogues; no text of these corpora ships.\n\n"
         + "\n".join(sources)
+        + (READ if were_read else "")
         + f"\n\nFamilies held out of training: {held_out}.\n"
     )
 
