@@ -299,15 +299,16 @@ def _fit_coherence(
     incoherence = [_incoherence(detector, example) for example in examples]
     for code in sorted(set(detector.info.head_codes) & COHERENT):
         column = detector.info.head_codes.index(code)
-        labelled = [
-            {label.turn: label.probability for label in e.labels if label.code == code} for e in examples
-        ]
-        rows = [
-            (labels.get(turn, 0.0), float(row[column]), fits.get(turn, 0.0))
-            for labels, turns, fits in zip(labelled, scores, incoherence, strict=True)
-            for turn, row in turns.items()
-        ]
-        truth, raw, fit = np.array(rows, float).T
+        rows = []
+        for example, turns, fits in zip(examples, scores, incoherence, strict=True):
+            if code in example.unlabelled:
+                continue
+            labels = {label.turn: label.probability for label in example.labels if label.code == code}
+            rows += [
+                (labels.get(turn, 0.0), float(row[column]), fits.get(turn, 0.0))
+                for turn, row in turns.items()
+            ]
+        truth, raw, fit = np.array(rows, float).reshape(-1, 3).T
         weight = coherence_weight(truth > 0.5, raw, fit)
         if weight > 0:
             weights[code] = weight

@@ -1,12 +1,13 @@
-"""Which languages a packed release says it covers: those of the examples it was calibrated on."""
+"""Which languages a packed release says it covers, and what evidence stands beside its scan."""
 
 from __future__ import annotations
 
 from languages_corpus import dialogues
 
+from dialint.detector.calibration import CodeRelease, Scan
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.finetune.scanner.pack import calibrated_languages
+from dialint.finetune.scanner.pack import add_evidence, calibrated_languages
 
 ENGLISH = "Good morning, I have checked your order and it will be delivered tomorrow."
 
@@ -43,3 +44,16 @@ def test_a_few_dialogues_in_another_language_do_not_count() -> None:
 def test_examples_that_tell_no_language_are_taken_for_english() -> None:
     silent = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="ok"),))
     assert set(calibrated_languages([example(silent)], load_taxonomy()).values()) == {("en",)}
+
+
+def test_evidence_brings_gates_checks_and_takes_suggestions_that_were_hardly_right() -> None:
+    scan = Scan(slope=1.0, offset=0.0, contract=None, suggest_at=0.4)
+    codes = add_evidence({"L2": CodeRelease(scan=scan), "C1": CodeRelease(scan=scan)})
+    first, second = codes["L2"].scan, codes["C1"].scan
+    assert first is not None
+    assert second is not None
+    assert (first.suggest_at, second.suggest_at) == (None, 0.4)  # "suggest: no" of L2
+    assert codes["C1"].gate == "skips_question"
+    assert [check.name for check in codes["L2"].checks] == ["grammar_slip"]
+    assert codes["L4"].scan is None  # only a check without a scan, so no gate
+    assert codes["L4"].gate is None
