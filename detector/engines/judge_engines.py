@@ -1,0 +1,22 @@
+"""Opens the engine that `--judge` names."""
+
+from __future__ import annotations
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge.config import JudgeConfig, parse_judge
+from dialint.detector.judge.engine import JudgeEngine
+
+
+def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None = None) -> JudgeEngine:
+    """The engine of ``config.judge``, ready to be asked.
+
+    `device` and `bf16` are for engines in this process; None takes bf16 on CUDA only.
+
+    Raises:
+        ConfigError: a folder or server that is no judge, a missing extra, a missing key.
+        WorldError: the server does not answer.
+    """
+    if config.judge is None:
+        raise ConfigError("E_OPTION", "no judge was named: --judge")
+    kind, where = parse_judge(config.judge)
+    raise ConfigError("E_OPTION", f"--judge {kind}:{where}: this engine is not built yet")

@@ -1,0 +1,62 @@
+"""The LLM judge: what it is asked and answers (`messages`), and the engines that run it (`engine`).
+
+The models themselves are in `dialint.detector.engines`.
+"""
+
+from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
+from dialint.detector.judge.messages import (
+    BEGIN,
+    CALL,
+    END,
+    GRID,
+    OPENING,
+    PROMPT_VERSION,
+    QUOTE_CHARS,
+    RESULT,
+    REWRITE_CHARS,
+    SCHEMA,
+    SYSTEM,
+    VERDICTS,
+    Answer,
+    Detail,
+    JudgeVerdict,
+    Question,
+    answer_json,
+    build_chat,
+    compact_json,
+    control_tokens,
+    fit_answer,
+    locate_quote,
+    parse_answer,
+    round_to_grid,
+)
+
+__all__ = [
+    "Answer",
+    "BEGIN",
+    "CALL",
+    "Detail",
+    "END",
+    "GRID",
+    "JudgeEngine",
+    "JudgeReply",
+    "JudgeRequest",
+    "JudgeVerdict",
+    "OPENING",
+    "PROMPT_VERSION",
+    "QUOTE_CHARS",
+    "Question",
+    "RESULT",
+    "REWRITE_CHARS",
+    "SCHEMA",
+    "SYSTEM",
+    "VERDICTS",
+    "answer_json",
+    "build_chat",
+    "compact_json",
+    "control_tokens",
+    "fit_answer",
+    "locate_quote",
+    "parse_answer",
+    "round_to_grid",
+]

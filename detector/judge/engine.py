@@ -1,0 +1,98 @@
+"""The interface of every engine that runs a judge: in this process, in vLLM, or behind an OpenAI-compatible
+server. Which questions are asked, and what becomes of the answers, is the stage's business, not an engine's.
+
+This module imports no heavy library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRequest:
+    """One chat to be answered with one JSON object.
+
+    `schema` is the JSON schema of the answer. `wants_verdict`: the answer begins with `OPENING` and a verdict
+    of `VERDICTS`, whose probabilities are asked for. `quoted` is the text, as the chat shows it, of which the
+    answer's quote must be a part; an engine that can constrains the quote to it. `dialogue_id` is for
+    messages about failures; it never leaves this process.
+    """
+
+    dialogue_id: str
+    messages: tuple[Mapping[str, str], ...]
+    schema: Mapping[str, Any]
+    max_tokens: int
+    wants_verdict: bool = False
+    quoted: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeReply:
+    """The answer to one request, or why there is none.
+
+    Exactly one of `text`, the JSON as the model wrote it and not yet checked, and `failure`, a stable code
+    (``E_...``), is not empty. `verdict_probabilities`: of `VERDICTS`, in their order, summing to 1, from the
+    log-probabilities of the verdict's token; None where the engine or server gives none. Tokens are those
+    that were paid for: `prompt_tokens` include `cached_tokens`, which a prefix cache saved.
+    """
+
+    text: str = ""
+    failure: str = ""
+    verdict_probabilities: tuple[float, float, float] | None = None
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+
+
+class JudgeEngine(Protocol):
+    """Anything that answers chats with a language model."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, which verdicts carry; neither a path nor a URL with a key."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that is known of what can change an answer: weights or server and model name, precision,
+        chat template, engine options. It holds no key."""
+        ...
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether requests leave this machine, so that everything in them must be masked."""
+        ...
+
+    @property
+    def max_prompt_tokens(self) -> int:
+        """Tokens that a chat may have beside its answer."""
+        ...
+
+    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
+        """Tokens of a chat: exact where the tokenizer is at hand, else an upper estimate."""
+        ...
+
+    def spell(self, text: str) -> str:
+        """Rewrites compact JSON so that it contains no control token of the model, without changing its
+        meaning."""
+        ...
+
+    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        """The reply to each request, in order. Requests with a common beginning stand side by side.
+
+        A request that fails alone, after bounded retries, gets a reply with a `failure`; the others are
+        answered.
+
+        Raises:
+            WorldError: the engine as a whole is gone and did not come back within its limit.
+            ConfigError: it refuses the job as such: a wrong model name, a missing key, no support of schemas.
+        """
+        ...
+
+    def close(self) -> None:
+        """Releases what it holds; harmless a second time."""
+        ...
