@@ -58,7 +58,7 @@ class JudgeEngine(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all that is known of what can change an answer: weights or server and model name, precision,
+        """Hash of all that is known to change an answer: weights, or server and model name, precision,
         chat template, engine options. It holds no key."""
         ...
 
