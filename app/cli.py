@@ -111,6 +111,7 @@ EVAL: Commands = {
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
     "tally": ("dialint.eval.spot_check:tally", "Precision and recall from a judged spot check."),
     "speed": ("dialint.eval.speed:speed", "Time the scan on this machine."),
+    "plan": ("dialint.eval.plan:plan", "Plan hours, GPUs and cost of a large job."),
 }
 DATABASE: Commands = {
     "upgrade": ("dialint.app.commands.db:upgrade", "Create the label store, or migrate it to this version."),
