@@ -55,7 +55,7 @@ class DetectorConfig:
     device: str = "auto"
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
     threads: int = 0
-    """CPU threads of the model; 0 for every core this process may use."""
+    """CPU threads of the model; 0 for OMP_NUM_THREADS if it is set, else every core this process may use."""
     row_tokens: int = 4096
     """Tokens that go through the model together."""
     policy: tuple[Path, ...] = ()

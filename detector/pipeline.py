@@ -61,7 +61,8 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
 
     from dialint.detector.engines import local
 
-    torch.set_num_threads(config.threads or available_cores())
+    if config.threads or "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(config.threads or available_cores())
     engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
     info = release.info
     scanner = Scanner(

@@ -102,7 +102,7 @@ def _from_int8(release: Release, name: str, weight: torch.Tensor) -> torch.Tenso
     scale = _read_tensor(release, name + SCALE).float()
     if weight.dim() != 2 or scale.shape != weight.shape[:1]:
         raise ReleaseRefused("E_RELEASE", f"{release.folder}: {name} has not one scale a row")
-    return weight * scale[:, None]
+    return weight.mul_(scale[:, None])
 
 
 def _from_nf4(release: Release, name: str, weight: torch.Tensor) -> torch.Tensor:

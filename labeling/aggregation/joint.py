@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -56,6 +57,7 @@ class WorkerModel:
     strength: float
     guessing: Guessing = "as the crowd"
 
+    @cached_property
     def kind_logs(self) -> Floats:
         """The logarithm of each kind's answer shares, shape (kinds, labels, components)."""
         shares = self.items.shares
@@ -69,7 +71,7 @@ class WorkerModel:
         """The probability of each kind, shape (workers, kinds), from expected `counts` of answers, shape
         (workers, labels, components)."""
         size = len(counts)
-        logs = self.kind_logs().reshape(len(SHARPNESS), -1)
+        logs = self.kind_logs.reshape(len(SHARPNESS), -1)
         return softmax(counts.reshape(size, -1) @ logs.T + np.log(self.kinds))[0]
 
     def raw_tables(self, counts: Floats, kind_probabilities: Floats) -> Floats:
@@ -95,7 +97,7 @@ class WorkerModel:
     def _mixed(self, kind_probabilities: Floats) -> Floats:
         """The kinds' logarithms averaged for each worker, shape (workers, labels, components), a distribution
         of labels in each component."""
-        logs = self.kind_logs()
+        logs = self.kind_logs
         return _log_normalised(
             (kind_probabilities @ logs.reshape(len(logs), -1)).reshape(-1, *logs.shape[1:])
         )

@@ -8,6 +8,7 @@ of tasks over each pair's answers: an EM step is these two, whatever the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.posterior import softmax
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
 
 CELLS = 1 << 19
 """Numbers of a block of tasks or workers (4 MiB), few enough to stay in the cache from the first step to the
@@ -34,6 +35,11 @@ class Pairs:
     n_workers: int
     n_labels: int
 
+    @cached_property
+    def by_pair(self) -> csc_array[Any]:
+        """The transpose of `by_task`, shape (pairs, tasks)."""
+        return self.by_task.T
+
     @property
     def answers(self) -> Floats:
         """The number of answers of each pair, shape (pairs,)."""
@@ -42,7 +48,7 @@ class Pairs:
     def counts(self, responsibilities: Floats) -> Floats:
         """Expected answers of each pair in each component, shape (pairs, components), from the tasks'
         probabilities `responsibilities`, shape (tasks, components)."""
-        return np.asarray(self.by_task.T @ responsibilities, float)
+        return np.asarray(self.by_pair @ responsibilities, float)
 
     def expectation(
         self, logs: Floats, base: Floats, responsibilities: NDArray[Any]
@@ -56,11 +62,15 @@ class Pairs:
         logs = logs.astype(responsibilities.dtype, copy=False)
         for first in range(0, len(responsibilities), step):
             rows = slice(first, first + step)
-            answers = self.by_task[rows]
+            if step < len(responsibilities):
+                answers = self.by_task[rows]
+                answers_of_pairs = answers.T
+            else:  # small tables are fitted by the hundred: slicing would take a third of the time
+                answers, answers_of_pairs = self.by_task, self.by_pair
             total = answers @ logs
             total += base[rows]
             after, sums = softmax(total)
-            counts += answers.T @ after
+            counts += answers_of_pairs @ after
             likelihood += float(sums.sum(dtype=float))
             before = responsibilities[rows]
             np.subtract(after, before, out=before)
