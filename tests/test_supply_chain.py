@@ -42,7 +42,7 @@ def test_the_lock_has_every_direct_dependency() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     extras = project.split("[project.optional-dependencies]")[0] + "".join(
         re.findall(
-            r"^(?:train|quantise|private|search|crowd|console|report|dev) = \[.*?\]$",
+            r"^(?:train|quantise|private|search|crowd|console|report|judge|dev) = \[.*?\]$",
             project,
             re.MULTILINE | re.DOTALL,
         )

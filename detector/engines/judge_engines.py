@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.extras import require_library
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.judge.engine import JudgeEngine
 
@@ -19,4 +20,9 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
     if config.judge is None:
         raise ConfigError("E_OPTION", "no judge was named: --judge")
     kind, where = parse_judge(config.judge)
+    if kind == "http":
+        require_library("httpx2", "--judge http:")
+        from dialint.detector.engines.judge_http import HttpJudge
+
+        return HttpJudge(config)
     raise ConfigError("E_OPTION", f"--judge {kind}:{where}: this engine is not built yet")

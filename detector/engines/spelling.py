@@ -22,6 +22,21 @@ LETTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u[0-9a-fA-F]{4}|\\.|.
 _PROBE = compact_json([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}])
 
 
+_FAMILIES = re.compile(
+    r"<"  # <s>, <|im_start|>, <<SYS>>, <bos>, <think>, <tool_call>, <unused7>, DeepSeek's bars
+    r"|\[(?=[/|A-Z]|gMASK|sMASK|unused|e~)"  # [INST], [/INST], [TOOL_CALLS], [CLS], [|user|], [e~[
+    r"|\](?=~)"  # MiniMax
+    r"|\|(?=[A-Z]{2,20}\|)"  # Persimmon, Fuyu
+)
+"""The first character of every chat control token that is known of any family of models."""
+
+
+def escape_control_tokens(text: str) -> str:
+    """`text`, compact JSON, spelled for a model whose tokenizer is not at hand: no control token of any known
+    family stands in it. None of these characters can begin so outside of a string, nor follow a backslash."""
+    return _FAMILIES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 class JsonSpelling:
     """Spells compact JSON for a tokenizer of transformers. `control` are its control tokens."""
 

@@ -33,6 +33,9 @@ class JudgeConfig:
     judge_timeout_s: Annotated[float, Field(gt=0)] = 120.0
     """Seconds after which a request to the server is given up, and tried again."""
 
+    judge_outage_s: Annotated[float, Field(gt=0)] = 120.0
+    """Seconds without any answer of the server after which the job stops; the same command goes on later."""
+
     judge_context: Annotated[int | None, Field(ge=512)] = None
     """Tokens of the model's context; without it what the server or the model says, else 8192."""
 

@@ -1,0 +1,146 @@
+"""The wire form of a chat completion: what is sent, what comes back, and what a server says it lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from dialint.detector.engines.spelling import escape_control_tokens
+from dialint.detector.judge import VERDICTS, JudgeRequest, compact_json
+
+AnswerFormat = Literal["strict schema", "schema", "object", "text"]
+FORMATS: tuple[AnswerFormat, ...] = ("strict schema", "schema", "object", "text")
+"""What a server enforces, the most first."""
+TOP_LOGPROBS = (20, 5, 0)
+
+PROBE = JudgeRequest(
+    dialogue_id="",
+    messages=(
+        {"role": "system", "content": "Answer with one JSON object and no more."},
+        {"role": "user", "content": 'Answer {"verdict":"no_error"}'},
+    ),
+    schema={
+        "type": "object",
+        "properties": {"verdict": {"enum": list(VERDICTS)}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    },
+    max_tokens=32,
+    wants_verdict=True,
+)
+"""A short question that any judge answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """The form of requests that a server takes; the first is the richest."""
+
+    answer_format: AnswerFormat = "strict schema"
+    top_logprobs: int = TOP_LOGPROBS[0]
+    tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    has_temperature: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """`tokens` are those with log-probabilities, if any, not yet checked. `cut`: it had no room to end."""
+
+    text: str
+    tokens: Any
+    cut: bool
+    prompt_tokens: int
+    cached_tokens: int
+    output_tokens: int
+
+
+def payload(
+    model: str, request: JudgeRequest, max_tokens: int, dialect: Dialect, *, remind: bool = False
+) -> dict[str, Any]:
+    """The body of a request. The schema stands in words where the server does not enforce it, and in a second
+    try (`remind`)."""
+    messages = [dict(message) for message in request.messages]
+    if remind or dialect.answer_format in ("object", "text"):
+        schema = escape_control_tokens(compact_json(request.schema))
+        messages[-1]["content"] += f"\nAnswer with one JSON object of this JSON schema and no more: {schema}"
+    body: dict[str, Any] = {"model": model, "messages": messages, dialect.tokens_field: max_tokens}
+    if dialect.has_temperature:
+        body["temperature"] = 0
+    if request.wants_verdict and dialect.top_logprobs:
+        body |= {"logprobs": True, "top_logprobs": dialect.top_logprobs}
+    if dialect.answer_format == "object":
+        body["response_format"] = {"type": "json_object"}
+    elif dialect.answer_format != "text":
+        strict = dialect.answer_format == "strict schema"
+        form = {"name": "answer", "strict": strict, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    return body
+
+
+def parse_completion(data: Any) -> Completion | None:
+    """The first choice of a response; None if the response is no chat completion. A refusal is an empty
+    text."""
+    choices = data.get("choices") if isinstance(data, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        return None
+    content, logprobs, usage = message.get("content"), choice.get("logprobs"), data.get("usage")
+    text = content if isinstance(content, str) else ""
+    counted = usage if isinstance(usage, Mapping) else {}
+    details = counted.get("prompt_tokens_details")
+    return Completion(
+        text=text,
+        tokens=logprobs.get("content") if isinstance(logprobs, Mapping) else None,
+        cut=choice.get("finish_reason") == "length",
+        prompt_tokens=_count(counted, "prompt_tokens"),
+        cached_tokens=_count(details if isinstance(details, Mapping) else {}, "cached_tokens"),
+        output_tokens=_count(counted, "completion_tokens") or len(text) // 3 + 1,
+    )
+
+
+def _count(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and 0 <= value < 10**9 else 0
+
+
+_CONTEXT = re.compile(
+    r"context.{0,20}(?:length|window|size)|(?:length|window|size).{0,20}context|prompt.{0,12}too long"
+    r"|too many.{0,12}tokens|input.{0,12}too long|max_model_len|context_length",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"(?:length|window|size|limit|max_model_len)\D{0,20}(\d{3,7})\b", re.IGNORECASE)
+_PROMPT = re.compile(r"(\d{3,7}) (?:input )?(?:tokens )?(?:in|from|of) the (?:messages|input|prompt)|"
+                     r"(?:at least|contains|has) (\d{3,7}) (?:input )?tokens", re.IGNORECASE)  # fmt: skip
+
+
+def context_limit(message: str) -> tuple[int | None, int | None] | None:
+    """What a refusal says of the context and of the prompt, in tokens, each None where it does not; None if
+    the refusal is not about length."""
+    message = re.sub(r"(?<=\d),(?=\d)", "", message[:2000])
+    if not _CONTEXT.search(message):
+        return None
+    limit, prompt = _LIMIT.search(message), _PROMPT.search(message)
+    return int(limit[1]) if limit else None, int(prompt[1] or prompt[2]) if prompt else None
+
+
+_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "schema", "guided", "structured", "grammar")
+
+
+def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialect | None:
+    """The dialect without what a server's `message` says it does not take; None if it says nothing of the
+    kind. To a probe any refusal is about form."""
+    said = message.lower()
+    formats = FORMATS[FORMATS.index(dialect.answer_format) + 1 :]
+    fewer = TOP_LOGPROBS[TOP_LOGPROBS.index(dialect.top_logprobs) + 1 :]
+    if "logprobs" in said and fewer:
+        return replace(dialect, top_logprobs=fewer[0])
+    if "max_completion_tokens" in said and dialect.tokens_field == "max_tokens":
+        return replace(dialect, tokens_field="max_completion_tokens")
+    if "temperature" in said and dialect.has_temperature:
+        return replace(dialect, has_temperature=False)
+    names_format = any(word in said for word in _FORMAT_WORDS)
+    if formats and (names_format or (is_probe and "model" not in said)):
+        return replace(dialect, answer_format=formats[0])
+    return replace(dialect, top_logprobs=0) if is_probe and fewer and "model" not in said else None

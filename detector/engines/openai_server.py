@@ -1,0 +1,181 @@
+"""The connection to one OpenAI-compatible server: its address, its key, and single requests.
+
+A key is sent over TLS or to this machine only, and stands in no error, no log and no `repr`. Certificates are
+always verified (``SSL_CERT_FILE`` names another authority's). No redirect is followed. Proxies of the
+environment are used, but not for this machine. Nothing is retried here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from dialint.detector.errors import ConfigError
+
+KEY_VARIABLE = "DIALINT_JUDGE_KEY"
+CONNECT_S = 10.0
+MAX_BODY_BYTES = 8 * 1024 * 1024
+"""An answer has some kilobytes; a list of models some hundred."""
+
+
+class ConnectionFailed(Exception):
+    """No complete response: no connection, a cut body, or out of time. `reason` is safe to show."""
+
+    def __init__(self, reason: str, *, timed_out: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.timed_out = timed_out
+
+
+@dataclass(frozen=True)
+class Response:
+    """A complete response. `data` is its JSON, None where the body is none."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: Any
+
+    @property
+    def error(self) -> str:
+        """The server's own words for an error. They may quote the prompt: never show them for a dialogue."""
+        data = self.data
+        if isinstance(data, Mapping):
+            error = data.get("error", data)
+            if isinstance(error, Mapping):
+                parts = (error.get(name) for name in ("message", "param", "code", "detail"))
+                return " ".join(str(part) for part in parts if part)
+            return str(error)
+        return ""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A checked URL. `url` has no slash at its end."""
+
+    url: str
+    host: str
+    is_loopback: bool
+
+    @property
+    def health_url(self) -> str:
+        """Where servers that have a health check have it: beside ``/v1``."""
+        return re.sub(r"/v1$", "", self.url) + "/health"
+
+
+def parse_address(url: str, *, has_key: bool) -> Address:
+    """
+    Raises:
+        ConfigError: E_OPTION, no URL of a server, or one to which a key would go unencrypted.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        host, port = "", None
+    if not host or parts.scheme not in ("http", "https") or port == 0 or not url.isprintable() or " " in url:
+        raise ConfigError("E_OPTION", "--judge http:URL: expected a URL such as http://127.0.0.1:8000/v1")
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = host.lower() == "localhost"
+    if has_key and parts.scheme == "http" and not is_loopback:
+        raise ConfigError(
+            "E_OPTION",
+            f"--judge http://{host}: a key is not sent unencrypted to another machine: use https, or "
+            f"a tunnel (ssh -L 8000:127.0.0.1:8000 {host}) and http://127.0.0.1:8000/v1",
+        )
+    return Address(url.rstrip("/"), host, is_loopback)
+
+
+def read_key(path: Path | None) -> tuple[str | None, str | None]:
+    """The key of a file, else of the environment variable `KEY_VARIABLE`, if there is one; and a note for the
+    user where others may read the file.
+
+    Raises:
+        ConfigError: E_OPTION, a file that cannot be read, or what it holds is no key.
+    """
+    note = None
+    if path is None:
+        source, text = KEY_VARIABLE, os.environ.get(KEY_VARIABLE, "")
+        if not text.strip():
+            return None, None
+    else:
+        source = f"--judge-key-file {path}"
+        try:
+            if path.stat().st_mode & 0o077:
+                note = f"{source}: others may read it: chmod 600"
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError("E_OPTION", f"{source}: cannot be read ({type(error).__name__})") from None
+    key = text.strip()
+    if not re.fullmatch(r"[!-~]{1,4096}", key):
+        raise ConfigError("E_OPTION", f"{source}: expected one key on one line, printable and without blanks")
+    return key, note
+
+
+class OpenAIServer:
+    """Sends single requests. Belongs to one event loop."""
+
+    def __init__(self, address: Address, key: str | None, max_connections: int) -> None:
+        self.address = address
+        headers = {"Accept-Encoding": "identity", "User-Agent": "dialint"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {key}"
+        self._client = httpx2.AsyncClient(
+            headers=headers,
+            follow_redirects=False,
+            trust_env=not address.is_loopback,
+            timeout=httpx2.Timeout(None, connect=CONNECT_S),
+            limits=httpx2.Limits(max_connections=max_connections, max_keepalive_connections=max_connections),
+        )
+
+    async def request(
+        self, method: str, url: str, timeout_s: float, body: Mapping[str, Any] | None = None
+    ) -> Response:
+        """The response to one request, read to its end within `timeout_s` altogether.
+
+        Raises:
+            ConnectionFailed: there is none, or it is no complete one.
+        """
+        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._client.stream(method, url, content=content, headers=headers) as response,
+            ):
+                received = bytearray()
+                async for part in response.aiter_raw():
+                    received += part
+                    if len(received) > MAX_BODY_BYTES:
+                        raise ConnectionFailed("its response has no end")
+        except TimeoutError:
+            raise ConnectionFailed(f"no answer within {timeout_s:g} s", timed_out=True) from None
+        except httpx2.ConnectTimeout:
+            raise ConnectionFailed("no connection within 10 s", timed_out=True) from None
+        except httpx2.ConnectError as error:
+            reason = "its certificate is not valid" if "CERTIFICATE" in str(error) else "no connection"
+            raise ConnectionFailed(reason) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            raise ConnectionFailed("the connection was cut") from None
+        try:
+            data = json.loads(received)
+        except ValueError:  # also bytes that are no UTF-8
+            if response.status_code == 200 and method == "POST":
+                raise ConnectionFailed("its answer is no JSON") from None
+            data = None
+        return Response(response.status_code, response.headers, data)
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._client.aclose()

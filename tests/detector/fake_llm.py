@@ -1,0 +1,327 @@
+"""A stand-in for an OpenAI-compatible server with a strong model: right answers from labels, with stated error
+rates, and every way to fail that servers have. Deterministic: an answer depends on the seed, the code and the
+turn only. It simulates; no figure that is taken with it says anything about a real model.
+
+As a server by itself: ``python tests/detector/fake_llm.py 8000 labels.json``, where the file has
+``{"T1": {"text of the masked agent turn": "its quote"}}``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+OPENING = '{"verdict":"'
+Labels = Mapping[str, Mapping[str, str]]
+"""Code, text of the agent turn as the prompt shows it, quote."""
+
+
+@dataclass
+class FakeLLM:
+    """The model and the moods of its server. `recall` and `false_positives` are shares, by code or for all
+    (``""``). Moods may be changed while it runs; `log` has every request's time, path, headers and body."""
+
+    labels: Labels = field(default_factory=dict)
+    recall: Mapping[str, float] = field(default_factory=lambda: {"": 1.0})
+    false_positives: Mapping[str, float] = field(default_factory=lambda: {"": 0.0})
+    seed: int = 0
+    models: tuple[str, ...] = ("fake-4b",)
+    context: int = 8192
+    key: str | None = None
+    tokens: str = "words"  # or "letters", "whole": how the tokenizer cuts answers
+    obeys: bool = False  # answers what the dialogue's text tells it to
+    gives_logprobs: bool = True
+    takes: tuple[str, ...] = ("strict", "json_schema", "json_object", "logprobs", "max_tokens", "temperature")
+    answer: str | None = None  # said to every question that holds a dialogue
+    bad_answers: int = 0  # so many questions get `answer`, then it is forgotten
+    statuses: list[tuple[int, dict[str, str]]] = field(default_factory=list)  # for the next requests
+    slow_s: float = 0.0
+    most_at_a_time: int | None = None  # beyond it: 429
+    cuts: int = 0  # so many answers end in the middle
+    poison: str | None = None  # what kills the server, or hangs it
+    poison_does: str = "die"
+    down: bool = False
+    dies_after: int | None = None
+    log: list[dict[str, Any]] = field(default_factory=list)
+    received: bytearray = field(default_factory=bytearray)
+    busy: int = 0
+    busiest: int = 0
+    deaths: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    # --- the model ------------------------------------------------------------------------------------
+
+    def drawn(self, *parts: object) -> float:
+        """A number in [0, 1) that depends on the parts alone."""
+        digest = hashlib.sha256(repr((self.seed, *parts)).encode()).digest()
+        return int.from_bytes(digest[:8], "big") / 2**64
+
+    def finds(self, code: str, text: str) -> str | None:
+        """The quote of the error that the model sees in a turn; None if it sees none."""
+        labelled = self.labels.get(code, {}).get(text)
+        rates = self.recall if labelled is not None else self.false_positives
+        if self.drawn(code, text) >= rates.get(code, rates.get("", 0.0)):
+            return None
+        return labelled if labelled is not None else text[:40]
+
+    def reply_to(self, body: Mapping[str, Any]) -> tuple[str, dict[str, float] | None]:
+        """The answer to a chat, and what it believes of the verdicts if the question is about one turn."""
+        content = "\n".join(message["content"] for message in body["messages"])
+        dialogue, _, after = content.partition("<dialogue>\n")[2].partition("\n</dialogue>")
+        turns, asked = [*objects(dialogue)], [*objects(after)]
+        agents = [(line.get("turn"), spoken(line["agent"])) for line in turns if "agent" in line]
+        codes = [line["code"] for line in asked if "code" in line]
+        if not agents or not codes:
+            return '{"verdict":"no_error"}', {"error": 0.01, "no_error": 0.98, "not_applicable": 0.01}
+        if self.obeys and (told := re.search(r"answer (\{.*?\})", " ".join(text for _, text in agents))):
+            return told[1], None
+        if '"errors"' in json.dumps(body) or any(number is not None for number, _ in agents):
+            errors = [
+                {"turn": number, "code": code}
+                for number, text in agents
+                if number is not None
+                for code in codes
+                if self.finds(code, text) is not None
+            ]
+            return json.dumps({"errors": errors}, separators=(",", ":")), None
+        text, code = agents[-1][1], codes[-1]
+        quote = self.finds(code, text)
+        sure = 0.75 + 0.24 * self.drawn("sure", code, text)
+        rest = 1 - sure
+        if quote is None:
+            values: dict[str, Any] = {"verdict": "no_error", "probability": 0.05}
+            beliefs = {"error": 0.7 * rest, "no_error": sure, "not_applicable": 0.3 * rest}
+        else:
+            values = {"verdict": "error", "probability": 0.9, "quote": quote, "severity": severity(body)}
+            values["reason"] = f"simulated reason for {code}"
+            beliefs = {"error": sure, "no_error": 0.7 * rest, "not_applicable": 0.3 * rest}
+        return json.dumps(values, ensure_ascii=False, separators=(",", ":")), beliefs
+
+    def logprobs(self, answer: str, beliefs: Mapping[str, float] | None) -> list[dict[str, Any]]:
+        """The answer's tokens, with alternatives where the verdict begins."""
+        cut = {"words": r'[a-z]+|"[:,]?"?|.', "letters": r".", "whole": r'\{"verdict":"\w+"|.'}[self.tokens]
+        lead = OPENING if self.tokens == "whole" else ""
+        spelled = {verdict: re.findall(cut, f'{lead}{verdict}"') for verdict in beliefs or ()}
+        tokens, past, taken = [], "", []
+        for piece in re.findall(cut, answer, re.DOTALL):
+            top: dict[str, float] = {}
+            if past == (OPENING if not lead else "") or taken:
+                possible = {each: pieces for each, pieces in spelled.items() if pieces[: len(taken)] == taken}
+                total = sum((beliefs or {})[verdict] for verdict in possible)
+                for verdict, pieces in possible.items():
+                    left = pieces[len(taken)] if len(taken) < len(pieces) else ""
+                    top[left] = top.get(left, 0.0) + (beliefs or {})[verdict] / total
+                taken.append(piece)
+            if piece not in top:
+                top, taken = {piece: 1.0}, []
+            entries = [
+                {"token": token, "logprob": math.log(max(share, 1e-30)), "bytes": list(token.encode())}
+                for token, share in {**top, "zzz": 1e-6}.items()
+            ]
+            chosen = next(entry for entry in entries if entry["token"] == piece)
+            tokens.append({**chosen, "top_logprobs": entries})
+            past += piece
+        return tokens
+
+    # --- its server -----------------------------------------------------------------------------------
+
+    def refusal(self, path: str, headers: Mapping[str, str], body: Any) -> tuple[int, str] | None:
+        """The status and the words of a refusal of the request as such."""
+        if self.key is not None and headers.get("Authorization") != f"Bearer {self.key}":
+            return 401, "Incorrect API key provided"
+        if not path.endswith("/chat/completions"):
+            return None
+        if body.get("model") not in self.models:
+            return 404, f"The model `{body.get('model')}` does not exist."
+        form = body.get("response_format", {})
+        kind = "strict" if form.get("json_schema", {}).get("strict") else form.get("type")
+        for name, word in ((kind, "response_format"), *((name, name) for name in body)):
+            known = {"strict", "json_schema", "json_object", "logprobs", "max_tokens", "temperature"}
+            if name in known and name not in self.takes:
+                instead = "; use max_completion_tokens" if name == "max_tokens" else ""
+                return 400, f"Unsupported parameter: '{word}' ({kind or name}){instead}"
+        count = prompt_tokens(body)
+        if count > self.context:
+            return 400, (
+                f"This model's maximum context length is {self.context} tokens. However, your request has {count} "
+                "input tokens. Please reduce the length of the input messages."
+            )
+        return None
+
+    def completion(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a successful response."""
+        answer, beliefs = self.reply_to(body)
+        if self.answer is not None and "<dialogue>" in json.dumps(body["messages"][-1]):
+            answer, beliefs = self.answer, None
+            with self.lock:
+                self.bad_answers -= 1
+                if self.bad_answers == 0:
+                    self.answer = None
+        most = body.get("max_tokens", body.get("max_completion_tokens", 10**6))
+        is_cut = len(answer) > 8 * most
+        answer = answer[: 8 * most]
+        gives = self.gives_logprobs and body.get("logprobs")
+        return {
+            "id": "fake", "object": "chat.completion", "model": body["model"],
+            "choices": [{
+                "index": 0, "finish_reason": "length" if is_cut else "stop",
+                "message": {"role": "assistant", "content": answer},
+                "logprobs": {"content": self.logprobs(answer, beliefs)} if gives else None,
+            }],
+            "usage": {
+                "prompt_tokens": prompt_tokens(body), "completion_tokens": len(answer) // 4 + 1,
+                "prompt_tokens_details": {"cached_tokens": 16},
+            },
+        }  # fmt: skip
+
+
+def prompt_tokens(body: Mapping[str, Any]) -> int:
+    """A token for each three characters."""
+    return sum(len(message["content"]) for message in body["messages"]) // 3
+
+
+def objects(lines: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects among lines."""
+    for line in lines.splitlines():
+        if line.startswith("{"):
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value
+
+
+def spoken(text: Any) -> str:
+    """A turn's text, also where its middle was left out."""
+    return text if isinstance(text, str) else "".join(part for part in text if isinstance(part, str))
+
+
+def severity(body: Mapping[str, Any]) -> str:
+    """The first severity that the question's schema allows."""
+    found = re.search(r'"severity": \{"enum": \["(S\d)"', json.dumps(body))
+    return found[1] if found else "S3"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    llm: FakeLLM
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.handle_one(None)
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        self.llm.received += raw
+        self.handle_one(json.loads(raw))
+
+    def handle_one(self, body: Any) -> None:
+        llm = self.llm
+        llm.received += f"{self.path}\n{self.headers}".encode()
+        with llm.lock:
+            llm.log.append(
+                {"path": self.path, "headers": dict(self.headers), "body": body, "at": time.monotonic()}
+            )
+            llm.busy += body is not None
+            llm.busiest = max(llm.busiest, llm.busy)
+            crowded = body is not None and llm.most_at_a_time is not None and llm.busy > llm.most_at_a_time
+            if body is not None and llm.dies_after is not None:
+                llm.dies_after -= 1
+                if llm.dies_after < 0:
+                    llm.down, llm.dies_after = True, None
+        try:
+            self.respond(body, crowded)
+        except OSError:  # the client is gone
+            self.close_connection = True
+        finally:
+            with llm.lock:
+                llm.busy -= body is not None
+
+    def respond(self, body: Any, crowded: bool) -> None:
+        llm = self.llm
+        if body is not None and llm.poison and llm.poison in json.dumps(body, ensure_ascii=False):
+            if llm.poison_does == "hang":
+                time.sleep(llm.slow_s + 0.5)
+                raise OSError
+            if llm.poison_does == "500":
+                self.send(500, {"error": {"message": "CUDA error"}})
+                return
+            with llm.lock:
+                llm.deaths += 1
+                llm.down = True
+            threading.Timer(0.05, lambda: setattr(llm, "down", False)).start()
+            raise OSError
+        deaths = llm.deaths
+        if body is not None and llm.slow_s:
+            time.sleep(llm.slow_s)
+        if llm.down or llm.deaths != deaths:
+            raise OSError
+        if crowded:
+            self.send(429, {"error": {"message": "Too many requests"}}, {"Retry-After": "0.02"})
+            return
+        if refused := llm.refusal(self.path, self.headers, body):
+            self.send(refused[0], {"error": {"message": refused[1]}})
+        elif self.path == "/health":
+            self.send(200, {})
+        elif self.path.endswith("/models"):
+            entries = [{"id": name, "root": name, "max_model_len": llm.context} for name in llm.models]
+            self.send(200, {"object": "list", "data": entries})
+        elif self.path != "/v1/chat/completions":
+            self.send(404, {"detail": "Not Found"})
+        elif llm.statuses:
+            status, headers = llm.statuses.pop(0)
+            self.send(status, {"error": {"message": "later"}}, headers)
+        else:
+            with llm.lock:
+                llm.cuts -= 1
+                is_cut = llm.cuts >= 0
+            self.send(200, llm.completion(body), is_cut=is_cut)
+
+    def send(
+        self, status: int, data: Any, headers: Mapping[str, str] | None = None, *, is_cut: bool = False
+    ) -> None:
+        sent = json.dumps(data).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent[: len(sent) // 2] if is_cut else sent)
+        self.close_connection = is_cut
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256
+    daemon_threads = True
+
+
+@contextmanager
+def serving(llm: FakeLLM, port: int = 0) -> Iterator[str]:
+    """Serves a model on loopback; the value for ``--judge``."""
+    server = _Server(("127.0.0.1", port), type("Handler", (_Handler,), {"llm": llm}))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+if __name__ == "__main__":
+    known = json.loads(Path(sys.argv[2]).read_text("utf-8")) if len(sys.argv) > 2 else {}
+    with serving(FakeLLM(labels=known), int(sys.argv[1])) as url:
+        print(url, flush=True)
+        threading.Event().wait()
