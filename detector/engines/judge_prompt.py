@@ -7,7 +7,7 @@ Training, scoring and serving use the same ids. A base without a chat template g
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -138,11 +138,14 @@ class JudgePrompt:
             raise ConfigError("E_BASE", "the base's chat template takes no question of a user") from None
         return False
 
-    def of_chat(self, chat: Sequence[dict[str, str]]) -> list[int]:
-        """Token ids of messages, up to where the answer begins."""
+    def of_chat(self, chat: Sequence[Mapping[str, str]]) -> list[int]:
+        """Token ids of messages, up to where the answer begins. A system message that the chat template does
+        not show is put into the user's."""
+        if not self.shows_system:
+            chat = _fold_system(chat)
         return self.tokenizer(self._text(chat), add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
 
-    def _text(self, chat: Sequence[dict[str, str]]) -> str:
+    def _text(self, chat: Sequence[Mapping[str, str]]) -> str:
         return str(self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True))
 
     def answer(self, text: str) -> str:
@@ -172,7 +175,7 @@ class JudgePrompt:
         return prefix[0][:shared], first
 
 
-def _fold_system(chat: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def _fold_system(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """System and user in one message."""
     return [{"role": "user", "content": "\n\n".join(message["content"] for message in chat)}]
 

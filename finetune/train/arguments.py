@@ -81,6 +81,10 @@ def build_trainer_config(
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
     recompute = recomputes_activations(running, model)
+    renamed = (
+        "activation_checkpointing" in kind.__dataclass_fields__
+    )  # not in transformers 5.19, as vLLM has it
+    checkpointing = "activation_checkpointing" if renamed else "gradient_checkpointing"
     shared: dict[str, Any] = {
         "output_dir": str(out),
         "seed": running.seed,
@@ -90,7 +94,7 @@ def build_trainer_config(
         "fp16": False,
         "tf32": None,
         "optim": _optimizer_name(running),
-        "activation_checkpointing": recompute,
+        checkpointing: recompute,
         "max_grad_norm": 1.0,
         "lr_scheduler_type": "cosine",
         "logging_steps": 1,
@@ -104,7 +108,7 @@ def build_trainer_config(
         "ddp_find_unused_parameters": False,
     }
     if recompute:
-        shared["activation_checkpointing_kwargs"] = {"use_reentrant": False}
+        shared[f"{checkpointing}_kwargs"] = {"use_reentrant": False}
     return restrict_to_one_gpu(kind(**{**shared, **stage}), device)  # type: ignore[no-any-return]
 
 
