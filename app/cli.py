@@ -113,6 +113,18 @@ EVAL: Commands = {
     "speed": ("dialint.eval.speed:speed", "Time the scan on this machine."),
     "plan": ("dialint.eval.plan:plan", "Plan hours, GPUs and cost of a large job."),
 }
+SERVE: Commands = {
+    "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment."),
+}
+RELEASE: Commands = {
+    "list": (
+        "dialint.app.commands.release:list_",
+        "Show this machine's releases, and which are current.",
+    ),
+    "promote": ("dialint.app.commands.release:promote", "Make a release current; --server swaps it there."),
+    "rollback": ("dialint.app.commands.release:rollback", "Go back to the release before the current one."),
+    "verify": ("dialint.app.commands.release:verify", "Check all releases, pointers and the history."),
+}
 DATABASE: Commands = {
     "upgrade": ("dialint.app.commands.db:upgrade", "Create the label store, or migrate it to this version."),
     "verify": ("dialint.app.commands.db:verify", "Check that nothing in the store was tampered with."),
@@ -175,6 +187,8 @@ train = group("train", "Fine-tune models.", TRAIN)
 train.command(group("sft", "Supervised fine-tuning on labelled examples.", SFT))
 app.command(train)
 app.command(group("eval", "Measure quality and speed.", EVAL))
+app.command(group("release", "Promote releases, and go back.", RELEASE))
+app.command(group("serve", "Serve models.", SERVE))
 app.command(group("db", "Maintain the label store.", DATABASE))
 
 

@@ -47,7 +47,8 @@ class DetectorConfig:
     """Which release judges, and how it runs."""
 
     release: Path | None = None
-    """Folder of a release; without it the embedded one."""
+    """Folder of a release, or current, the one promoted last (`dialint release promote`); without it the
+    embedded one."""
     taxonomy: Path | None = None
     """A taxonomy file of your own."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -28,6 +28,7 @@ from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.natural import NaturalPrecision, load_natural
 from dialint.detector.policy import Policy, load_policies, policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
 from dialint.detector.scanner import Scanner, TurnScores, evidence_span
@@ -54,7 +55,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         raise ConfigError("E_OPTION", "--row-tokens must be at least 1 and --threads at least 0")
     languages = parse_languages(config.languages)
     taxonomy = load_taxonomy(config.taxonomy)
-    release = Release(config.release or EMBEDDED)
+    release = Release(resolve_release("scan", config.release) if config.release else EMBEDDED)
     _validate_codes(release, taxonomy, unfinished)
 
     import torch  # heavy; only when something is scored

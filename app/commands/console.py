@@ -6,9 +6,7 @@ is printed here and nowhere else. ``--demo`` uses a temporary store of its own.
 
 from __future__ import annotations
 
-import errno
 import re
-import socket
 from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -20,10 +18,10 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.app.output import print_line
+from dialint.app.ports import LOOPBACK, check_port
 from dialint.detector.errors import ConfigError
 from dialint.detector.option_ranges import check_ranges
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
@@ -72,7 +70,7 @@ class ConsoleConfig:
     @property
     def hosts(self) -> tuple[str, ...]:
         """All names that are not this machine's own for itself."""
-        own = self.address in LOCAL or self.address in EVERYWHERE
+        own = self.address in LOOPBACK or self.address in EVERYWHERE
         return self.host if own else (*self.host, self.address)
 
 
@@ -85,7 +83,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     """
     from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, run_server
 
-    _check_port(config.address, config.port)
+    check_port(config.address, config.port, "--address")
     with ExitStack() as stack:
         store = config.store
         if config.demo:
@@ -101,7 +99,7 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
             first = prepare_store(store)
             if first is not None:
                 print_line(f"first start: sign in as {FIRST_ACCOUNT} with the one-time password {first}")
-        if config.address not in LOCAL:
+        if config.address not in LOOPBACK:
             print_line(
                 f"{config.address} can be reached from other machines, without TLS: put a proxy before it"
             )
@@ -110,24 +108,3 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         return run_server(
             config.port, config.address, store, config.idle_minutes * 60, config.hosts, config.proxy
         )
-
-
-def _check_port(address: str, port: int) -> None:
-    """Check that the port is free, before a store is created or an address printed.
-
-    Raises:
-        ConfigError: E_PORT, naming a free one; E_OPTION, the address is not one of this machine.
-    """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
-        try:
-            listener.bind((address, port))
-            return
-        except (OSError, OverflowError) as error:
-            if getattr(error, "errno", None) not in (errno.EADDRINUSE, errno.EACCES):
-                raise ConfigError("E_OPTION", f"--address {address}: {error}") from None
-            why = "is in use" if getattr(error, "errno", None) == errno.EADDRINUSE else "may not be used"
-        listener.bind((address, 0))
-        free = listener.getsockname()[1]
-    raise ConfigError("E_PORT", f"port {port} {why}; `--port {free}` is free")

@@ -1,6 +1,7 @@
 """``dialint doctor``: what this machine can do, what is missing, and the command that mends it.
 
-Looks and reports; changes nothing and opens no connection. Exit code 1 if the main job would not run.
+Looks and reports; changes nothing. Opens a connection only to a server that ``--vllm`` names, which is looked
+at instead of the machine. Exit code 1 if the main job would not run, or the server cannot judge.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import Literal
 
 from dialint.detector import extras
-from dialint.detector.errors import DialintError
+from dialint.detector.errors import ConfigError, DialintError
 
 State = Literal["ok", "missing", "broken"]
+SERVER_S = 120.0
+"""Timeout of a question to a server: it may compile at the first one."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,23 @@ class Fact:
     needed: bool = False
 
 
-def doctor() -> int:
-    """Say what works on this machine, and what does not."""
+def doctor(*, vllm: str | None = None, model: str | None = None, key_file: Path | None = None) -> int:
+    """Say what works on this machine, and what does not; or what a model server can do.
+
+    Parameters
+    ----------
+    vllm
+        URL of a server that is to judge, such as http://127.0.0.1:8000: look at that instead. It is asked a
+        few short questions.
+    model
+        The model or adapter on it that is asked; without it the last one that the server lists.
+    key_file
+        File with the server's API key; without it the environment variable DIALINT_JUDGE_KEY.
+    """
+    if vllm is not None:
+        return _server(vllm, model, key_file)
+    if model is not None or key_file is not None:
+        raise ConfigError("E_OPTION", "--model and --key-file are about the server that --vllm names")
     facts = list(diagnose())
     from rich.console import Console
     from rich.markup import escape
@@ -52,6 +70,20 @@ def doctor() -> int:
         f"\ndialint score would not run: {', '.join(broken)}" if broken else "\ndialint score can run here."
     )
     return 1 if broken else 0
+
+
+def _server(url: str, model: str | None, key_file: Path | None) -> int:
+    """Print what a server can do. Returns 1 if it cannot judge."""
+    from dialint.app.output import print_line, print_table
+    from dialint.app.serving.capabilities import examine_server
+    from dialint.app.serving.client import ServerClient, read_key
+
+    client = ServerClient.of(url, read_key(key_file), timeout_s=SERVER_S)
+    found = list(examine_server(client, model))
+    print_table(("what", "can it", "found", "remedy"), [(f.what, f.state, f.result, f.remedy) for f in found])
+    lacking = [each.what for each in found if each.needed and each.state != "yes"]
+    print_line(f"\nit cannot judge: {', '.join(lacking)}" if lacking else "\nit can judge.")
+    return 1 if lacking else 0
 
 
 def diagnose() -> Iterator[Fact]:
@@ -116,7 +148,9 @@ def _release() -> Fact:
 
 
 def _home() -> Fact:
-    home = Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
+    from dialint.detector.registry import home_folder
+
+    home = home_folder()
 
     def check() -> str:
         there = next(folder for folder in (home, *home.parents) if folder.exists())

@@ -16,12 +16,12 @@ from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
 from dialint.detector.errors import OutputRefused
 from dialint.detector.records import Dialogue, Label, Verdict
+from dialint.detector.registry import home_folder
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.queue.policy import SeverityWeights
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
-from dialint.labeling.store.database.engine import home_folder
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold

@@ -7,7 +7,6 @@ busy handler is unfair.
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import time
@@ -18,6 +17,7 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.registry import home_folder
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -31,11 +31,6 @@ PATIENCE_S = 30.0
 LOCK_PAUSE_S, LEAST_PAUSE_S = 0.01, 0.001
 """Pause between two attempts to get a lock: at first, and after a second of waiting."""
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
-
-
-def home_folder() -> Path:
-    """The folder of dialint's data: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
-    return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
 
 
 def store_url(location: str | None = None) -> URL:

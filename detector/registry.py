@@ -1,0 +1,345 @@
+"""The releases that are in use on this machine: copies of complete folders, and one pointer for each kind.
+
+    $DIALINT_HOME/releases/judge/current.json      the pointer, sealed; replaced in one rename
+                                 history.jsonl     one line for each promotion and rollback, written before it
+                                 NAME-1a2b3c4d/    a release; its name ends with the hash of its content
+
+A scan release is a folder of `dialint train pack`, a judge one of `dialint train sft judge` or a stage after
+it. A folder is copied, verified and renamed before the pointer moves, and never changes afterwards; so a
+reader of the pointer sees the old or the new complete release, whenever a promotion is killed. What a model
+is worth is not decided here, but by `dialint eval`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import ValidationError
+
+from dialint.detector.artifacts import (
+    MANIFEST,
+    TEMPORARY_SUFFIX,
+    Appender,
+    create_private,
+    disk_errors,
+    fingerprint,
+    fsync_folder,
+    make_output_folder,
+    read_manifest,
+    remove_orphans,
+    write_manifest,
+)
+from dialint.detector.errors import ConfigError, OutputRefused, UserError
+from dialint.detector.records import Record
+
+ReleaseKind = Literal["scan", "judge"]
+KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
+CURRENT = "current"
+"""The name by which commands mean the release that was promoted last."""
+HASH_CHARS = 8
+MAX_EARLIER = 50
+
+
+class Pointer(Record):
+    """Content of ``current.json``: the release in use, its fingerprint, those before it, newest last, and the
+    number of the line of the history that made it so."""
+
+    kind: ReleaseKind
+    id: str
+    fingerprint: str
+    earlier: tuple[str, ...] = ()
+    line: int
+
+
+class HistoryLine(Record):
+    """One line of ``history.jsonl``. `seal` is a hash of this line and the seal of the line before it."""
+
+    line: int
+    at: str
+    action: Literal["promote", "rollback", "interrupted"]
+    id: str
+    before: str | None
+    fingerprint: str
+    uid: int
+    seal: str = ""
+
+
+@dataclass(frozen=True)
+class VerifiedFolder:
+    """A folder whose every byte was verified: kind, id in the registry, fingerprint of its manifest."""
+
+    folder: Path
+    kind: ReleaseKind
+    id: str
+    fingerprint: str
+
+
+def home_folder() -> Path:
+    """The folder of dialint's data: ``$DIALINT_HOME``, else ``~/.local/share/dialint``."""
+    return Path(os.environ.get("DIALINT_HOME") or Path.home() / ".local/share/dialint")
+
+
+def resolve_release(kind: ReleaseKind, name: str | Path) -> Path:
+    """The folder that `name` means: ``current``, or a path.
+
+    Raises:
+        ConfigError: E_RELEASE, nothing was promoted yet.
+    """
+    if str(name) != CURRENT:
+        return Path(name)
+    registry = Registry(kind)
+    pointer = registry.current()
+    if pointer is None:
+        raise ConfigError(
+            "E_RELEASE", f"no {kind} was promoted yet: `dialint release promote FOLDER`, or name a folder"
+        )
+    return registry.folder / pointer.id
+
+
+def verify_folder(folder: Path) -> VerifiedFolder:
+    """Verify a folder that may be promoted, or was.
+
+    Raises:
+        ReleaseRefused: a scan release that must not be loaded.
+        ConfigError: E_JUDGE or E_ADAPTER, neither a release nor a judge, or damaged.
+    """
+    if (folder / "release.json").exists():
+        from dialint.detector.release import Release
+
+        release = Release(folder)
+        kind: ReleaseKind = "scan"
+        name, digest = release.info.id, release.fingerprint
+    else:
+        from dialint.detector.engines.judge_folder import read_judge
+
+        kind, digest = "judge", read_judge(folder).fingerprint
+        name = folder.resolve().name
+    name = name.removesuffix(f"-{digest[:HASH_CHARS]}")
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in name)
+    return VerifiedFolder(folder, kind, f"{safe.lstrip('.') or kind}-{digest[:HASH_CHARS]}", digest)
+
+
+class Registry:
+    """The releases of one kind. Reading needs no lock; who changes something holds it."""
+
+    def __init__(self, kind: ReleaseKind, home: Path | None = None) -> None:
+        self.kind = kind
+        self.folder = (home if home is not None else home_folder()) / "releases" / kind
+
+    @property
+    def _pointer(self) -> Path:
+        return self.folder / "current.json"
+
+    @property
+    def _history(self) -> Path:
+        return self.folder / "history.jsonl"
+
+    def current(self) -> Pointer | None:
+        """The pointer; None before the first promotion.
+
+        Raises:
+            OutputRefused: E_MANIFEST, it is damaged.
+        """
+        if not self._pointer.exists():
+            return None
+        try:
+            return Pointer.model_validate_json(json.dumps(read_manifest(self._pointer)))
+        except ValidationError:
+            raise OutputRefused("E_MANIFEST", f"{self._pointer}: not a pointer to a release") from None
+
+    def ids(self) -> list[str]:
+        """The ids of all complete releases, by name."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(
+            path.parent.name for path in self.folder.glob(f"*/{MANIFEST}") if path.parent.name[0] != "."
+        )
+
+    def promote(self, source: VerifiedFolder, prepare: Callable[[Path], None] | None = None) -> Pointer:
+        """Make the release of `source` the current one. `prepare` gets the folder of the copy before the
+        pointer moves; if it raises, the pointer stays where it is.
+
+        Raises:
+            OutputRefused: the source was changed in the meantime, or another promotion runs.
+            WorldError: E_WRITE.
+        """
+        with self._lock():
+            before = self.current()
+            self._copy(source)
+            if prepare is not None:
+                prepare(self.folder / source.id)
+            if before is not None and before.id == source.id:
+                return before
+            earlier = () if before is None else (*before.earlier, before.id)[-MAX_EARLIER:]
+            return self._move("promote", source.id, source.fingerprint, before, earlier)
+
+    def rollback(self, prepare: Callable[[Path], None] | None = None) -> Pointer:
+        """Make the release before the current one current again; `prepare` as in `promote`.
+
+        Raises:
+            ConfigError: E_RELEASE, there is none before it.
+            UserError: it is damaged.
+        """
+        with self._lock():
+            before = self.current()
+            if before is None or not before.earlier:
+                raise ConfigError("E_RELEASE", f"no {self.kind} before the current one to go back to")
+            target = verify_folder(self.folder / before.earlier[-1])
+            if prepare is not None:
+                prepare(target.folder)
+            return self._move("rollback", target.id, target.fingerprint, before, before.earlier[:-1])
+
+    def verify(self) -> Iterator[tuple[str, str]]:
+        """Everything in the registry with what is wrong with it, which is empty if nothing is."""
+        for name in self.ids():
+            try:
+                own = verify_folder(self.folder / name)
+                wrong = (
+                    "" if own.id == name and own.kind == self.kind else "its content is not that of its name"
+                )
+            except UserError as error:
+                wrong = str(error)
+            yield name, wrong
+        try:
+            pointer = self.current()
+            if pointer is not None:
+                folder = self.folder / pointer.id
+                there = folder.is_dir() and verify_folder(folder).fingerprint == pointer.fingerprint
+                yield self._pointer.name, "" if there else "it points to a release that is not there"
+            self.history()
+            yield self._history.name, ""
+        except UserError as error:
+            yield self.kind, str(error)
+
+    def history(self) -> list[HistoryLine]:
+        """Every complete line; one that was cut off by a kill at the end of the file is left out.
+
+        Raises:
+            OutputRefused: E_CHECKSUM, a line was changed, or lines are missing before another.
+        """
+        lines: list[HistoryLine] = []
+        for raw in self._history_bytes().splitlines():
+            try:
+                line = HistoryLine.model_validate_json(raw)
+            except ValidationError:
+                line = None
+            if (
+                line is None
+                or line.line != len(lines)
+                or _seal(line, lines[-1].seal if lines else "") != line.seal
+            ):
+                raise OutputRefused("E_CHECKSUM", f"{self._history}: line {len(lines) + 1} was changed")
+            lines.append(line)
+        return lines
+
+    def _history_bytes(self) -> bytes:
+        """The file up to its last line end."""
+        if not self._history.exists():
+            return b""
+        content = self._history.read_bytes()
+        return content[: content.rfind(b"\n") + 1]
+
+    def _move(
+        self,
+        action: Literal["promote", "rollback"],
+        release: str,
+        digest: str,
+        before: Pointer | None,
+        earlier: tuple[str, ...],
+    ) -> Pointer:
+        """Write the line of the history, then the pointer. A line without its pointer is followed by one that
+        says so."""
+        lines = self.history()
+        if lines and lines[-1].action != "interrupted" and (before is None or lines[-1].line > before.line):
+            last = lines[-1]
+            lines.append(self._append(lines, "interrupted", last.id, last.before, last.fingerprint))
+        line = self._append(lines, action, release, None if before is None else before.id, digest)
+        pointer = Pointer(kind=self.kind, id=release, fingerprint=digest, earlier=earlier, line=line.line)
+        write_manifest(self._pointer, pointer.model_dump(mode="json"))
+        return pointer
+
+    def _append(
+        self,
+        lines: list[HistoryLine],
+        action: Literal["promote", "rollback", "interrupted"],
+        release: str,
+        before: str | None,
+        digest: str,
+    ) -> HistoryLine:
+        line = HistoryLine(
+            line=len(lines),
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            action=action,
+            id=release,
+            before=before,
+            fingerprint=digest,
+            uid=os.getuid(),
+        )
+        line = line.model_copy(update={"seal": _seal(line, lines[-1].seal if lines else "")})
+        file = Appender(self._history, len(self._history_bytes()))
+        try:
+            file.write(json.dumps(line.model_dump(mode="json")).encode() + b"\n")
+            file.sync()
+        finally:
+            file.close()
+        return line
+
+    def _copy(self, source: VerifiedFolder) -> None:
+        """Copy a release into the registry, unless it is there: verified again, then renamed."""
+        target = self.folder / source.id
+        if target.is_dir():
+            if verify_folder(target).fingerprint == source.fingerprint:
+                return
+            raise OutputRefused("E_CHECKSUM", f"{target}: damaged; remove it, and promote again")
+        manifest = read_manifest(source.folder / MANIFEST)
+        part = self.folder / f".{source.id}{TEMPORARY_SUFFIX}"
+        with disk_errors(part):
+            make_output_folder(part, new=True)
+            for name in (*(str(entry["name"]) for entry in manifest["files"]), MANIFEST):
+                with (
+                    open(source.folder / name, "rb") as old,
+                    open(part / name, "xb", opener=create_private) as new,
+                ):
+                    shutil.copyfileobj(old, new)
+                    new.flush()
+                    os.fsync(new.fileno())
+            fsync_folder(part)
+            if verify_folder(part).fingerprint != source.fingerprint:
+                raise OutputRefused("E_CHECKSUM", f"{source.folder}: changed while it was copied")
+            part.rename(target)
+            fsync_folder(self.folder)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """The right to change the registry; the kernel's, so that it ends with the process. What killed
+        promotions left half-made is removed."""
+        with disk_errors(self.folder):
+            make_output_folder(self.folder)
+            handle = create_private(self.folder / ".lock", os.O_WRONLY | os.O_CREAT)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise OutputRefused("E_LOCKED", f"{self.folder}: another promotion is running") from None
+            with disk_errors(self.folder):
+                for part in self.folder.glob(f".*{TEMPORARY_SUFFIX}/"):
+                    shutil.rmtree(part)
+                remove_orphans(self._pointer)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _seal(line: HistoryLine, before: str) -> str:
+    content = line.model_dump(mode="json", exclude={"seal"})
+    return hashlib.sha256(f"{before}{fingerprint(content)}".encode()).hexdigest()

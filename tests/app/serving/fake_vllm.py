@@ -1,0 +1,144 @@
+"""Stands in for vLLM's server: the options, routes and answers that `dialint serve` and `release` rely on.
+
+Run as ``vllm.entrypoints.cli.main serve MODEL ...`` by the fixtures, which copy it there. FAKE_MODE changes
+it: ``fail`` ends at once, ``deaf`` ignores SIGTERM, ``never`` is never healthy, ``die`` ends after the first
+question. Each answer names the folder of the adapter that gave it, as it was when the request came.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+MODE = os.environ.get("FAKE_MODE", "")
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    names: list[str]
+    adapters: dict[str, str]
+    swap = os.environ.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING") == "True"
+    raw_logprobs = False
+    schema = True
+    cap = int(os.environ.get("VLLM_MAX_N_SEQUENCES", "1"))
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def reply(self, status: int, content: object) -> None:
+        body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def keyed(self) -> bool:
+        key = os.environ.get("VLLM_API_KEY")
+        return key is None or self.headers.get("Authorization") == f"Bearer {key}"
+
+    def do_GET(self) -> None:
+        if self.path == "/health":
+            self.reply(503 if MODE == "never" else 200, {})
+        elif self.path == "/version":
+            self.reply(200, {"version": "0.0.fake"})
+        elif self.path == "/metrics":
+            self.reply(
+                200,
+                'vllm:prefix_cache_queries_total{engine="0"} 10.0\nvllm:prefix_cache_hits_total{engine="0"} 4.0\n',
+            )
+        elif not self.keyed():
+            self.reply(401, {"error": "Unauthorized"})
+        elif self.path == "/v1/models":
+            base = [{"id": name, "root": name, "parent": None, "max_model_len": 2048} for name in self.names]
+            own = [{"id": n, "root": p, "parent": self.names[0]} for n, p in self.adapters.items()]
+            self.reply(200, {"data": base + own})
+        else:
+            self.reply(404, {})
+
+    def do_POST(self) -> None:
+        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not self.keyed():
+            self.reply(401, {"error": "Unauthorized"})
+        elif self.path == "/v1/chat/completions":
+            self.answer(content)
+        elif self.path == "/v1/load_lora_adapter" and self.swap:
+            self.load(content)
+        else:
+            self.reply(404, {"detail": "Not Found"})
+
+    def load(self, content: dict[str, object]) -> None:
+        if "lora_name" not in content:
+            self.reply(400, {"error": "Field required"})
+        elif not Path(str(content["lora_path"]), "adapter_config.json").exists():
+            self.reply(404, {"error": {"message": "no adapter"}})
+        elif content["lora_name"] in self.adapters and not content.get("load_inplace"):
+            self.reply(400, {"error": {"message": "has already been loaded"}})
+        else:
+            self.adapters[str(content["lora_name"])] = str(content["lora_path"])
+            self.reply(200, "Success")
+
+    def answer(self, content: dict[str, object]) -> None:
+        name = str(content["model"])
+        if name not in (*self.names, *self.adapters):
+            self.reply(404, {"error": {"message": "does not exist"}})
+            return
+        if int(str(content.get("n", 1))) > self.cap:
+            self.reply(400, {"error": {"message": "n must be at most"}})
+            return
+        folder = self.adapters.get(name, name)
+        time.sleep(float(str(content.get("seconds", 0))))
+        heat = 1.0 if self.raw_logprobs else float(str(content.get("temperature", 1))) or 1.0
+        tops = [{"token": f"t{i}", "logprob": -(i + 1) / heat} for i in range(5)]
+        colours = "colour" in json.dumps(content.get("response_format"))
+        text = '{"colour":"red"}' if colours else '{"verdict":"no_error","probability":0.05}'
+        if not self.schema or "response_format" not in content:
+            text = "words"
+        self.reply(
+            200,
+            {
+                "model": name,
+                "folder": folder,
+                "choices": [
+                    {
+                        "message": {"content": text},
+                        "finish_reason": "stop",
+                        "logprobs": {"content": [{"token": "t0", "logprob": -1.0, "top_logprobs": tops}]},
+                    }
+                ],
+                "usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},
+            },
+        )
+        if MODE == "die":
+            os._exit(7)
+
+
+def main(words: list[str]) -> None:
+    if MODE == "fail":
+        print("ValueError: the model's weights are\x1b[31m too large")
+        sys.exit(1)
+    if MODE == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    print("worker", worker.pid, flush=True)
+    options: dict[str, list[str]] = {}
+    for word in words:
+        if word.startswith("--"):
+            options[word] = []
+        elif options:
+            options[list(options)[-1]].append(word)
+    Handler.names = options["--served-model-name"]
+    Handler.adapters = dict(each.split("=", 1) for each in options.get("--lora-modules", []))
+    server = ThreadingHTTPServer((options["--host"][0], int(options["--port"][0])), Handler)
+    if MODE != "deaf":
+        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    assert sys.argv[1] == "serve", sys.argv
+    main(sys.argv[2:])

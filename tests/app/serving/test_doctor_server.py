@@ -1,0 +1,72 @@
+"""`dialint doctor --vllm`: what a server can do, found out by asking it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.app.commands.doctor import doctor
+from dialint.app.serving.capabilities import Capability, examine_server
+from dialint.app.serving.client import ServerClient
+from dialint.detector.errors import ConfigError, WorldError
+
+FakeServer = Callable[..., AbstractContextManager[tuple[str, Any]]]
+
+
+@pytest.fixture
+def examine(fake_server: FakeServer, home: Path) -> Callable[..., dict[str, Capability]]:
+    """What is found out about a stand-in whose handler has these attributes."""
+
+    def run(
+        key: str | None = "sk-1", model: str | None = None, **attributes: object
+    ) -> dict[str, Capability]:
+        with fake_server({"judge": "/a"}) as (address, handler):
+            for name, value in attributes.items():
+                setattr(handler, name, value)
+            return {each.what: each for each in examine_server(ServerClient.of(address, key), model)}
+
+    return run
+
+
+def test_a_server_as_we_start_it(examine: Callable[..., dict[str, Capability]]) -> None:
+    found = examine()
+    states = {name: each.state for name, each in found.items()}
+    assert states == {
+        "vLLM": "yes", "key": "yes", "models": "yes", "context": "yes", "chat": "yes", "schema": "yes",
+        "log-probabilities": "yes", "prefix cache": "yes", "cap on answers": "yes", "adapters at run time": "yes",
+        "token classification": "no",
+    }  # fmt: skip
+    assert found["models"].result == "small_decoder, judge"
+    assert found["context"].result == "2048 tokens"
+    assert found["log-probabilities"].result == "processed"
+    assert found["prefix cache"].result == "40% of 10 prompt tokens so far"
+
+
+def test_what_is_missing_comes_with_what_to_do(examine: Callable[..., dict[str, Capability]]) -> None:
+    found = examine(raw_logprobs=True, swap=False, schema=False, cap=100)
+    assert "--logprobs-mode processed_logprobs" in found["log-probabilities"].remedy
+    assert "--swap" in found["adapters at run time"].remedy
+    assert found["schema"].state == "no"
+    assert found["cap on answers"].state == "no"
+    assert examine(key=None)["key"].result == "wants a key"
+    assert examine(key="sk-2")["key"].result == "does not take the key"
+    assert "name one of small_decoder, judge" in examine(model="other")["model"].remedy
+
+
+def test_the_command_says_whether_it_can_judge(
+    fake_server: FakeServer, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_server({}) as (address, _):
+        assert doctor(vllm=f"{address}/v1") == 0
+        assert "it can judge." in capsys.readouterr().out
+        monkeypatch.delenv("DIALINT_JUDGE_KEY")
+        assert doctor(vllm=address) == 1
+        assert "it cannot judge: key" in capsys.readouterr().out
+    with pytest.raises(WorldError, match="E_SERVER"):
+        doctor(vllm=address)
+    with pytest.raises(ConfigError, match="about the server that --vllm names"):
+        doctor(model="judge")

@@ -1,0 +1,217 @@
+"""`dialint release`: a promotion is whole or did not happen, whenever it is killed, and can be taken back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.app.commands.release import SwapConfig, list_, promote, rollback, verify
+from dialint.app.serving.client import ServerClient
+from dialint.detector.errors import ConfigError, OutputRefused, UserError, WorldError
+from dialint.detector.registry import Registry, resolve_release, verify_folder
+from dialint.detector.release import EMBEDDED
+
+Make = Callable[..., Path]
+FakeServer = Callable[..., AbstractContextManager[tuple[str, Any]]]
+
+
+def test_promote_and_roll_back(home: Path, make_judge: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = make_judge("first"), make_judge("second", weights=b"2")
+    promote(first)
+    promote(second)
+    registry = Registry("judge")
+    one, two = registry.ids()
+    assert (one[:6], two[:7]) == ("first-", "second-")
+    assert registry.current() is not None
+    assert resolve_release("judge", "current") == home / "releases" / "judge" / two
+    assert resolve_release("judge", "current").stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in registry.folder.glob("*/*")} == {0o600}
+    rollback("judge")
+    assert resolve_release("judge", "current").name == one
+    shutil.rmtree(first)  # current is the copy
+    promote(registry.folder / one)  # nothing changes
+    with pytest.raises(ConfigError, match="no judge before the current one"):
+        rollback("judge")
+    capsys.readouterr()
+    list_()
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[1].split()[:3] == ["judge", one, "current"]
+    assert "current" not in shown.splitlines()[2]
+    assert [line.action for line in registry.history()] == ["promote", "promote", "rollback"]
+    assert verify() == 0
+
+
+def test_a_scan_is_promoted_too(home: Path) -> None:
+    promote(EMBEDDED)
+    folder = resolve_release("scan", "current")
+    assert folder.parent.name == "scan"
+    assert verify_folder(folder).fingerprint == verify_folder(EMBEDDED).fingerprint
+    with pytest.raises(ConfigError, match="servers run judges"):
+        promote(EMBEDDED, swap=SwapConfig(server="http://127.0.0.1:1"))
+
+
+def test_killed_at_any_step_it_shows_the_old_or_the_new_release(home: Path, make_judge: Make) -> None:
+    """F14; and the next promotion completes it, with a history that says what happened."""
+    first, second = make_judge("first"), make_judge("second", weights=b"2")
+    promote(first)
+    homes = home.parent / "homes"
+    for number in range(1, 120):
+        shutil.copytree(home, homes / f"home-{number}")
+    driver = Path(__file__).with_name("promote_driver.py")
+    ended = subprocess.run(
+        [sys.executable, str(driver), str(second), str(homes)], capture_output=True, text=True, check=True
+    )
+    steps = ended.stdout.split()
+    assert steps[-1] == "done"
+    assert len(steps) > 25
+    seen = []
+    for number in map(int, steps[:-1]):
+        registry = Registry("judge", homes / f"home-{number}")
+        pointer = registry.current()
+        assert pointer is not None
+        assert verify_folder(registry.folder / pointer.id).fingerprint == pointer.fingerprint
+        assert [wrong for _, wrong in registry.verify() if wrong] == []
+        seen.append(pointer.id.split("-")[0])
+        again = registry.promote(verify_folder(second))
+        assert again.id.startswith("second-")
+        assert [wrong for _, wrong in registry.verify() if wrong] == []
+        lines = registry.history()
+        assert lines[again.line].action == "promote"
+        assert [line.action for line in lines if line.action != "interrupted"].count("promote") == len(
+            lines
+        ) - sum(line.action == "interrupted" for line in lines)
+        assert not list(registry.folder.glob(".*.tmp"))
+        assert registry.rollback().id.startswith("first-")
+    assert seen == sorted(seen)  # old up to one step, new from then on
+    assert set(seen) == {"first", "second"}
+
+
+def test_damage_is_found_and_nothing_damaged_becomes_current(
+    home: Path, make_judge: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = make_judge("first"), make_judge("second", weights=b"2")
+    promote(first)
+    promote(second)
+    registry = Registry("judge")
+    (registry.folder / registry.ids()[0] / "adapter_model.safetensors").write_bytes(b"3")
+    assert verify() == 2
+    assert "its bytes are not those of the manifest" in capsys.readouterr().err
+    with pytest.raises(UserError, match="its bytes"):
+        rollback("judge")
+    with pytest.raises(UserError, match="its bytes"):
+        promote(first)
+    history = registry.folder / "history.jsonl"
+    history.write_text(history.read_text().replace('"uid": ', '"uid": 7'))
+    with pytest.raises(OutputRefused, match="line 1 was changed"):
+        registry.history()
+    history.unlink()
+    pointer = registry.folder / "current.json"
+    pointer.write_text(pointer.read_text().replace("second", "decond"))
+    assert verify() == 2
+    with pytest.raises(OutputRefused, match="changed since it was written"):
+        resolve_release("judge", "current")
+
+
+def test_mistakes_of_promotion(home: Path, tmp_path: Path, make_judge: Make) -> None:
+    with pytest.raises(ConfigError, match="there is no such folder"):
+        promote(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="no judge"):
+        promote(tmp_path)
+    with pytest.raises(ConfigError, match="reward model"):
+        promote(make_judge("reward", kind="reward"))
+    registry = Registry("judge")
+    judge = verify_folder(make_judge("judge"))
+
+    def again(_: Path) -> None:
+        registry.promote(judge)
+
+    with pytest.raises(OutputRefused, match="another promotion is running"):
+        registry.promote(judge, again)
+    assert registry.current() is None
+
+
+def test_a_server_changes_over_without_a_dropped_request(
+    home: Path, make_judge: Make, fake_server: FakeServer
+) -> None:
+    promote(make_judge("first"))
+    first = resolve_release("judge", "current")
+    second = make_judge("second", weights=b"2")
+    answers: list[tuple[int, str]] = []
+    with fake_server({"judge": str(first)}) as (address, _):
+        client = ServerClient.of(address, "sk-1")
+        done = threading.Event()
+
+        def ask() -> None:
+            while not done.is_set():
+                reply = client.post("/v1/chat/completions", {"model": "judge", "seconds": 0.02})
+                answers.append((reply.status, Path(str(reply.json()["folder"])).name.split("-")[0]))
+
+        askers = [threading.Thread(target=ask) for _ in range(4)]
+        for asker in askers:
+            asker.start()
+        promote(second, swap=SwapConfig(server=f"{address}/v1"))
+        middle = len(answers)
+        rollback("judge", swap=SwapConfig(server=address))
+        done.set()
+        for asker in askers:
+            asker.join()
+        last = client.post("/v1/chat/completions", {"model": "judge"}).json()["folder"]
+    assert {status for status, _ in answers} == {200}
+    assert middle > 0
+    assert last == str(first)
+    assert resolve_release("judge", "current") == first
+
+
+@pytest.mark.parametrize(
+    ("swap", "name", "message"),
+    [
+        (False, "judge", "start it by `dialint serve vllm --swap`"),
+        (True, "judge", "of another base"),
+        (True, "whole", "start the server again"),
+    ],
+)
+def test_a_refused_swap_leaves_the_pointer(
+    home: Path,
+    make_judge: Make,
+    fake_server: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    swap: bool,
+    name: str,
+    message: str,
+) -> None:
+    first = make_judge("first")
+    promote(first)
+    before = resolve_release("judge", "current")
+    other = make_judge("other", base={"sha256": "0"} if swap else {})
+    if name == "whole":
+        (other / "adapter_config.json").unlink()
+        manifest = json.loads((other / "MANIFEST.json").read_text())
+        files = [entry for entry in manifest["files"] if entry["name"] != "adapter_config.json"]
+        from dialint.detector.artifacts import write_manifest
+
+        write_manifest(other / "MANIFEST.json", {"kind": "judge", "files": files})
+    with fake_server({"judge": str(before)}, swap=swap) as (address, _):
+        with pytest.raises(ConfigError, match=message):
+            promote(other, swap=SwapConfig(server=address))
+        monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-2")
+        with pytest.raises(ConfigError, match="does not take the key"):
+            promote(first, swap=SwapConfig(server=address))
+    assert resolve_release("judge", "current") == before
+    with pytest.raises(WorldError, match="E_SERVER"):
+        promote(other, swap=SwapConfig(server=address)) if name == "judge" else promote(
+            first, swap=SwapConfig(server=address)
+        )
+    monkeypatch.delenv("DIALINT_JUDGE_KEY")
+    with pytest.raises(ConfigError, match="the key of the server"):
+        promote(first, swap=SwapConfig(server=address))
+    with pytest.raises(ConfigError, match="on loopback only"):
+        promote(first, swap=SwapConfig(server="https://gpu.example"))

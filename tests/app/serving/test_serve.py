@@ -1,0 +1,237 @@
+"""`dialint serve vllm`: the command it makes, the life of the server, and each mistake in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dialint.app.commands.serve import vllm
+from dialint.app.serving import process
+from dialint.app.serving.client import ServerClient, read_key
+from dialint.app.serving.process import ServerProcess, Stopped
+from dialint.app.serving.vllm_command import VllmConfig, select_models, server_options
+from dialint.detector.engines.base_models import SMALL_DECODER
+from dialint.detector.errors import ConfigError, WorldError
+
+Make = Callable[..., Path]
+Serve = Callable[..., subprocess.Popen[str]]
+
+
+def printed(capsys: pytest.CaptureFixture[str], **options: object) -> list[str]:
+    """The words of the command that --print shows."""
+    assert vllm(config=VllmConfig(**options), print_=True) == 0  # type: ignore[arg-type]
+    return shlex.split(capsys.readouterr().out.replace("\\\n", ""))
+
+
+def test_the_command_of_a_base_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = printed(capsys, model="small_decoder")
+    start = words.index(str(SMALL_DECODER.resolve()))
+    assert words[:start] == [
+        *("VLLM_MAX_N_SEQUENCES=1", "VLLM_NO_USAGE_STATS=1", "DO_NOT_TRACK=1", "HF_HUB_OFFLINE=1"),
+        *(sys.executable, "-m", "vllm.entrypoints.cli.main", "serve"),
+    ]
+    assert words[start + 1 :] == [
+        *("--served-model-name", "small_decoder", "--host", "127.0.0.1", "--port", "8000", "--dtype", "auto"),
+        *("--max-model-len", "2048", "--gpu-memory-utilization", "0.9", "--enable-prefix-caching"),
+        *("--logprobs-mode", "processed_logprobs", "--structured-outputs-config"),
+        *('{"backend":"xgrammar","disable_any_whitespace":true}', "--generation-config", "vllm"),
+        *("--enable-prompt-tokens-details", "--disable-fastapi-docs", "--disable-uvicorn-access-log"),
+        *("--shutdown-timeout", "20", "--override-generation-config", '{"max_new_tokens":1024}'),
+    ]
+
+
+def test_the_command_of_a_judge(
+    home: Path, make_judge: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = make_judge("first", rank=12), make_judge("se,cond", rank=40)
+    key = home.parent / "my key"
+    key.write_text("sk-1\n")
+    words = printed(
+        capsys, release=str(first), adapter=(f"other={second}",), swap=True, key_file=key, quantise="fp8"
+    )
+    text = " ".join(words)
+    assert "--enable-lora --max-loras 3 --max-lora-rank 64" in text
+    assert words[-2:] == [f"judge={first}", json.dumps({"name": "other", "path": str(second)})]
+    assert "--quantization fp8" in text
+    assert "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True" in words
+    assert f"VLLM_API_KEY=$(cat '{key}')" in words  # a reference, no key
+    assert "sk-1" not in text
+
+
+def test_a_name_on_a_hub_is_passed_on(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = printed(capsys, model="org/name@abc", max_tokens=64, max_n=4)
+    assert "HF_HUB_OFFLINE=1" not in words
+    assert words[words.index("serve") + 1] == "org/name"
+    assert words[words.index("--revision") + 1] == "abc"
+    assert words[words.index("--max-model-len") + 1] == "16384"
+    assert "VLLM_MAX_N_SEQUENCES=4" in words
+
+
+def test_a_base_without_a_chat_template_gets_the_one_of_its_judge(home: Path, make_judge: Make) -> None:
+    base = home.parent / "base"
+    base.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (base / name).symlink_to(SMALL_DECODER / name)
+    config = VllmConfig(model=str(base), release="x")
+    models = select_models(config, make_judge("judge"))
+    options = server_options(config, models)
+    assert options[options.index("--chat-template") + 1].startswith("{{ bos_token }}")
+    assert models.asked == ("judge", "base")
+
+
+def test_starts_says_that_it_is_ready_and_leaves_nothing(
+    serve: Serve, make_judge: Make, home: Path, free_port: int
+) -> None:
+    server = serve("--release", str(make_judge("judge")), "--swap", key="sk-secret")
+    assert server.stdout
+    ready = server.stdout.readline()
+    address = f"http://127.0.0.1:{free_port}/v1"
+    assert ready == (
+        f"ready: {address} serves judge, small_decoder; dialint score LOG --judge {address} --judge-model judge\n"
+    )
+    assert ServerClient.of(address).get("/v1/models").status == 401
+    log = home / f"vllm-{free_port}.log"
+    assert log.stat().st_mode & 0o777 == 0o600
+    worker = int(log.read_text().split()[1])
+    words = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not [line for line in words if b"sk-secret" in line]
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(20) == 0
+    assert server.stderr
+    assert "sk-secret" not in server.stderr.read() + log.read_text()
+    assert not is_running(worker)
+    with pytest.raises(WorldError, match="E_SERVER"):
+        ServerClient.of(address).get("/health")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # dead, and not yet collected by whoever inherited it
+
+
+def test_a_server_that_does_not_stop_is_killed_with_its_workers(
+    vllm_path: Path, home: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "STOP_S", 0.5)
+    command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", "m", "--served-model-name", "m",
+               "--host", "127.0.0.1", "--port", str(free_port)]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(vllm_path), "FAKE_MODE": "deaf"}
+    earlier = signal.getsignal(signal.SIGINT)
+    with ServerProcess(command, environment, home / "x.log") as server:
+        server.wait_ready(ServerClient.of(f"http://127.0.0.1:{free_port}"), 30)
+        worker = int((home / "x.log").read_text().split()[1])
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Stopped):
+            server.wait_end()
+    assert server.exit_code == 130
+    assert signal.getsignal(signal.SIGINT) is earlier
+    time.sleep(0.2)
+    assert not is_running(worker)
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("fail", "E_SERVER: the server ended with exit code 1; it said: ValueError: the model's weights are"),
+        ("never", "E_SERVER: not ready within 2 s (--ready-s)"),
+        ("die", "E_SERVER: the server ended with exit code 7; it said: worker"),
+    ],
+)
+def test_a_server_that_fails_is_one_line(serve: Serve, mode: str, message: str) -> None:
+    server = serve("--model", "small_decoder", "--ready-s", "2" if mode == "never" else "60", mode=mode)
+    _, errors = server.communicate(timeout=30)
+    assert server.returncode == 3
+    assert errors.splitlines()[-1].startswith(f"dialint: {message}")
+    assert "\x1b" not in errors
+
+
+def test_a_port_in_use_is_named_before_anything_starts(serve: Serve, free_port: int, home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", free_port))
+        taken.listen()
+        server = serve("--model", "small_decoder")
+        _, errors = server.communicate(timeout=30)
+    assert server.returncode == 2
+    assert f"E_PORT: port {free_port} is in use; `--port " in errors
+    assert not home.exists()
+
+
+def refusal(**options: object) -> str:
+    with pytest.raises(ConfigError) as refused:
+        vllm(config=VllmConfig(**options), print_=False)  # type: ignore[arg-type]
+    return str(refused.value)
+
+
+def test_each_mistake_is_one_line_that_says_what_to_do(
+    home: Path, make_judge: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = make_judge("judge")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "name what to serve" in refusal()
+    assert "no vllm in" in refusal(model="small_decoder")
+    assert "--python ~/vllm/bin/python" in refusal(model="small_decoder")
+    assert "no Python interpreter" in refusal(model="small_decoder", python=tmp_path / "nowhere")
+    assert "there is no such folder; `dialint train sft judge` makes one" in refusal(
+        release=str(tmp_path / "no")
+    )
+    assert "no MANIFEST.json, so no judge; name a base model by --model" in refusal(release=str(empty))
+    assert "no judge was promoted yet" in refusal(release="current")
+    assert "there is no such folder, and it is no name on a hub" in refusal(model="nowhere")
+    assert "no config.json, so no model" in refusal(model=str(empty))
+    assert "vLLM serves no DoRA" in refusal(release=str(make_judge("dora", use_dora=True)))
+    assert "a reward model" in refusal(release=str(make_judge("reward", kind="reward")))
+    gone = make_judge("gone", base={"base": "/build/gone"})
+    assert "name where the base is by --model" in refusal(release=str(gone))
+    other = make_judge("other", base={"sha256": "0"})
+    assert "made for other weights" in refusal(release=str(other))
+    assert "different bases" in refusal(release=str(judge), adapter=(f"o={other}",))
+    assert "the base has this name" in refusal(release=str(judge), name="small_decoder")
+    assert "an adapter has rank 16" in refusal(release=str(judge), max_lora_rank=8)
+    assert "--adapter: expected NAME=FOLDER" in refusal(release=str(judge), adapter=("folder",))
+    assert "--host 0.0.0.0 needs a key" in refusal(model="small_decoder", host="0.0.0.0")
+    assert "--swap needs a key" in refusal(release=str(judge), swap=True)
+    monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-1")
+    assert "on loopback only" in refusal(release=str(judge), swap=True, host="0.0.0.0")
+    (judge / "adapter_model.safetensors").write_bytes(b"2")
+    assert "its bytes are not those of the manifest" in refusal(release=str(judge))
+
+
+def test_keys_are_one_line_and_never_cross_a_network_in_clear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "key"
+    for content in ("", "two words", "two\nlines"):
+        file.write_text(content)
+        with pytest.raises(ConfigError, match="E_KEY"):
+            read_key(file)
+    with pytest.raises(ConfigError, match="No such file"):
+        read_key(tmp_path / "none")
+    monkeypatch.setenv("DIALINT_JUDGE_KEY", " sk-1 ")
+    assert read_key(None) == "sk-1"
+    assert "sk-1" not in repr(ServerClient.of("https://gpu.example/api/v1", "sk-1"))
+    assert ServerClient.of("https://gpu.example/api/v1/", "sk-1").address == "https://gpu.example/api"
+    with pytest.raises(ConfigError, match="unencrypted"):
+        ServerClient.of("http://gpu.example", "sk-1")
+    for url in (
+        "gpu.example",
+        "http://user:pw@gpu.example",
+        "http://gpu.example?key=1",
+        "http://[::1",
+        "ftp://x",
+    ):
+        with pytest.raises(ConfigError, match="E_OPTION"):
+            ServerClient.of(url)
