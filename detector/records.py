@@ -153,6 +153,32 @@ class NotJudged(Record):
     check_only: tuple[str, ...] = ()
 
 
+class JudgeRecord(Record):
+    """What a judge (an LLM asked after the scan) was asked about one dialogue. `name` is that of the model,
+    `prompt` the version of the questions' words.
+
+    `screens` are questions about many codes at once, `details` about one turn and one code. `codes` were
+    asked on every agent turn, or, where the scan covers them, on the turns that it flagged. All others are no
+    clean codes: `unmet` need what the dialogue has not (sources, a policy, actions, times), `unasked` were
+    left out by the budget, and `failures` are those of questions without a usable answer, by the error's
+    code. `not_applicable`: turns and codes to which the judge said so. `is_audit`: the dialogue was drawn at
+    random to be asked about every code. `is_self_reported`: the probabilities are what the judge wrote, not
+    those of its tokens.
+    """
+
+    name: str
+    prompt: str
+    screens: Annotated[int, Field(ge=0)] = 0
+    details: Annotated[int, Field(ge=0)] = 0
+    codes: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
+    unasked: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
+    failures: dict[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=lambda value: not value)
+    not_applicable: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=lambda pairs: not pairs)
+    is_audit: bool = Field(default=False, exclude_if=lambda value: not value)
+    is_self_reported: bool = Field(default=False, exclude_if=lambda value: not value)
+
+
 class Verdict(Record):
     """The result of a release on one dialogue. A failed verdict has a `failure` code and no quality; one that
     is `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is
@@ -165,7 +191,7 @@ class Verdict(Record):
     calibrated on. A person may read them; they count in no quality and no rate.
 
     `no_policy` are the codes that were not searched for, as they need a policy and none with rules for them
-    applies to the dialogue.
+    applies to the dialogue. `judge` is what an LLM was asked beside the release, if one was.
 
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
@@ -182,6 +208,7 @@ class Verdict(Record):
     judged_share: Probability | None = None
     not_judged: tuple[NotJudged, ...] = ()
     no_policy: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
+    judge: JudgeRecord | None = Field(default=None, exclude_if=lambda record: record is None)
     agent_turns: Annotated[int, Field(ge=0)] | None = None
     agent: str | None = None
     team: str | None = None

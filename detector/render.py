@@ -16,15 +16,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
-from tokenizers import Tokenizer
 
 from dialint.detector.errors import DialogueFailed, ReleaseRefused
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses
 from dialint.detector.windows import Window, plan_windows, smallest_capacity
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 N_KINDS = 5
 """0: no word, or a short one; 1: new; 2: repeated from the same side; 3: from the other side; 4: from
@@ -324,6 +326,8 @@ def load_tokenizer(tokenizer_json: str) -> Tokenizer:
     Raises:
         ReleaseRefused: it describes none.
     """
+    from tokenizers import Tokenizer  # heavy, and the judge's prompts need only this module's patterns
+
     try:
         return Tokenizer.from_str(tokenizer_json)
     except Exception as error:  # the library raises no narrower kind

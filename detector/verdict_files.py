@@ -11,6 +11,7 @@ import io
 import json
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -24,11 +25,13 @@ VERDICT_COLUMNS = (
     "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
     "not_judged", "no_policy", "agent_turns", "agent", "team", "channel", "started_at",
 )  # fmt: skip
+JUDGE = "judge"
+"""The column of what a judge was asked, as JSON; only files of jobs with a judge have it."""
 ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
 """Fields about the dialogue and not about its errors."""
-AS_JSON = ("probabilities", "not_judged", "no_policy")
+AS_JSON = ("probabilities", "not_judged", "no_policy", JUDGE)
 """Columns that hold JSON."""
-ABSENT = ("failure", "probabilities", "judged_share", "not_judged", "no_policy", *ORIGIN)
+ABSENT = ("failure", "probabilities", "judged_share", "not_judged", "no_policy", JUDGE, *ORIGIN)
 """Fields that a line of JSONL has only if they are set; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
 KINDS = {"finding": "findings", "suggestion": "suggestions"}
@@ -151,15 +154,20 @@ def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
     has one row in which that and the finding's cells are empty."""
     text = io.TextIOWrapper(out, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
-    writer.writerow((*VERDICT_COLUMNS, "kind", *FINDING_COLUMNS))
+    columns: tuple[str, ...] = ()
     for verdict in verdicts:
-        head = _with_json(verdict.model_dump(include=set(VERDICT_COLUMNS), mode="json"))
-        cells = [_cell(head[name]) for name in VERDICT_COLUMNS]
+        if not columns:
+            columns = (*VERDICT_COLUMNS, *((JUDGE,) if verdict.judge is not None else ()))
+            writer.writerow((*columns, "kind", *FINDING_COLUMNS))
+        head = _with_json(verdict.model_dump(include=set(columns), mode="json"))
+        cells = [_cell(head[name]) for name in columns]
         for kind, name in KINDS.items():
             for finding in getattr(verdict, name):
                 writer.writerow([*cells, kind, *(_cell(getattr(finding, name)) for name in FINDING_COLUMNS)])
         if not verdict.findings and not verdict.suggestions:
             writer.writerow(cells + [""] * (1 + len(FINDING_COLUMNS)))
+    if not columns:
+        writer.writerow((*VERDICT_COLUMNS, "kind", *FINDING_COLUMNS))
     text.flush()
     text.detach()
 
@@ -184,12 +192,13 @@ def _read_csv(path: Path) -> Iterator[Verdict]:
     try:
         with open(path, encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
-                cells = {name: row.get(name, "") for name in VERDICT_COLUMNS + FINDING_COLUMNS}
+                columns = (*VERDICT_COLUMNS, JUDGE)
+                cells = {name: row.get(name, "") for name in (*columns, *FINDING_COLUMNS)}
                 values = {name: _value(name, cell) for name, cell in cells.items()}
                 if head and values["dialogue_id"] != head["dialogue_id"]:
                     yield _verdict(head, **findings)
                     findings = {name: [] for name in KINDS.values()}
-                head = {name: values[name] for name in VERDICT_COLUMNS}
+                head = {name: values[name] for name in columns}
                 if values["code"] is not None:
                     kind = row.get("kind") or "finding"
                     findings[KINDS[kind]].append({name: values[name] for name in FINDING_COLUMNS})
@@ -221,7 +230,7 @@ def _verdict(
     return Verdict.model_validate_json(json.dumps(record))
 
 
-def _schema() -> Any:
+def _schema(has_judge: bool) -> Any:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
@@ -234,7 +243,8 @@ def _schema() -> Any:
     finding = pa.struct([field(name) for name in FINDING_COLUMNS])
     item = pa.field("item", finding, nullable=False)
     nested = [pa.field(name, pa.list_(item), nullable=False) for name in KINDS.values()]
-    return pa.schema([*(field(name) for name in VERDICT_COLUMNS), *nested])
+    columns = (*VERDICT_COLUMNS, *((JUDGE,) if has_judge else ()))
+    return pa.schema([*(field(name) for name in columns), *nested])
 
 
 def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
@@ -242,9 +252,11 @@ def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = _schema()
+    lines = iter(lines)
+    first = list(islice(lines, 1))
+    schema = _schema(any(verdict.judge is not None for verdict in parse_verdicts(first)))
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
-        for group in _groups(lines):
+        for group in _groups(chain(first, lines)):
             rows = [
                 _with_json({"suggestions": [], **verdict.model_dump(mode="json")})
                 for verdict in parse_verdicts(group)
@@ -271,5 +283,5 @@ def _read_parquet(path: Path) -> Iterator[Verdict]:
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             for row in file.read_row_group(number).to_pylist():
-                head = {name: row.get(name) for name in VERDICT_COLUMNS}
+                head = {name: row.get(name) for name in (*VERDICT_COLUMNS, JUDGE)}
                 yield _verdict(head, row["findings"], row.get("suggestions") or [])

@@ -17,6 +17,7 @@ from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.watchdog import WatchConfig
 
 DEFAULT = ScoreConfig()
@@ -37,7 +38,7 @@ def score(
         if log.startswith("-") and log != "-":
             from difflib import get_close_matches
 
-            groups = (ScoreConfig, ReadConfig, DetectorConfig, WatchConfig)
+            groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig)
             names = ["--" + field.name.replace("_", "-") for group in groups for field in fields(group)]
             near = get_close_matches(log.partition("=")[0], names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from dialint.app.output import print_status
 from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
+from dialint.app.scoring.judging import describe_usage, judged_detector, open_engine
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
 from dialint.app.scoring.run import ScoringRun, exit_code_of, is_done, prepare_run
@@ -41,6 +42,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, To
 from dialint.detector.ingest.outcomes import Loaded, Reject
 from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
+from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.progress import progress
 from dialint.detector.verdict_files import (
     FileFormat,
@@ -62,8 +64,14 @@ N_REJECTS_PRINTED = 10
 PACKAGES = ("dialint", "torch", "transformers", "tokenizers", "numpy", "pydantic", "pyarrow")
 
 
-def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = None) -> int:
-    """Score `logs` as `config` says and return the exit code. Tests pass a `detector` of their own.
+def run(
+    logs: Sequence[str],
+    config: ScoreConfig,
+    detector: Detector | None = None,
+    engine: JudgeEngine | None = None,
+) -> int:
+    """Score `logs` as `config` says and return the exit code. Tests pass a `detector` and a judge's `engine`
+    of their own.
 
     Raises:
         UserError: the input, an option, the release or the output is wrong (exit 2), or too much is bad
@@ -83,7 +91,9 @@ def run(logs: Sequence[str], config: ScoreConfig, detector: Detector | None = No
         if config.watch.dialogue_seconds
         else nullcontext(detector)
     )
-    with scorer_context as scorer:
+    with scorer_context as scorer, open_engine(config.judge, engine) as judge:
+        if judge is not None:
+            scorer = judged_detector(scorer, judge, config)
         if config.out is not None:
             return score_to_file(logs, config, config.out, scorer)
         if config.output_format in ("text", "jsonl"):
@@ -362,6 +372,7 @@ def describe_output(
             for source, entry in zip(run.sources, description["inputs"], strict=True)
         ],
         "counts": run.tally.counts(),
+        **describe_usage(run.detector, run.tally.judge.counts()),
         "not_covered": [code for code in run.taxonomy.codes if code not in run.detector.codes],
         "reading": run.read_counts,
         "versions": package_versions(*PACKAGES),

@@ -12,6 +12,7 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Severity
 from dialint.detector.watchdog import WatchConfig
@@ -73,6 +74,9 @@ class ScoreConfig:
 
     detector: Annotated[DetectorConfig, Parameter(name="*")] = field(default_factory=DetectorConfig)
     """What scores them."""
+
+    judge: Annotated[JudgeConfig, Parameter(name="*")] = field(default_factory=JudgeConfig)
+    """The LLM that is asked after the scan."""
 
     watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
     """Limits of time and memory for one dialogue."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dialint.app.output import print_rich, print_status
+from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
@@ -23,6 +24,8 @@ from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
 from dialint.detector.ingest.sources import Source
 from dialint.detector.interface import Detector
+from dialint.detector.judge.prompts import load_prompts
+from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.natural import load_natural
 from dialint.detector.policy import load_policies
@@ -44,6 +47,7 @@ NOT_IN_WORK = (
     "read",
     "detector",
     "watch",
+    "judge",
     "min_severity",
 )
 NOT_IN_READ = ("max_bad",)
@@ -89,16 +93,6 @@ class FindingFilter:
         codes = tuple(code for code in gap.codes if code in self.codes)
         check_only = tuple(code for code in gap.check_only if code in self.codes)
         return gap.model_copy(update={"codes": codes, "check_only": check_only})
-
-
-def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
-    """The codes that `names` stand for: codes or whole categories, several separated by commas.
-
-    Raises:
-        ConfigError: a name the taxonomy does not have.
-    """
-    parts = [part for group in names for part in group.split(",")]
-    return frozenset(code.code for part in parts for code in taxonomy.select(part))
 
 
 @dataclass
@@ -169,6 +163,8 @@ class ScoringRun:
             self._in_chunk = (tokens, findings)
 
         on_batch(0, 0, 0)
+        if isinstance(self.detector, JudgedDetector):
+            self.detector.n_before = before
         if hasattr(self.detector, "on_progress"):
             self.detector.on_progress = on_batch
         dialogues = [loaded.dialogue for loaded in chunk]
@@ -228,6 +224,7 @@ class ScoringRun:
                     self.detector,
                     self.demoted,
                     tuple(filter(None, (self.far, self.spot_check))),
+                    judge_lines(self.detector, self.tally.judge.counts()),
                 ),
                 to_stderr=stdout_has_result,
             )
@@ -304,6 +301,8 @@ def prepare_run(
     }
     if hasattr(detector, "with_log"):
         detector = detector.with_log(log)
+    if isinstance(detector, JudgedDetector):
+        detector = detector.with_demoted(demoted)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)
     run = ScoringRun(config, sources, detector, taxonomy, filter, request, demoted, spot_check, far)
@@ -363,7 +362,20 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
     versions = package_versions("dialint", "torch")
     demoted = read_demotions(config.detector.demoted, str(release.get("id")))
     described = taxonomy.model_dump(mode="json")
-    whole = [requested, release, described, options, versions, *policies, _describe_spot_check(config)]
+    whole: list[Any] = [
+        requested,
+        release,
+        described,
+        options,
+        versions,
+        *policies,
+        _describe_spot_check(config),
+    ]
+    if config.judge.judge is not None:
+        files = judge_files(config.judge)
+        if files is None:
+            return ""
+        whole += [files, load_prompts().fingerprint]
     return fingerprint([*whole, demoted] if demoted else whole)
 
 
@@ -401,6 +413,7 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
         "codes": sorted(select_codes(config.codes, taxonomy)),
         "severities": sorted(_severities(config)),
     }
+    options |= describe_options(config.judge)
     options["read"] = {
         name: value for name, value in config.read.described().items() if name not in NOT_IN_READ
     }

@@ -24,7 +24,7 @@ from dialint.detector.gates import proof_name
 from dialint.detector.ingest.cleaning import STRIPPED
 from dialint.detector.interface import Detector
 from dialint.detector.languages import language_name
-from dialint.detector.records import Severity, Verdict
+from dialint.detector.records import JudgeRecord, Severity, Verdict
 from dialint.detector.release import ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy
 
@@ -48,6 +48,43 @@ class LanguageTally:
 
 
 @dataclass
+class JudgeTally:
+    """What the judge was asked, over verdicts: questions, and dialogues by code or failure."""
+
+    screens: int = 0
+    details: int = 0
+    audited: int = 0
+    self_reported: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    unasked: Counter[str] = field(default_factory=Counter)
+    unmet: Counter[str] = field(default_factory=Counter)
+    not_applicable: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: JudgeRecord) -> None:
+        """Count the record of one verdict."""
+        self.screens += record.screens
+        self.details += record.details
+        self.audited += record.is_audit
+        self.self_reported += record.is_self_reported
+        self.asked.update(record.codes)
+        self.unasked.update(record.unasked)
+        self.unmet.update(record.unmet)
+        self.not_applicable.update(code for _, code in record.not_applicable)
+        self.failures.update(record.failures.keys())
+
+    def counts(self) -> dict[str, Any]:
+        """The counts for the manifest, in a fixed order."""
+        names = ("asked", "unasked", "unmet", "not_applicable", "failures")
+        return {
+            "questions": {"screens": self.screens, "details": self.details},
+            "audited": self.audited,
+            "self_reported": self.self_reported,
+            **{name: dict(sorted(getattr(self, name).items())) for name in names},
+        }
+
+
+@dataclass
 class Tally:
     """Counts over verdicts; its size does not depend on how many there are."""
 
@@ -62,6 +99,7 @@ class Tally:
     suggestions: dict[str, Counter[str]] = field(default_factory=dict)
     """By code and what demoted them."""
     languages: dict[str, LanguageTally] = field(default_factory=dict)
+    judge: JudgeTally = field(default_factory=JudgeTally)
     failures: Counter[str] = field(default_factory=Counter)
     failed_ids: list[str] = field(default_factory=list)
     slowest: list[tuple[float, int, int, str]] = field(default_factory=list)
@@ -88,6 +126,8 @@ class Tally:
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
+        if verdict.judge is not None:
+            self.judge.add(verdict.judge)
         if verdict.status == "failed":
             self.failed += 1
             self.failures[verdict.failure or "?"] += 1
@@ -200,11 +240,12 @@ def summary_table(
     detector: Detector,
     demoted: Mapping[str, str],
     notes: Sequence[str] = (),
+    judge: Sequence[str] = (),
 ) -> RenderableType:
     """Findings by code and severity, suggestions by code and what demoted them, the share of dialogues with
     an S1 or S2, failed and slowest ones. `reading` holds the reader's counts: rejected, duplicates,
     warnings; `demoted` maps codes that may only be suggested to why; `notes` are lines about how far the log
-    is from the release's, and about the spot check that is used."""
+    is from the release's, and about the spot check that is used, `judge` those about the judge."""
     parts: list[RenderableType] = []
     if tally.findings:
         parts.append(_findings_table(tally, detector.taxonomy))
@@ -247,6 +288,7 @@ def summary_table(
         codes = " ".join(sorted(tally.no_policy_codes))
         advice = "dialint score --policy FILE names one"
         parts.append(Text(f"without a policy: {tally.no_policy:,} dialogues, not judged: {codes}; {advice}"))
+    parts += [Text(line) for line in judge]
     parts += [Text(line) for line in _coverage_lines(detector)]
     return Group(*parts)
 
@@ -260,6 +302,11 @@ def _coverage_lines(detector: Detector) -> list[str]:
     groups = group_by_coverage(detector.taxonomy.codes, info.codes)
     not_covered = groups.pop(NEEDS_JUDGE, [])
     lines = [f"{name} by {detector.release}: {' '.join(codes)}" for name, codes in groups.items()]
+    judge = getattr(detector, "judge_name", None)
+    asked = [code for code in not_covered if judge is not None and code in detector.codes]
+    if asked:
+        lines.append(f"asked of judge {judge} only: {' '.join(asked)}")
+    not_covered = [code for code in not_covered if code not in asked]
     if not_covered:
         lines.append(f"not covered by {detector.release}, {NEEDS_JUDGE}: {' '.join(not_covered)}")
     return lines

@@ -30,4 +30,9 @@ def open_judge(config: JudgeConfig, *, device: str = "auto", bf16: bool | None =
         from dialint.detector.engines.judge_vllm import load_vllm_judge
 
         return load_vllm_judge(resolve_judge(where), device=device, bf16=bf16, context=config.judge_context)
-    raise ConfigError("E_OPTION", f"--judge {kind}:{where}: this engine is not built yet")
+    from dialint.detector.engines.local import resolve_device
+    from dialint.detector.engines.local_judge_engine import open_local_judge
+
+    own = resolve_device(device)
+    is_bf16 = own != "cpu" if bf16 is None else bf16
+    return open_local_judge(where, context=config.judge_context, device=own, bf16=is_bf16)

@@ -26,7 +26,7 @@ from dialint.detector.engines.base_models import (
 )
 from dialint.detector.engines.equivalence_check import equivalence_error
 from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
-from dialint.detector.engines.quote_constraint import QuoteConstraint, TokenSpellings
+from dialint.detector.engines.quote_constraint import AllowedTokens, TokenSpellings
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import OPENING, VERDICTS
 
@@ -90,12 +90,37 @@ class LocalJudge:
                 most = max_tokens if verdict_name == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
                 for row in _rows([len(prompts[index]) for index in requested]):
                     positions = [requested[index] for index in row]
-                    rules = [self._verbatim.of(texts[index]) for index in positions]
+                    rules = [self.verbatim.of(texts[index]) for index in positions]
                     answers = self._generate([prompts[index] for index in positions], prefix, most, rules)
                     for index, ids in zip(positions, answers, strict=True):
                         text = self.prompt.tokenizer.decode([*prefix, *ids], skip_special_tokens=True)
                         written[index] = str(text)
         return written
+
+    def constrained(
+        self, prompts: Sequence[Sequence[int]], rules: Sequence[AllowedTokens], max_tokens: int
+    ) -> list[str]:
+        """Answers written from their beginning with the tokens that each one's rule allows."""
+        written: list[str] = [""] * len(prompts)
+        with self._reading(self._own):
+            for row in _rows([len(ids) for ids in prompts]):
+                own = [rules[index] for index in row]
+                answers = self._generate([prompts[index] for index in row], [], max_tokens, own)
+                for index, ids in zip(row, answers, strict=True):
+                    written[index] = str(self.prompt.tokenizer.decode(ids, skip_special_tokens=True))
+        return written
+
+    @property
+    def is_bf16(self) -> bool:
+        """Whether it computes in bfloat16."""
+        return self._bf16
+
+    @property
+    def stop_tokens(self) -> tuple[int, ...]:
+        """The tokens with which an answer ends, ascending."""
+        ends = self.model.generation_config.eos_token_id
+        stops = {self.prompt.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+        return tuple(sorted(stops))
 
     @contextmanager
     def _reading(self, attention: str) -> Iterator[None]:
@@ -147,16 +172,20 @@ class LocalJudge:
         return torch.tensor(ids, device=self.device), torch.tensor(mask, device=self.device)
 
     @cached_property
-    def _verbatim(self) -> TokenSpellings:
+    def verbatim(self) -> TokenSpellings:
+        """What each token spells."""
         return TokenSpellings(self.prompt.tokenizer)
 
     def _generate(
-        self, prompts: list[Sequence[int]], prefix: list[int], max_tokens: int, rules: list[QuoteConstraint]
+        self,
+        prompts: Sequence[Sequence[int]],
+        prefix: list[int],
+        max_tokens: int,
+        rules: Sequence[AllowedTokens],
     ) -> list[list[int]]:
         """What is written greedily behind each prompt and the answer's beginning, up to any token with which
         the base ends an answer."""
-        ends = self.model.generation_config.eos_token_id
-        stops = {self.prompt.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+        stops = self.stop_tokens
         ids, mask = self._pad([[*prompt, *prefix] for prompt in prompts])
         first = ids.shape[1] - len(prefix)
 
@@ -176,7 +205,7 @@ class LocalJudge:
             max_new_tokens=max_tokens,
             do_sample=False,
             logits_processor=LogitsProcessorList([constrain]),
-            eos_token_id=sorted(stops),
+            eos_token_id=list(stops),
             pad_token_id=self.prompt.tokenizer.pad_token_id,
             temperature=None,
             top_p=None,

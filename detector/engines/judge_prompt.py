@@ -9,31 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import TemplateError
 
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder
 from dialint.detector.engines.spelling import JsonSpelling
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import OPENING, PROMPT_VERSION, SYSTEM, VERDICTS, Detail, Question
+from dialint.detector.judge import OPENING, PROMPT_VERSION, SYSTEM, VERDICTS, Detail, Question, fit_chat
 from dialint.detector.judge import build_chat as chat
 from dialint.detector.taxonomy import Code
-
-if TYPE_CHECKING:
-    pass
-
 
 PLAIN_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['content'] + '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Answer: ' }}{% endif %}"
 )
 """For bases that have no chat template: the words alone."""
-MIN_CHARS = 32
-"""Of the dialogue, where nothing more fits."""
 
 
 @dataclass(frozen=True)
@@ -100,27 +94,30 @@ class JudgePrompt:
         Raises:
             ConfigError: E_OPTION, `max_tokens` does not hold the question itself.
         """
-        chars, own = self.max_tokens * 6, 0
-        while True:
-            requested = chat(question, code, self.spelling, self.detail, chars)
-            if not self.shows_system:
-                requested = replace(requested, messages=_fold_system(requested.messages))
-            ids = self.of_chat(requested.messages)
-            if len(ids) <= self.max_tokens:
-                return Prompt(requested.messages, ids, requested.cut)
-            if chars <= MIN_CHARS:
-                raise ConfigError("E_OPTION", f"{self.max_tokens} tokens do not hold a question: {len(ids)}")
-            own = own or self._without(question, code)
-            share = max(0, self.max_tokens - own) / max(1, len(ids) - own)
-            chars = max(MIN_CHARS, min(int(0.9 * chars), int(0.97 * share * min(chars, requested.cost))))
+        counted: list[int] = []
 
-    def _without(self, question: Question, code: Code) -> int:
-        """Tokens of the prompt beside the dialogue."""
-        bare = question.model_copy(update={"dialogue": question.dialogue.model_copy(update={"turns": ()})})
-        requested = chat(bare, code, self.spelling, self.detail)
-        return len(
-            self.of_chat(requested.messages if self.shows_system else _fold_system(requested.messages))
+        def count(messages: Sequence[dict[str, str]]) -> int:
+            counted[:] = self.of_chat(messages)
+            return len(counted)
+
+        fitted, _ = fit_chat(
+            lambda chars: chat(question, code, self.spelling, self.detail, chars),
+            count,
+            self.max_tokens,
+            lambda: self._count_bare(question, code),
         )
+        return Prompt(self.fold(fitted.messages), list(counted), fitted.cut)
+
+    def _count_bare(self, question: Question, code: Code) -> int:
+        """Tokens of the prompt beside the dialogue and what belongs to it."""
+        bare = question.dialogue.model_copy(update={"turns": (), "sources": ()})
+        asked = Question(dialogue=bare, turn=question.turn, code=question.code)
+        return len(self.of_chat(chat(asked, code, self.spelling, self.detail).messages))
+
+    def fold(self, messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+        """The messages as the chat template shows them: system and user in one where it has no system."""
+        own = [dict(message) for message in messages]
+        return own if self.shows_system or len(own) < 2 else _fold_system(own)
 
     @cached_property
     def shows_system(self) -> bool:
@@ -141,9 +138,7 @@ class JudgePrompt:
     def of_chat(self, chat: Sequence[Mapping[str, str]]) -> list[int]:
         """Token ids of messages, up to where the answer begins. A system message that the chat template does
         not show is put into the user's."""
-        if not self.shows_system:
-            chat = _fold_system(chat)
-        return self.tokenizer(self._text(chat), add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
+        return self.tokenizer(self._text(self.fold(chat)), add_special_tokens=False)["input_ids"]  # type: ignore[no-any-return]
 
     def _text(self, chat: Sequence[Mapping[str, str]]) -> str:
         return str(self.tokenizer.apply_chat_template(list(chat), tokenize=False, add_generation_prompt=True))

@@ -20,7 +20,7 @@ have calibrated; what is ``inapplicable`` is not, as no log of this kind can sho
 NEAR_COPY = 0.8
 """Least Jaccard similarity of the character trigrams of two texts of which one is a near-copy."""
 
-_PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|demoted: [^()]++)[:,)]")
+_PROOF = re.compile(r"\((exact check '\w++'|gate '\w++'|judge '[^'()]++'|demoted: [^()]++)[:,)]")
 
 _WORD = re.compile(r"\w++(?:['’]\w++)*+")
 _SENTENCE = re.compile(r"[^.!?\n]*+(?:[.!?]++(?!\s|\Z)[^.!?\n]*+)*+[.!?]*+")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from dialint.detector.errors import ConfigError
+from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_price
 from dialint.detector.option_ranges import check_ranges
 
 EngineKind = Literal["local", "vllm", "http"]
@@ -42,10 +44,85 @@ class JudgeConfig:
     judge_concurrency: Annotated[int, Field(ge=1, le=1024)] = 64
     """Most requests at a time; fewer are sent where the server answers more slowly with more."""
 
+    judge_budget: str | None = None
+    """What the judge may be asked for each thousand dialogues: "500 questions", "200k tokens" (prompts and
+    answers) or "2.50 usd" (with --judge-price). What the scan flagged comes first, then what nothing else
+    looks for; what is left unasked is recorded. Without it everything is asked."""
+
+    judge_price: str | None = None
+    """Price of a million tokens of prompts and of answers in US dollars, for instance 0.15,0.60."""
+
+    judge_audit: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """Share of the dialogues, drawn by their ids, that is asked about every code, also those that the scan
+    covers: so that what the scan misses can be estimated."""
+
+    judge_threshold: Annotated[float | None, Field(gt=0, le=1)] = None
+    """Probability from which an error that only the judge found is a finding. Without it that is so for the
+    codes of --judge-contract only; all else it finds is a suggestion."""
+
+    judge_contract: Path | None = None
+    """File of `dialint eval judge --contract`: calibration and threshold of each code, measured on labelled
+    dialogues."""
+
+    judge_examples: Path | None = None
+    """Decisions of people that the judge is shown beside similar turns: the folder of `dialint export
+    dataset`, or its file preferences.jsonl."""
+
+    judge_detail: Literal["auto", "short", "full"] = "auto"
+    """How much of a code's entry a question holds: its test, or also its definition and examples. auto: what
+    a judge was trained with, and full for a model that was not trained here."""
+
+    judge_language: Literal["en", "es", "ru"] = "en"
+    """Language of the questions; dialogues may be in any."""
+
     def __post_init__(self) -> None:
         check_ranges(self)
         if self.judge is not None:
             parse_judge(self.judge)
+        else:
+            given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+            if given:
+                raise ConfigError(
+                    "E_OPTION", f"--{given[0].replace('_', '-')} without --judge: nobody is asked"
+                )
+        if self.price is None and self.budget is not None and self.budget.unit == "usd":
+            raise ConfigError(
+                "E_OPTION", "--judge-budget in usd needs --judge-price IN,OUT (dollars a million tokens)"
+            )
+        for name in ("judge_contract", "judge_examples"):
+            path: Path | None = getattr(self, name)
+            if path is not None and not path.exists():
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} {path}: there is no such file")
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """The parsed budget.
+
+        Raises:
+            ConfigError: E_OPTION, not of one of the three forms.
+        """
+        return None if self.judge_budget is None else parse_budget(self.judge_budget)
+
+    @cached_property
+    def price(self) -> Price | None:
+        """The parsed price.
+
+        Raises:
+            ConfigError: E_OPTION, not two numbers.
+        """
+        return None if self.judge_price is None else parse_price(self.judge_price)
+
+    def described(self) -> dict[str, Any]:
+        """The options that can change a verdict, but for the contents of files."""
+        unchanging = ("judge_key_file", "judge_timeout_s", "judge_concurrency", "judge_price")
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unchanging}
+        if self.budget is not None and self.budget.unit == "usd":
+            values["judge_price"] = self.judge_price
+        return {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in values.items()
+            if value is not None
+        }
 
 
 def parse_judge(value: str) -> tuple[EngineKind, str]:

@@ -170,10 +170,10 @@ def test_an_answer_ends_where_the_base_ends_its_own(base: Path) -> None:
     model = load_model(base_models.resolve_source(str(base)), AdapterOptions(adapter="none"), trainable=False)
     judge = LocalJudge(model, prompt)
     ids = prompt.ids(asking(HARMLESS), T1)
-    [told] = judge._generate([ids], [], 12, [judge._verbatim.of("")])
+    [told] = judge._generate([ids], [], 12, [judge.verbatim.of("")])
     assert len(told) == 12
     model.generation_config.eos_token_id = [prompt.tokenizer.eos_token_id, told[3]]
-    [cut] = judge._generate([ids], [], 12, [judge._verbatim.of("")])
+    [cut] = judge._generate([ids], [], 12, [judge.verbatim.of("")])
     assert cut == told[: told.index(told[3])]
 
 
@@ -185,7 +185,7 @@ def test_random_weights_invent_no_quote(base: Path) -> None:
     begun = prompt.answer_ids('{"verdict":"error","probability":0.9,"quote":"', ended=False)
     turns = [HARMLESS, 'He said "no" \\ to\nme.', "Größe: 日本"]
     prompts = [prompt.ids(asking(turn), T1) for turn in turns]
-    quotes = [judge._verbatim.of(turn) for turn in turns]
+    quotes = [judge.verbatim.of(turn) for turn in turns]
     for turn, ids in zip(turns, judge._generate(prompts, begun, 60, quotes), strict=True):
         written = prompt.tokenizer.decode([*begun, *ids])
         quote, _ = json.JSONDecoder().raw_decode(written.partition('"quote":')[2])

@@ -1,0 +1,212 @@
+"""Wires ``--judge`` into a scoring run: opens the engine, builds the stage, describes it in the job and the
+manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dialint.app.output import print_status
+from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file
+from dialint.detector.errors import OutputRefused
+from dialint.detector.interface import Detector
+from dialint.detector.judge.config import JudgeConfig, parse_judge
+from dialint.detector.judge.contract import read_contract
+from dialint.detector.judge.engine import JudgeEngine
+from dialint.detector.judge.messages import PROMPT_VERSION, Detail
+from dialint.detector.judge.stage import JudgedDetector, StageOptions
+from dialint.detector.policy import load_policies
+from dialint.detector.taxonomy import Taxonomy
+
+PROMPT_SETTINGS = "judge.json"
+"""File of a judge that was trained here, with the form of its questions."""
+
+
+def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
+    """The codes that `names` stand for: codes or whole categories, several separated by commas.
+
+    Raises:
+        ConfigError: a name the taxonomy does not have.
+    """
+    parts = [part for group in names for part in group.split(",")]
+    return frozenset(code.code for part in parts for code in taxonomy.select(part))
+
+
+@contextmanager
+def open_engine(config: JudgeConfig, engine: JudgeEngine | None = None) -> Iterator[JudgeEngine | None]:
+    """The engine of the judge that the options name, if any; closed afterwards. Tests pass their own.
+
+    Raises:
+        ConfigError: no such judge, or a missing extra or key.
+        WorldError: the server does not answer.
+    """
+    if config.judge is None:
+        yield None
+        return
+    if engine is None:
+        from dialint.detector.engines.judge_engines import open_judge
+
+        engine = open_judge(config)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
+    """The detector that asks the judge about the codes that are reported; `inner` scans, the release of the
+    options without one.
+
+    Raises:
+        ConfigError: a contract, examples or policy that cannot be used.
+    """
+    if inner is None:
+        from dialint.detector.pipeline import load_detector
+
+        inner = load_detector(config.detector)
+    judge = config.judge
+    contract = None if judge.judge_contract is None else read_contract(judge.judge_contract)
+    if contract is not None and contract.judge != engine.name:
+        print_status(f"--judge-contract was measured on {contract.judge}, and the judge is {engine.name}")
+    options = StageOptions(
+        codes=select_codes(config.codes, inner.taxonomy) or frozenset(inner.taxonomy.codes),
+        detail=_question_form(judge),
+        language=judge.judge_language,
+        audit=judge.judge_audit,
+        threshold=judge.judge_threshold,
+        budget=judge.budget,
+        price=judge.price,
+        contract=contract,
+        policies=load_policies(config.detector.policy),
+    )
+    return JudgedDetector(inner, engine, options)
+
+
+def _question_form(config: JudgeConfig) -> Detail:
+    """How much of a code's entry a question holds."""
+    if config.judge_detail != "auto":
+        return config.judge_detail
+    kind, where = parse_judge(config.judge or "")
+    path = Path(where) / PROMPT_SETTINGS
+    if kind != "http" and path.exists():
+        own: Detail = "short" if json.loads(path.read_text()).get("detail", "short") == "short" else "full"
+        return own
+    return "full"
+
+
+def describe_options(config: JudgeConfig) -> dict[str, Any]:
+    """The options of the judge that can change a verdict, with hashes of the files; empty without a judge."""
+    if config.judge is None:
+        return {}
+    files = {
+        name: {"sha256": _hash_path(path)}
+        for name in ("judge_contract", "judge_examples")
+        if (path := getattr(config, name)) is not None
+    }
+    return {**config.described(), **files}
+
+
+def _hash_path(path: Path) -> str:
+    if path.is_dir():
+        return sha256_file(path / "manifest.json") if (path / "manifest.json").exists() else ""
+    return sha256_file(path)
+
+
+def judge_files(config: JudgeConfig) -> Any:
+    """What is known of the judge without loading it: the manifest of its folder. None where that does not
+    tell, as of a server, whose model may have changed."""
+    kind, where = parse_judge(config.judge or "")
+    if kind == "http":
+        return None
+    try:
+        return read_manifest(Path(where) / MANIFEST)
+    except OutputRefused:
+        return None
+
+
+def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, Any]:
+    """The judge's part of the manifest, empty without one: who was asked, and what it took. Questions and
+    failures are those of the whole output, tokens, seconds and money those of this run."""
+    if not isinstance(detector, JudgedDetector):
+        return {}
+    usage, options = detector.usage, detector.options
+    cost = (
+        None
+        if options.price is None
+        else round(options.price.cost(usage.prompt_tokens, usage.output_tokens), 6)
+    )
+    budget = options.budget
+    described = {
+        "name": detector.judge_name,
+        "fingerprint": detector.engine.fingerprint,
+        "prompt": PROMPT_VERSION,
+        "form": options.detail,
+        "contract": None if options.contract is None else options.contract.fingerprint,
+        **counts,
+        "unquoted": usage.unquoted,
+        "tokens": {
+            "prompt": usage.prompt_tokens,
+            "cached": usage.cached_tokens,
+            "output": usage.output_tokens,
+        },
+        "seconds": round(usage.seconds, 3),
+        "cost_usd": cost,
+        "budget": None
+        if budget is None
+        else {
+            "per_thousand": budget.amount,
+            "unit": budget.unit,
+            "allowed": round(usage.allowed, 6),
+            "spent": round(usage.spent, 6),
+        },
+    }
+    return {"judge": described}
+
+
+def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
+    """Lines of the closing table about the judge; none without one."""
+    if not isinstance(detector, JudgedDetector):
+        return []
+    usage, options = detector.usage, detector.options
+    questions = counts["questions"]
+    lines = [
+        f"judge {detector.judge_name}: "
+        f"{questions['screens']:,} screens and {questions['details']:,} details; "
+        f"{usage.prompt_tokens:,} tokens of prompts ({usage.cached_tokens:,} cached) and "
+        f"{usage.output_tokens:,} of answers in {usage.seconds:.0f} s"
+    ]
+    if options.budget is not None:
+        lines[0] += f"; {usage.spent:,.6g} of {usage.allowed:,.6g} {options.budget.unit} of the budget used"
+    if options.price is not None:
+        lines[0] += f"; {options.price.cost(usage.prompt_tokens, usage.output_tokens):.4f} usd"
+    if counts["unasked"]:
+        lines.append(f"left unasked by the budget, so not clean: {_by_code(counts['unasked'])}")
+    if counts["unmet"]:
+        lines.append(
+            f"not asked, as sources, policy, actions or times are missing: {_by_code(counts['unmet'])}"
+        )
+    if counts["failures"]:
+        failures = ", ".join(f"{name} {n:,}" for name, n in counts["failures"].items())
+        lines.append(f"no usable answer of the judge in dialogues, so not clean: {failures}")
+    if usage.unquoted:
+        lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
+    if counts["self_reported"]:
+        lines.append(
+            f"in {counts['self_reported']:,} dialogues the judge's probabilities are what it wrote, as it "
+            "gives none of tokens"
+        )
+    if options.contract is None and options.threshold is None:
+        lines.append(
+            "what only the judge found is a suggestion: it was measured on no labels; --judge-contract FILE "
+            "of dialint eval judge --contract, or --judge-threshold P"
+        )
+    return lines
+
+
+def _by_code(dialogues: Mapping[str, int]) -> str:
+    """The codes with the number of dialogues of each."""
+    return ", ".join(f"{code} ({n:,})" for code, n in dialogues.items())

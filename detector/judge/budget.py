@@ -1,0 +1,117 @@
+"""What a judge may be asked: a budget in questions, tokens or dollars for each thousand dialogues.
+
+The allowance of a chunk of dialogues depends on its place in the log alone, so that a job that was resumed
+asks the same questions.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dialint.detector.errors import ConfigError
+
+Unit = Literal["questions", "tokens", "usd"]
+
+_BUDGET = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([km]?) ?(questions?|tokens?|usd)", re.IGNORECASE)
+_PRICE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) ?, ?(\d{1,6}(?:\.\d{1,6})?)")
+_FACTOR = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens of prompts, and of answers."""
+
+    prompt: float
+    output: float
+
+    def cost(self, prompt_tokens: int, output_tokens: int) -> float:
+        """Dollars."""
+        return (self.prompt * prompt_tokens + self.output * output_tokens) / 1e6
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`amount` of `unit` for each thousand dialogues."""
+
+    amount: float
+    unit: Unit
+
+    def __str__(self) -> str:
+        return f"{self.amount:,g} {self.unit} a thousand dialogues"
+
+    def allowance(self, before: int, n: int) -> float:
+        """What may be spent on `n` dialogues after `before` others. Allowances of neighbouring chunks add up
+        without loss; questions and tokens are whole numbers."""
+        first, last = (self.amount * count / 1000 for count in (before, before + n))
+        return last - first if self.unit == "usd" else math.floor(last) - math.floor(first)
+
+
+def parse_budget(text: str) -> Budget:
+    """
+    Raises:
+        ConfigError: E_OPTION, not such as "500 questions", "200k tokens" or "2.50 usd".
+    """
+    match = _BUDGET.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(
+            "E_OPTION", f'--judge-budget {text[:30]!r}: expected "500 questions", "200k tokens" or "2.50 usd"'
+        )
+    unit = match[3].lower()
+    named: Unit = "usd" if unit == "usd" else "tokens" if unit.startswith("token") else "questions"
+    return Budget(float(match[1]) * _FACTOR[match[2].lower()], named)
+
+
+def parse_price(text: str) -> Price:
+    """
+    Raises:
+        ConfigError: E_OPTION, not two numbers.
+    """
+    match = _PRICE.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(
+            "E_OPTION",
+            f"--judge-price {text[:30]!r}: expected IN,OUT in dollars a million tokens, as 0.15,0.60",
+        )
+    return Price(float(match[1]), float(match[2]))
+
+
+class Purse:
+    """What is left of one chunk's allowance; without a budget there is no end to it."""
+
+    def __init__(self, budget: Budget | None, price: Price | None, before: int, n: int) -> None:
+        self._unit: Unit = budget.unit if budget is not None else "questions"
+        self._price = price
+        self.left = math.inf if budget is None else budget.allowance(before, n)
+        self._reserved = 0.0
+        self._most_output: dict[str, int] = {}
+
+    def cost(self, prompt_tokens: int, output_tokens: int) -> float:
+        """Of one question, in the budget's unit."""
+        if self._unit == "questions":
+            return 1
+        if self._unit == "tokens":
+            return prompt_tokens + output_tokens
+        return self._price.cost(prompt_tokens, output_tokens) if self._price is not None else 0.0
+
+    def reserve(self, kind: str, prompt_tokens: int, max_tokens: int, share: float = 1.0) -> bool:
+        """Whether a question may be asked within this share of what is left: if so, its estimated cost is
+        set aside until `settle`. Its answer is taken to be as long as the longest one of its `kind` so
+        far."""
+        cost = self.cost(prompt_tokens, min(max_tokens, self._most_output.get(kind, max_tokens)))
+        is_first = not self._reserved
+        if self._reserved + cost > self.left * (1.0 if is_first else share):
+            return False
+        self._reserved += cost
+        return True
+
+    def settle(self, spent: Sequence[tuple[str, int, int]]) -> None:
+        """Replaces what was set aside by what was spent: kind, tokens of the prompt and of the answer of each
+        question."""
+        self._reserved = 0.0
+        for kind, prompt_tokens, output_tokens in spent:
+            self.left -= self.cost(prompt_tokens, output_tokens)
+            self._most_output[kind] = max(self._most_output.get(kind, 0), output_tokens)

@@ -1,0 +1,75 @@
+"""What a judge's probabilities are worth, by code: measured on labelled questions that it was not trained on.
+
+``dialint eval judge --contract`` writes the file, `dialint score --judge-contract` reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from dialint.detector.artifacts import fingerprint
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge.messages import PROMPT_VERSION
+from dialint.detector.records import Probability, Record
+
+LEAST = 1e-6
+"""Probabilities are taken to be this far from 0 and 1."""
+
+
+class JudgedCode(Record):
+    """Calibrated probability is sigmoid(slope x logit(probability) + offset). From the calibrated probability
+    `threshold` on, `right` of the `flagged` questions were errors; None where no threshold was precise
+    enough, so that the code is only suggested."""
+
+    slope: Annotated[float, Field(gt=0)]
+    offset: float
+    threshold: Probability | None
+    flagged: Annotated[int, Field(ge=0)] = 0
+    right: Annotated[int, Field(ge=0)] = 0
+    n_errors: Annotated[int, Field(ge=0)]
+    n_questions: Annotated[int, Field(ge=1)]
+
+    def calibrate(self, probability: float) -> float:
+        """The calibrated probability."""
+        p = min(max(probability, LEAST), 1 - LEAST)
+        z = self.slope * math.log(p / (1 - p)) + self.offset
+        return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+class JudgeContract(Record):
+    """The content of the file. `judge` is the name of the judge that was measured, `precision` what was
+    required of findings."""
+
+    kind: Literal["judge contract"] = "judge contract"
+    judge: str
+    prompt: str
+    precision: Probability
+    codes: dict[str, JudgedCode]
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with any number."""
+        return fingerprint(self.model_dump(mode="json"))
+
+
+def read_contract(path: Path) -> JudgeContract:
+    """
+    Raises:
+        ConfigError: E_OPTION; it is no such file, or it was measured with other questions.
+    """
+    try:
+        contract = JudgeContract.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        raise ConfigError(
+            "E_OPTION", f"--judge-contract {path}: not a file of `dialint eval judge ... --contract {path}`"
+        ) from None
+    if contract.prompt != PROMPT_VERSION:
+        raise ConfigError(
+            "E_OPTION",
+            f"--judge-contract {path}: measured with {contract.prompt}, and this is {PROMPT_VERSION}",
+        )
+    return contract
