@@ -102,18 +102,9 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
     """The options of the judge that can change a verdict, with hashes of the files; empty without a judge."""
     if config.judge is None:
         return {}
-    files = {
-        name: {"sha256": _hash_path(path)}
-        for name in ("judge_contract", "judge_examples")
-        if (path := getattr(config, name)) is not None
-    }
+    path = config.judge_contract
+    files = {} if path is None else {"judge_contract": {"sha256": sha256_file(path)}}
     return {**config.described(), **files}
-
-
-def _hash_path(path: Path) -> str:
-    if path.is_dir():
-        return sha256_file(path / "manifest.json") if (path / "manifest.json").exists() else ""
-    return sha256_file(path)
 
 
 def judge_files(config: JudgeConfig) -> Any:

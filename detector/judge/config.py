@@ -64,10 +64,6 @@ class JudgeConfig:
     """File of `dialint eval judge --contract`: calibration and threshold of each code, measured on labelled
     dialogues."""
 
-    judge_examples: Path | None = None
-    """Decisions of people that the judge is shown beside similar turns: the folder of `dialint export
-    dataset`, or its file preferences.jsonl."""
-
     judge_detail: Literal["auto", "short", "full"] = "auto"
     """How much of a code's entry a question holds: its test, or also its definition and examples. auto: what
     a judge was trained with, and full for a model that was not trained here."""
@@ -89,10 +85,8 @@ class JudgeConfig:
             raise ConfigError(
                 "E_OPTION", "--judge-budget in usd needs --judge-price IN,OUT (dollars a million tokens)"
             )
-        for name in ("judge_contract", "judge_examples"):
-            path: Path | None = getattr(self, name)
-            if path is not None and not path.exists():
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} {path}: there is no such file")
+        if self.judge_contract is not None and not self.judge_contract.exists():
+            raise ConfigError("E_OPTION", f"--judge-contract {self.judge_contract}: there is no such file")
 
     @cached_property
     def budget(self) -> Budget | None:
@@ -114,7 +108,13 @@ class JudgeConfig:
 
     def described(self) -> dict[str, Any]:
         """The options that can change a verdict, but for the contents of files."""
-        unchanging = ("judge_key_file", "judge_timeout_s", "judge_concurrency", "judge_price")
+        unchanging = (
+            "judge_key_file",
+            "judge_timeout_s",
+            "judge_outage_s",
+            "judge_concurrency",
+            "judge_price",
+        )
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unchanging}
         if self.budget is not None and self.budget.unit == "usd":
             values["judge_price"] = self.judge_price
