@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -257,6 +258,9 @@ class ReleaseDetector:
         the number of dialogues done, tokens processed and findings."""
         self._done = self._reported = self._n_findings = self._reached = 0
         self._tokens = self._tokens_before = 0
+        self.stage_seconds = {"mask": 0.0, "scan": 0.0, "checks": 0.0}
+        """Wall-clock seconds of all `verdicts` so far: mask (with languages), scan (with the windows), checks
+        (with gates and calibration)."""
         self.release = info.id
         self.codes = tuple(info.codes)
         self.fingerprint = fingerprint(
@@ -317,8 +321,10 @@ class ReleaseDetector:
         coverages = []
         for index, dialogue in enumerate(dialogues):
             self.on_step(index)
+            started_s = time.perf_counter()
             masked.append(mask_dialogue(dialogue))
             coverages.append(self._coverage.turns(masked[-1][0], self._languages))
+            self.stage_seconds["mask"] += time.perf_counter() - started_s
         judged = [[turn.index for turn in dialogue.turns if self._can_judge(turn)] for dialogue, _ in masked]
         scanned = [
             index
@@ -329,7 +335,10 @@ class ReleaseDetector:
         read = set(scanned)
         verdicts = []
         for index, (dialogue, (changed, texts)) in enumerate(zip(dialogues, masked, strict=True)):
+            started_s = time.perf_counter()
             scan = next(scans) if index in read else ()
+            scanned_s = time.perf_counter()
+            self.stage_seconds["scan"] += scanned_s - started_s
             self.on_step(index)
             verdicts.append(
                 self._failed_verdict(dialogue, scan)
@@ -338,6 +347,7 @@ class ReleaseDetector:
                     dialogue, changed, texts, judged[index], scan, coverages[index], all_probabilities
                 )
             )
+            self.stage_seconds["checks"] += time.perf_counter() - scanned_s
             self._done, self._n_findings = self._done + 1, self._n_findings + len(verdicts[-1].findings)
             self._report_progress(self._done)
         return verdicts

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -91,6 +92,8 @@ class WatchedDetector:
         self._log: LogProfile | None = None
         self.on_progress: Callable[[int, int, int], None] = lambda dialogues, tokens, findings: None
         """Called while `verdicts` is at work, as `ReleaseDetector.on_progress`."""
+        self.stage_seconds: dict[str, float] = {}
+        """As `ReleaseDetector.stage_seconds`, of all workers so far, less what was lost with killed ones."""
         self.taxonomy: Taxonomy = (
             load_taxonomy(what.taxonomy) if isinstance(what, DetectorConfig) else what.taxonomy
         )
@@ -124,6 +127,11 @@ class WatchedDetector:
         self._log = log
         self._start().send_log(log)
         return self
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the living worker, loading included; earlier ones are among the ended children."""
+        return 0.0 if self._worker is None else self._worker.cpu_seconds()
 
     @property
     def release(self) -> str:
@@ -205,6 +213,8 @@ class WatchedDetector:
         self._about()
         assert self._worker is not None
         outcome = self._worker.judge(dialogues, all_probabilities, self._config, self.on_progress)
+        for name, seconds in self._worker.take_stage_seconds().items():
+            self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + seconds
         if isinstance(outcome, WorkerFailure):
             self.close()
         return outcome
@@ -239,6 +249,8 @@ class _Worker:
         self._pipe = ours
         self._about: _About | None = None
         self._resting = 0
+        self._stage_seconds: dict[str, float] = {}
+        self._taken: dict[str, float] = {}
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
             start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {os.getpid()})"
@@ -276,6 +288,15 @@ class _Worker:
         with suppress(OSError):  # that the worker is gone is found out when it should judge
             self._pipe.send(log)
 
+    def take_stage_seconds(self) -> dict[str, float]:
+        """Seconds by stage since this was last asked."""
+        before, self._taken = self._taken, self._stage_seconds
+        return {name: seconds - before.get(name, 0.0) for name, seconds in self._taken.items()}
+
+    def cpu_seconds(self) -> float:
+        """CPU seconds of the process so far; 0 if the system does not report them."""
+        return _computed_s(Path(f"/proc/{self._pid}/stat"))
+
     def end(self) -> str:
         """End the process; how it ended."""
         self._pipe.close()
@@ -308,6 +329,9 @@ class _Worker:
                     return WorkerFailure("the process that judged it died", at)
                 if message[0] == "moved":
                     on_progress(*message[1])
+                    continue
+                if message[0] == "spent":
+                    self._stage_seconds = message[1]
                     continue
                 if message[0] != "at":
                     verdicts: list[Verdict] = _content(message)
@@ -373,16 +397,16 @@ class _Clock:
         now = time.monotonic()
         self._waited += min(now - self._looked, 10 * POLL_S)
         self._looked = now
-        computed = _computed_s(self._pid)
+        computed = _computed_s(Path(f"/proc/{self._pid}/task/{self._pid}/stat"))
         if self._computed is None:
             self._computed = computed
         return computed - self._computed > seconds or self._waited > seconds * WALL_FACTOR
 
 
-def _computed_s(pid: int) -> float:
-    """CPU seconds of a process's main thread; 0 if the system does not report them."""
+def _computed_s(stat: Path) -> float:
+    """CPU seconds of a process or thread by its file in /proc; 0 if the system does not report them."""
     try:
-        fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = stat.read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -471,6 +495,11 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
         info = getattr(detector, "info", None)
         return _About(detector.release, detector.fingerprint, tuple(detector.codes), info)
 
+    def judge(dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict]:
+        verdicts: list[Verdict] = detector.verdicts(dialogues, all_probabilities=all_probabilities)
+        pipe.send(("spent", dict(getattr(detector, "stage_seconds", {}))))
+        return verdicts
+
     answer(about)
     while detector is not None:
         message = pipe.recv()
@@ -480,7 +509,7 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
                 report_to_pipe()
             continue
         dialogues, all_probabilities = message
-        answer(lambda: detector.verdicts(dialogues, all_probabilities=all_probabilities))  # noqa: B023
+        answer(partial(judge, dialogues, all_probabilities))
 
 
 def _sendable(error: Exception) -> Exception:

@@ -379,6 +379,7 @@ def describe_output(
         "started_at": started_at.isoformat(timespec="seconds"),
         "ended_at": ended_at.isoformat(timespec="seconds"),
         "seconds": round((ended_at - started_at).total_seconds(), 3),
+        "cost": run.meter.summarize(run.detector),
         "resumed_dialogues": sum(chunk.rows for chunk in job.resumed),
     }
 

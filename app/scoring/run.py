@@ -6,12 +6,16 @@ Everything that can be refused is refused by `prepare_run`, before the first dia
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich.text import Text
+
 from dialint.app.output import print_rich, print_status
+from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
@@ -112,6 +116,7 @@ class ScoringRun:
     far: str = ""
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
+    meter: CostMeter = field(default_factory=CostMeter)
     _share_before: float = 0.0
     _tokens: int = 0
     _findings: int = 0
@@ -168,7 +173,9 @@ class ScoringRun:
         if hasattr(self.detector, "on_progress"):
             self.detector.on_progress = on_batch
         dialogues = [loaded.dialogue for loaded in chunk]
+        started_s = time.monotonic()
         raw = self.detector.verdicts(dialogues, all_probabilities=self.config.all_probabilities)
+        self.meter.scoring_s += time.monotonic() - started_s
         if [verdict.dialogue_id for verdict in raw] != [dialogue.id for dialogue in dialogues]:
             raise RuntimeError("the detector did not answer each dialogue once and in order")
         verdicts = []
@@ -179,6 +186,7 @@ class ScoringRun:
         on_batch(len(chunk), *self._in_chunk)
         self._share_before = share
         self._tokens, self._findings = self._tokens + self._in_chunk[0], self._findings + self._in_chunk[1]
+        self.meter.tokens, self.meter.dialogues = self._tokens, self.meter.dialogues + len(chunk)
         return verdicts
 
     def check_failures(self, *, at_end: bool) -> None:
@@ -228,6 +236,7 @@ class ScoringRun:
                 ),
                 to_stderr=stdout_has_result,
             )
+            print_rich(Text(cost_line(self.meter.summarize(self.detector))), to_stderr=stdout_has_result)
 
     def exit_code(self) -> int:
         """As `exit_code_of` the counts."""
