@@ -1,0 +1,168 @@
+"""Recall and precision of scan, judge and both by budget, with a simulated judge of stated error rates.
+
+    python runs/studies/judge_budget.py --out build/judge_budget.json
+
+The judge is no model: it knows the labels of the sample log and errs at the rates given here, drawn by a hash
+of dialogue, turn and code. The figures say what the plan of questions does with a judge of such a quality, and
+nothing about any LLM. The scan is the embedded release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cyclopts
+
+from dialint.detector.artifacts import write_json
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.budget import Budget
+from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from dialint.detector.judge.messages import Answer, answer_json, round_to_grid
+from dialint.detector.judge.stage import JudgedDetector, StageOptions
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.pipeline import load_detector, score
+from dialint.detector.policy import load_policies
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.taxonomy import load_taxonomy
+
+SAMPLE = Path(__file__).parents[2] / "app" / "sample"
+Key = tuple[str, int, str]
+
+
+@dataclass
+class Stored:
+    """A detector whose verdicts were made before; without `verdicts` it covers nothing."""
+
+    verdicts_by_id: Mapping[str, Verdict]
+    codes: tuple[str, ...]
+    info: Any = None
+    release: str = "stored"
+    fingerprint: str = "stored"
+    taxonomy: Any = field(default_factory=load_taxonomy)
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        return [self.verdicts_by_id[dialogue.id] for dialogue in dialogues]
+
+
+@dataclass
+class LabelJudge:
+    """Says what the labels say, but for a share `miss` of the errors and a share `invent` of the rest; of the
+    turns and codes of a screen it names `invent_screen`."""
+
+    truth: set[Key]
+    turns: Mapping[str, Mapping[str, int]]
+    miss: float = 0.15
+    invent: float = 0.05
+    invent_screen: float = 0.01
+    name: str = "simulated"
+    fingerprint: str = "simulated"
+    is_remote: bool = False
+    max_prompt_tokens: int = 8000
+
+    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
+        return sum(len(message["content"]) for message in messages) // 4
+
+    def spell(self, text: str) -> str:
+        return text
+
+    def close(self) -> None:
+        pass
+
+    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: JudgeRequest) -> JudgeReply:
+        tokens, dialogue = self.count_tokens(request.messages), request.dialogue_id
+        if request.wants_verdict:
+            code = json.loads(request.messages[1]["content"].rpartition("\n")[2])["code"]
+            turn = self.turns[dialogue][request.quoted or ""]
+            is_error = self._says((dialogue, turn, code), "detail", self.invent)
+            p = 0.95 if is_error else 0.05
+            quote = request.quoted if is_error else None
+            answer = Answer(
+                verdict="error" if is_error else "no_error", probability=round_to_grid(p), quote=quote
+            )
+            text, stated = answer_json(answer), (p, 1 - p, 0.0)
+            return JudgeReply(
+                text=text, verdict_probabilities=stated, prompt_tokens=tokens, output_tokens=len(text) // 4
+            )
+        item = request.schema["properties"]["errors"]["items"]["properties"]
+        named = [
+            {"turn": turn, "code": code}
+            for turn in item["turn"]["enum"]
+            for code in item["code"]["enum"]
+            if self._says((dialogue, turn, code), "screen", self.invent_screen)
+        ]
+        text = json.dumps({"errors": named})
+        return JudgeReply(text=text, prompt_tokens=tokens, output_tokens=len(text) // 4)
+
+    def _says(self, key: Key, form: str, invent: float) -> bool:
+        digest = hashlib.blake2b(f"{form}/{key}".encode(), digest_size=8).digest()
+        draw = int.from_bytes(digest) / 2**64
+        return draw >= self.miss if key in self.truth else draw < invent
+
+
+def main(*, out: Path, miss: float = 0.15, invent: float = 0.05, invent_screen: float = 0.01) -> None:
+    """Print the table and write it as JSON."""
+    sources = open_logs([str(SAMPLE / "dialogues.jsonl")])
+    loaded = [record for record in read(sources, ReadConfig(), Counts()) if isinstance(record, Loaded)]
+    dialogues = [record.dialogue for record in loaded]
+    labels = [json.loads(line) for line in (SAMPLE / "labels.jsonl").read_text().splitlines()]
+    truth = {(label["dialogue_id"], label["turn"], label["code"]) for label in labels}
+    policies = tuple(sorted((SAMPLE / "policies").glob("*.yaml")))
+    detector = load_detector(DetectorConfig(threads=1, policy=policies))
+    scanned = score(dialogues, detector)
+    masked = {dialogue.id: mask_dialogue(dialogue)[0] for dialogue in dialogues}
+    turns = {name: {turn.text: turn.index for turn in each.turns} for name, each in masked.items()}
+    blank = {
+        verdict.dialogue_id: verdict.model_copy(
+            update={"findings": (), "suggestions": (), "not_judged": ()}
+            | ({"status": "scored", "quality": 100.0} if verdict.status != "failed" else {})
+        )
+        for verdict in scanned
+    }
+    with_scan = Stored({verdict.dialogue_id: verdict for verdict in scanned}, detector.codes, detector.info)
+    judge_only = Stored(blank, ())
+    rows = [_figures("scan", None, scanned, truth, None)]
+    for budget in (250, 500, 1000, 2000, 4000, None):
+        for name, inner in (("judge", judge_only), ("scan and judge", with_scan)):
+            options = StageOptions(
+                codes=frozenset(detector.taxonomy.codes),
+                threshold=0.5,
+                budget=None if budget is None else Budget(budget, "questions"),
+                policies=load_policies(policies),
+            )
+            stage = JudgedDetector(inner, LabelJudge(truth, turns, miss, invent, invent_screen), options)
+            rows.append(_figures(name, budget, stage.verdicts(dialogues), truth, stage))
+    for row in rows:
+        print(" | ".join(str(value) for value in row.values()))
+    write_json(out, {"dialogues": len(dialogues), "labels": len(truth), "rows": rows})
+
+
+def _figures(
+    name: str, budget: int | None, verdicts: Sequence[Verdict], truth: set[Key], stage: JudgedDetector | None
+) -> dict[str, Any]:
+    found = {(each.dialogue_id, finding.turn, finding.code) for each in verdicts for finding in each.findings}
+    right = len(found & truth)
+    usage = stage.usage if stage is not None else None
+    return {
+        "who": name,
+        "budget": budget,
+        "questions": usage.screens + usage.details if usage is not None else 0,
+        "tokens": usage.prompt_tokens + usage.output_tokens if usage is not None else 0,
+        "findings": len(found),
+        "right": right,
+        "precision": round(right / len(found), 3) if found else None,
+        "recall": round(right / len(truth), 3),
+    }
+
+
+if __name__ == "__main__":
+    cyclopts.run(main)
