@@ -15,6 +15,9 @@ from dialint.detector.errors import ConfigError, OutputRefused
 
 CHAT_TEMPLATE = "chat_template.jinja"
 
+NO_JUDGES = {"reward": "reward model", "scanner adapter": "scanner's adapter"}
+"""Kinds of sealed folders that are no judges, and what they are."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeFolder:
@@ -51,8 +54,8 @@ def read_judge(folder: Path) -> JudgeFolder:
         manifest = read_manifest(folder / MANIFEST)
     except OutputRefused as error:
         raise ConfigError("E_JUDGE", error.message) from None
-    if manifest.get("kind") == "reward":
-        raise ConfigError("E_JUDGE", f"{folder}: no judge, but a reward model")
+    if manifest.get("kind") in NO_JUDGES:
+        raise ConfigError("E_JUDGE", f"{folder}: no judge, but a {NO_JUDGES[manifest['kind']]}")
     digest = fingerprint(manifest)
     if not (folder / ADAPTER_CONFIG).exists():
         return JudgeFolder(folder=folder.resolve(), fingerprint=digest)

@@ -4,8 +4,8 @@
     dialint train sft scan --examples build/examples --base models/decoder --out build/scanner --quantise nf4
 
 Reads the sets ``train`` and ``dev`` (JSONL or Parquet) and ``manifest.json`` of the examples folder and the
-base model's folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics. A
-stopped run resumes from its last checkpoint.
+base model's folder. Writes a folder with ``model.safetensors``, ``training.json`` and a log of metrics; where
+adapters were trained, ``adapter`` has them unmerged too. A stopped run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from dialint.finetune.scanner.backbone import BaseModel
     from dialint.finetune.scanner.trainer import ScanTrainer, TrainData
 
+ADAPTER_FOLDER = "adapter"
+"""Folder, inside that of the scanner, with the adapters alone, where there are any."""
 EVALUATION_SETS = ("dev", "dev_unseen", "dev_natural")
 """Sets that are evaluated during training: error families of training, families never trained on, and real
 dialogues with labels."""
@@ -59,7 +61,7 @@ dialogues with labels."""
 def scan(config: ScanConfig) -> None:
     """Fine-tune a scanner on labelled examples."""
     from dialint.detector.engines.local import resolve_device, resolve_precision
-    from dialint.finetune.scanner.backbone import build_network, load_base, merge_adapters
+    from dialint.finetune.scanner.backbone import build_network, export_adapter, load_base, merge_adapters
     from dialint.finetune.scanner.trained import continue_heads
     from dialint.finetune.scanner.trainer import ScanTrainer
 
@@ -91,6 +93,8 @@ def scan(config: ScanConfig) -> None:
     loop = trainer.build_loop(cost)
     if not loop.run():
         return
+    if config.adapters.adapter == "lora":
+        export_adapter(config.out / ADAPTER_FOLDER, base, base_folder, trainer.model, codes)
     model = merge_adapters(config, base, trainer.model, len(codes))
     trainer.model = model
     trainer.parameters.clear()
