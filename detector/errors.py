@@ -10,7 +10,7 @@
     ├── WorldError           the world's (disk full, server down), exit 3
     └── DialogueFailed       one dialogue's: becomes a failed verdict, is counted
 
-`dialint.detector.watchdog` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise.
+`dialint.detector.isolation` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise.
 
 No message may contain dialogue text; `excerpt` masks values.
 """

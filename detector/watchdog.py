@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import pickle
 import signal
 import sys
 import time
@@ -23,8 +22,17 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dialint.detector.errors import ConfigError, DialintError, WorldError
+from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.isolation import (
+    FAILURE,
+    Isolation,
+    Message,
+    WorkerFailure,
+    failed_verdict,
+    make_message,
+    message_value,
+)
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -32,7 +40,6 @@ from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 if TYPE_CHECKING:
     from dialint.detector.release import ReleaseInfo  # imports numpy
 
-FAILURE = "E_TIMEOUT"
 PER_CHARACTERS = 100_000
 """The time limit of a dialogue is extended by `dialogue_seconds` for each so many characters of text."""
 WALL_FACTOR = 6
@@ -61,14 +68,6 @@ class WatchConfig:
             raise ConfigError(
                 "E_OPTION", "--dialogue-seconds must be at least 0 and --dialogue-megabytes at least 1"
             )
-
-
-@dataclass(frozen=True)
-class WorkerFailure:
-    """Why a worker was killed or died, and the position of the dialogue that it was processing, if any."""
-
-    why: str
-    at: int | None
 
 
 class WatchedDetector:
@@ -151,63 +150,12 @@ class WatchedDetector:
         return self._about().info
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
-        failed: dict[int, Verdict] = {}
-        while True:
-            positions = [index for index in range(len(dialogues)) if index not in failed]
-            outcome: list[Verdict] | WorkerFailure = []
-            if positions:
-                outcome = self._try([dialogues[index] for index in positions], all_probabilities)
-            if isinstance(outcome, WorkerFailure):
-                result = self._find_culprits(dialogues, positions, outcome, all_probabilities)
-                failed |= result
-                if result:
-                    continue
-                outcome = self._judge_halves([dialogues[index] for index in positions], all_probabilities)
-            verdicts = dict(zip(positions, outcome, strict=True)) | failed
-            return [verdicts[index] for index in range(len(dialogues))]
+        isolation = Isolation(lambda part: self._try(part, all_probabilities), self._fail)
+        return isolation.verdicts(dialogues)
 
-    def _find_culprits(
-        self,
-        dialogues: Sequence[Dialogue],
-        positions: list[int],
-        failure: WorkerFailure,
-        all_probabilities: bool,
-    ) -> dict[int, Verdict]:
-        """Failed verdicts of those of `positions` that fail alone in a fresh worker: the one that the worker
-        was at, else all of them, found in ever smaller parts."""
-        suspect = positions[failure.at] if failure.at is not None else positions[0]
-        if failure.at is not None or len(positions) == 1:
-            alone = self._try([dialogues[suspect]], all_probabilities)
-            if isinstance(alone, WorkerFailure):
-                return {suspect: self._failed_verdict(dialogues[suspect], alone.why)}
-        results: dict[int, Verdict] = {}
-        if len(positions) > 1:
-            for part in (positions[: len(positions) // 2], positions[len(positions) // 2 :]):
-                outcome = self._try([dialogues[position] for position in part], all_probabilities)
-                if isinstance(outcome, WorkerFailure):
-                    results |= self._find_culprits(dialogues, part, outcome, all_probabilities)
-        return results
-
-    def _judge_halves(self, dialogues: Sequence[Dialogue], all_probabilities: bool) -> list[Verdict]:
-        """Verdicts of dialogues that are too much together and not alone."""
-        if len(dialogues) == 1:
-            return [self._failed_verdict(dialogues[0], "now and then more than it may take")]
-        half = len(dialogues) // 2
-        return [
-            verdict
-            for part in (dialogues[:half], dialogues[half:])
-            for verdict in self.verdicts(part, all_probabilities=all_probabilities)
-        ]
-
-    def _failed_verdict(self, dialogue: Dialogue, why: str) -> Verdict:
+    def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
-        return Verdict(
-            dialogue_id=dialogue.id,
-            release=self.release,
-            taxonomy=self.taxonomy.version,
-            status="failed",
-            failure=FAILURE,
-        )
+        return failed_verdict(dialogue, self.release, self.taxonomy.version)
 
     def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
         self._about()
@@ -278,7 +226,7 @@ class _Worker:
             if message is None:
                 status = self.end()
                 raise WorldError("E_WORKER", f"the process that judges died while it loaded ({status})")
-            self._about = _content(message)
+            self._about = message_value(message)
             self._resting = _memory_kib(self._pid)
         return self._about
 
@@ -334,7 +282,7 @@ class _Worker:
                     self._stage_seconds = message[1]
                     continue
                 if message[0] != "at":
-                    verdicts: list[Verdict] = _content(message)
+                    verdicts: list[Verdict] = message_value(message)
                     return verdicts
                 at = message[1]
                 clock.restart()
@@ -347,31 +295,13 @@ class _Worker:
             if _memory_kib(self._pid) - self._resting > config.dialogue_megabytes * 1000:
                 return WorkerFailure(f"over {config.dialogue_megabytes} MB of memory", at)
 
-    def _receive(self) -> tuple[str, Any] | None:
+    def _receive(self) -> Message | None:
         """The next message; none if the worker is gone."""
         try:
-            message: tuple[str, Any] = self._pipe.recv()
+            message: Message = self._pipe.recv()
         except (EOFError, OSError):
             return None
         return message
-
-
-def _content(message: tuple[str, Any]) -> Any:
-    """The value of a message.
-
-    Raises:
-        DialintError: the one that was raised in the worker.
-        Exception: any other one, with the worker's traceback as a note.
-    """
-    kind, value = message
-    if kind == "refused":
-        made, code, text = value
-        raise made(code, text)
-    if kind == "broken":
-        error, where = value
-        error.add_note(f"in the process that judges:\n{where}")
-        raise error
-    return value
 
 
 class _Clock:
@@ -472,15 +402,7 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
     detector: Any = None
 
     def answer(act: Callable[[], Any]) -> None:
-        try:
-            message: tuple[str, Any] = ("done", act())
-        except DialintError as error:
-            message = ("refused", (type(error), error.code, error.message))
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001  raised again in the parent
-            message = ("broken", (_sendable(error), traceback.format_exc()))
-        pipe.send(message)
+        pipe.send(make_message(act))
 
     def report_to_pipe() -> None:
         if hasattr(detector, "on_step"):
@@ -510,12 +432,3 @@ def _judge_all(pipe: Connection, load_once: Callable[[], Detector]) -> None:
             continue
         dialogues, all_probabilities = message
         answer(partial(judge, dialogues, all_probabilities))
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error, or an equivalent one if it cannot be pickled."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001  an error may define its own pickling, which may do anything
-        return RuntimeError(repr(error))
-    return error

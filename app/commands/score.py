@@ -13,6 +13,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from dialint.app.scoring.cluster import ClusterConfig
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
@@ -38,7 +39,7 @@ def score(
         if log.startswith("-") and log != "-":
             from difflib import get_close_matches
 
-            groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig)
+            groups = (ScoreConfig, ReadConfig, DetectorConfig, JudgeConfig, WatchConfig, ClusterConfig)
             names = ["--" + field.name.replace("_", "-") for group in groups for field in fields(group)]
             near = get_close_matches(log.partition("=")[0], names, 1)
             hint = f"; did you mean {near[0]}?" if near else ""

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dialint.app.output import print_status
+from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
 from dialint.app.scoring.judging import describe_usage, judged_detector, open_engine
 from dialint.app.scoring.options import ScoreConfig
@@ -86,11 +87,11 @@ def run(
             return code
     # The child process starts before the output is locked, so that it never inherits the lock of a job that
     # was killed.
-    scorer_context: AbstractContextManager[Detector | None] = (
-        WatchedDetector(detector or config.detector, config.watch, print_status)
-        if config.watch.dialogue_seconds
-        else nullcontext(detector)
-    )
+    scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
+    if config.cluster.cluster is not None and detector is None:
+        scorer_context = ClusterDetector(config.detector, config.watch, config.cluster, print_status)
+    elif config.watch.dialogue_seconds:
+        scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status)
     with scorer_context as scorer, open_engine(config.judge, engine) as judge:
         if judge is not None:
             scorer = judged_detector(scorer, judge, config)
@@ -152,7 +153,7 @@ def score_to_stdout(run: ScoringRun) -> int:
     )
     with progress("scoring", quiet=run.config.quiet) as report:
         report(0, 0.0)
-        for number, chunk in enumerate(chunks):
+        for number, chunk in enumerate(run.send_ahead(chunks)):
             started_s = time.monotonic()
             for verdict in run.score_chunk(chunk, report):
                 if as_jsonl:
@@ -254,7 +255,7 @@ def score_chunks(
         size, limit = run.config.chunk_size, run.config.limit
         chunks = split_into_chunks(records, size, limit, write_location, write_reject)
         resumed = deque(job.resumed)
-        for number, chunk in enumerate(chunks):
+        for number, chunk in enumerate(run.send_ahead(chunks, len(resumed))):
             if resumed:
                 _check_same_dialogues(job, resumed.popleft(), chunk)
                 run.skip_chunk()

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
+from dialint.app.scoring.cluster import ClusterConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
@@ -80,6 +81,9 @@ class ScoreConfig:
 
     watch: Annotated[WatchConfig, Parameter(name="*")] = field(default_factory=WatchConfig)
     """Limits of time and memory for one dialogue."""
+
+    cluster: Annotated[ClusterConfig, Parameter(name="*")] = field(default_factory=ClusterConfig)
+    """Where it is scored, if not in this process."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

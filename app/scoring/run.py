@@ -15,6 +15,7 @@ from typing import Any
 from rich.text import Text
 
 from dialint.app.output import print_rich, print_status
+from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
@@ -51,6 +52,7 @@ NOT_IN_WORK = (
     "read",
     "detector",
     "watch",
+    "cluster",
     "judge",
     "min_severity",
 )
@@ -147,6 +149,15 @@ class ScoringRun:
         """Share of the logs' bytes that has been read, 0 to 1."""
         total = sum(source.size for source in self.sources)
         return min(1.0, self.counts.bytes_read / total) if total else 0.0
+
+    def send_ahead(self, chunks: Iterator[list[Loaded]], n_done: int = 0) -> Iterator[list[Loaded]]:
+        """The chunks as they are; a cluster begins with those after the first `n_done` before it is asked."""
+        detector = self.detector
+        if isinstance(detector, JudgedDetector):
+            detector = detector.inner
+        if isinstance(detector, ClusterDetector):
+            return detector.send_ahead(chunks, n_done, all_probabilities=self.config.all_probabilities)
+        return chunks
 
     def skip_chunk(self) -> None:
         """Skip the chunk that was just read: an earlier run has scored it."""

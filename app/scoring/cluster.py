@@ -1,0 +1,492 @@
+"""``dialint score --cluster ray``: actors of a Ray cluster judge, everything else stays where it is.
+
+Reading, the job and its journal are those of one machine: this process reads the logs, hands whole chunks to
+actors, and commits their verdicts in the log's order. An actor loads the release once and judges in a worker
+with the same limits (`WatchedDetector`), so a verdict is the one of one machine. A chunk whose actor died is
+judged again by another one; a chunk that kills actors is taken apart until the dialogue is found that does.
+
+Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
+go through the model together, and writes its own files, which no journal vouches for. Both would end "the
+same bytes, each dialogue once, resumed by the same command".
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from dialint.detector.artifacts import TEMPORARY, disk_errors
+from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.extras import require_extra
+from dialint.detector.ingest.outcomes import Loaded
+from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.isolation import (
+    FAILURE,
+    Isolation,
+    Message,
+    WorkerFailure,
+    failed_verdict,
+    make_message,
+    message_value,
+)
+from dialint.detector.log_profile import LogProfile
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.watchdog import WatchConfig, WatchedDetector
+
+if TYPE_CHECKING:
+    from dialint.detector.release import ReleaseInfo  # imports numpy
+
+CHUNKS_PER_ACTOR = 2
+"""Chunks that an actor has at a time, so that it never waits for this process."""
+CHUNKS_AHEAD = 4
+"""Chunks for each actor that are read before the first of them is committed: what the memory here holds."""
+MAX_DEATHS = 2
+"""Actors that may die of one chunk before it is taken apart."""
+MAX_DEATHS_IN_A_ROW = 8
+"""Actors that may die without one chunk done in between before the run gives up."""
+LOAD_S = 600.0
+"""Seconds for the first actor to get its place in the cluster and load the release."""
+CONNECT_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterConfig:
+    """Options of ``dialint score --cluster``."""
+
+    cluster: Literal["ray"] | None = None
+    """Judge by actors of a Ray cluster: same verdicts, same files, resumed by the same command."""
+
+    cluster_address: str | None = None
+    """HOST:PORT of a running Ray cluster, or auto for the one that this machine belongs to. Without it that
+    of RAY_ADDRESS; without that either, Ray is started on this machine for this command alone."""
+
+    actors: Annotated[int | None, Field(ge=1)] = None
+    """Actors that judge, each with --threads CPUs (1 if that is 0), with --device cuda also a GPU; without it
+    as many as the cluster has room for."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        for name in ("cluster_address", "actors"):
+            if self.cluster is None and getattr(self, name) is not None:
+                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} needs --cluster ray")
+        if self.cluster_address not in (None, "auto"):
+            split_address(str(self.cluster_address))
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT.
+
+    Raises:
+        ConfigError: E_OPTION, it is something else.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ConfigError(
+            "E_OPTION",
+            f"--cluster-address {address}: expected HOST:PORT (6379, where `ray start` said nothing else) or "
+            "auto; ray:// is not supported, run dialint on a machine of the cluster",
+        )
+    return host.strip("[]"), int(port)
+
+
+@dataclass(frozen=True)
+class _About:
+    """What an actor's detector is, as `Detector` has it."""
+
+    release: str
+    fingerprint: str
+    codes: tuple[str, ...]
+    info: ReleaseInfo | None
+
+
+class Scorer:
+    """What an actor runs: a detector that is loaded once. Errors are returned as messages, since Ray would
+    wrap what is raised."""
+
+    def __init__(self, what: DetectorConfig, watch: WatchConfig, log: LogProfile | None) -> None:
+        self._what, self._watch, self._log = what, watch, log
+        self._detector: Detector | None = None
+        self._about: _About | None = None
+        self._told: list[str] = []
+
+    def about(self) -> Message:
+        """The detector as an `_About`, loaded at the first call."""
+        return make_message(self._load)
+
+    def set_log(self, log: LogProfile) -> None:
+        """Set the profile of the log, for what is judged after it."""
+        self._log = log
+        if self._detector is not None and hasattr(self._detector, "with_log"):
+            self._detector = self._detector.with_log(log)
+
+    def verdicts(self, dialogues: list[Dialogue], all_probabilities: bool) -> tuple[str, list[str], Message]:
+        """The detector's fingerprint, the lines it told, and the verdicts in order."""
+
+        def judge() -> list[Verdict]:
+            self._load()
+            assert self._detector is not None
+            return self._detector.verdicts(dialogues, all_probabilities=all_probabilities)
+
+        try:
+            message = make_message(judge)
+        except MemoryError:
+            os._exit(1)
+        told, self._told[:] = list(self._told), []
+        fingerprint = self._about.fingerprint if self._about is not None else ""
+        return fingerprint, told, message
+
+    def _load(self) -> _About:
+        if self._about is None:
+            detector: Any
+            if self._watch.dialogue_seconds:
+                detector = WatchedDetector(self._what, self._watch, self._told.append).ready()
+            else:
+                from dialint.detector.pipeline import load_detector
+
+                detector = load_detector(self._what)
+            info = getattr(detector, "info", None)
+            self._about = _About(detector.release, detector.fingerprint, tuple(detector.codes), info)
+            if self._log is not None and hasattr(detector, "with_log"):
+                detector = detector.with_log(self._log)
+            self._detector = detector
+        return self._about
+
+
+@dataclass(eq=False)
+class _Task:
+    """Dialogues that one actor judges together. `outcome` are their verdicts, or that `max_deaths` actors
+    died of them."""
+
+    dialogues: list[Dialogue]
+    all_probabilities: bool
+    max_deaths: int = MAX_DEATHS
+    deaths: int = 0
+    outcome: list[Verdict] | WorkerFailure | None = None
+
+
+@dataclass(eq=False)
+class _Actor:
+    """An actor's handle, and what it was sent, in order: it works on the first one."""
+
+    handle: Any
+    about: Any
+    running: dict[Any, _Task] = field(default_factory=dict)
+
+
+class ClusterDetector:
+    """Judges by actors; a `Detector`. `verdicts` of a chunk that `send_ahead` has seen waits for its actor,
+    so that the others work meanwhile.
+
+    Use it as a context manager: the actors end with it. They end as well when this process dies.
+    """
+
+    def __init__(
+        self,
+        what: DetectorConfig,
+        watch: WatchConfig,
+        config: ClusterConfig,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Connects, and starts the actors, which load. `tell` hears of dialogues that failed and actors that
+        died.
+
+        Raises:
+            ConfigError: ray is not installed, nothing answers at the address, or the cluster has no room.
+            WorldError: Ray could not be started.
+        """
+        if what.device.startswith("cuda:"):
+            raise ConfigError(
+                "E_OPTION", f"--device {what.device}: with --cluster each actor gets a GPU: cuda"
+            )
+        require_extra("cluster", "--cluster ray")
+        self.taxonomy = load_taxonomy(what.taxonomy)
+        self._watch, self._tell = watch, tell
+        self._n_cpus = what.threads or 1
+        self._what = replace(what, threads=self._n_cpus)
+        self._log: LogProfile | None = None
+        self._about: _About | None = None
+        self._sent: dict[tuple[str, ...], _Task] = {}
+        self._queue: deque[_Task] = deque()
+        self._deaths_in_a_row = 0
+        self._stack = ExitStack()
+        try:
+            self._ray = _connect(config, self._n_cpus, self._stack)
+            self._actors = [self._start() for _ in range(self._count_actors(config.actors))]
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> ClusterDetector:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the actors and leave the cluster."""
+        self._stack.close()
+
+    @property
+    def release(self) -> str:
+        return self._first_about().release
+
+    @property
+    def fingerprint(self) -> str:
+        return self._first_about().fingerprint
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        return self._first_about().codes
+
+    @property
+    def info(self) -> ReleaseInfo | None:
+        """The description of the release."""
+        return self._first_about().info
+
+    @property
+    def n_actors(self) -> int:
+        """Actors that judge."""
+        return len(self._actors)
+
+    def with_log(self, log: LogProfile) -> ClusterDetector:
+        """This detector, which from now on judges dialogues of a log with this profile."""
+        self._log = log
+        for actor in self._actors:
+            actor.handle.set_log.remote(log)
+        return self
+
+    def send_ahead(
+        self, chunks: Iterable[list[Loaded]], n_done: int, *, all_probabilities: bool
+    ) -> Iterator[list[Loaded]]:
+        """The chunks as they are. All but the first `n_done`, which nobody will ask for, are sent to actors
+        some chunks before they are yielded."""
+        waiting: deque[list[Loaded]] = deque()
+        for number, chunk in enumerate(chunks):
+            waiting.append(chunk)
+            if number >= n_done:
+                self._send([loaded.dialogue for loaded in chunk], all_probabilities)
+            while waiting and (number < n_done or len(waiting) > CHUNKS_AHEAD * self.n_actors):
+                yield waiting.popleft()
+        yield from waiting
+
+    def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
+        key = tuple(dialogue.id for dialogue in dialogues)
+        task = self._sent.get(key) or self._send(list(dialogues), all_probabilities)
+        outcome = self._wait_for(task)
+        del self._sent[key]
+        if isinstance(outcome, WorkerFailure):
+            self._tell(f"{task.deaths} actors died of a chunk of {len(dialogues)} dialogues: taking it apart")
+            isolation = Isolation(lambda part: self._try(part, all_probabilities), self._fail)
+            return isolation.verdicts(dialogues)
+        return outcome
+
+    def _send(self, dialogues: list[Dialogue], all_probabilities: bool) -> _Task:
+        task = _Task(dialogues, all_probabilities)
+        self._sent[tuple(dialogue.id for dialogue in dialogues)] = task
+        self._queue.append(task)
+        self._collect(timeout_s=0)
+        return task
+
+    def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
+        task = _Task(dialogues, all_probabilities, max_deaths=1)
+        self._queue.appendleft(task)
+        return self._wait_for(task)
+
+    def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
+        self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
+        return failed_verdict(dialogue, self.release, self.taxonomy.version)
+
+    def _wait_for(self, task: _Task) -> list[Verdict] | WorkerFailure:
+        while task.outcome is None:
+            self._collect(timeout_s=None)
+        return task.outcome
+
+    def _collect(self, timeout_s: float | None) -> None:
+        """Give actors what they have room for, wait for one outcome, and take all that are there."""
+        while self._queue:
+            actor = min(self._actors, key=lambda actor: len(actor.running))
+            if len(actor.running) >= CHUNKS_PER_ACTOR:
+                break
+            task = self._queue.popleft()
+            sent = actor.handle.verdicts.remote(task.dialogues, task.all_probabilities)
+            actor.running[sent] = task
+        waiting = {reference: actor for actor in self._actors for reference in actor.running}
+        if not waiting:
+            return
+        ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=timeout_s)
+        for reference in ready:
+            self._take(waiting[reference], reference)
+
+    def _take(self, actor: _Actor, reference: Any) -> None:
+        """Take an outcome from an actor; if it has died, put another one in its place.
+
+        Raises:
+            ConfigError: it judges by another release, model or library than the first one.
+        """
+        errors = self._ray.exceptions
+        try:
+            fingerprint, told, message = self._ray.get(reference)
+        except errors.RayTaskError:
+            raise  # a defect, with its traceback
+        except errors.RayError:
+            self._replace(actor)
+            return
+        for line in told:
+            self._tell(line)
+        verdicts = message_value(message)
+        if fingerprint != self.fingerprint:
+            raise ConfigError(
+                "E_CLUSTER",
+                "an actor's release, model or libraries are not those of the others: every node of the "
+                "cluster needs the same dialint, release and processor type (or --precision fp32)",
+            )
+        self._deaths_in_a_row = 0
+        actor.running.pop(reference).outcome = verdicts
+
+    def _replace(self, actor: _Actor) -> None:
+        """Start another actor in place of one that died. What it was sent goes back to the queue, and counts
+        as a cause of death where it was the first without an outcome."""
+        for reference in list(actor.running):
+            ready, _ = self._ray.wait([reference], timeout=0)
+            if not ready:
+                break
+            try:
+                self._ray.get(reference)
+            except self._ray.exceptions.RayError:
+                break
+            self._take(actor, reference)
+        lost, actor.running = list(actor.running.values()), {}
+        self._deaths_in_a_row += not (lost and lost[0].max_deaths == 1)
+        if self._deaths_in_a_row > MAX_DEATHS_IN_A_ROW:
+            raise WorldError(
+                "E_CLUSTER",
+                f"{self._deaths_in_a_row} actors died and no chunk was done in between: see Ray's own logs; "
+                "the same command resumes",
+            )
+        if lost:
+            first = lost[0]
+            first.deaths += 1
+            if first.deaths >= first.max_deaths:
+                first.outcome = WorkerFailure("the actor that judged it died", None)
+                lost = lost[1:]
+        self._queue.extendleft(reversed(lost))
+        self._tell("an actor died; another one judges what it had")
+        self._ray.kill(actor.handle)
+        started = self._start()
+        actor.handle, actor.about = started.handle, started.about
+
+    def _start(self) -> _Actor:
+        n_gpus = 1 if self._what.device == "cuda" else 0
+        remote = self._ray.remote(Scorer).options(num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=0)
+        handle = remote.remote(self._what, self._watch, self._log)
+        return _Actor(handle, handle.about.remote())
+
+    def _count_actors(self, requested: int | None) -> int:
+        """
+        Raises:
+            ConfigError: the cluster has not the CPUs or GPUs for them.
+        """
+        room = self._ray.cluster_resources()
+        most = int(room.get("CPU", 0)) // self._n_cpus
+        needs = f"{self._n_cpus} CPU"
+        if self._what.device == "cuda":
+            most, needs = min(most, int(room.get("GPU", 0))), f"{needs} and a GPU"
+        if most < (requested or 1):
+            raise ConfigError(
+                "E_CLUSTER",
+                f"--actors {requested or 1}: each needs {needs}, and the cluster has "
+                f"{int(room.get('CPU', 0))} CPUs and {int(room.get('GPU', 0))} GPUs",
+            )
+        return requested or most
+
+    def _first_about(self) -> _About:
+        """What the actor says that loads first.
+
+        Raises:
+            UserError: what `dialint.detector.pipeline.load_detector` refuses.
+            WorldError: no actor could load in `LOAD_S`, or it died.
+        """
+        if self._about is None:
+            ready, _ = self._ray.wait([actor.about for actor in self._actors], num_returns=1, timeout=LOAD_S)
+            if not ready:
+                raise WorldError("E_CLUSTER", f"no actor could start and load in {LOAD_S:.0f} s: is it full?")
+            try:
+                self._about = message_value(self._ray.get(ready[0]))
+            except self._ray.exceptions.RayError as error:
+                raise WorldError(
+                    "E_CLUSTER",
+                    f"an actor died while it loaded ({type(error).__name__}): is the same dialint installed "
+                    "for Ray's workers on every node?",
+                ) from None
+        assert self._about is not None
+        return self._about
+
+
+def _connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
+    """The ray module, connected; `stack` undoes it.
+
+    Raises:
+        ConfigError: nothing answers at the address.
+        WorldError: Ray could not be started here.
+    """
+    address = config.cluster_address or os.environ.get("RAY_ADDRESS") or None
+    if address not in (None, "auto", "local"):
+        _check_reachable(str(address))
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address in (None, "local"):
+        # Ray listens on every interface: only who has this process's token may talk to it. Ray reads it once,
+        # when it is imported; without it, it writes one of its own into the home folder.
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own is 15: anything else goes first
+        with disk_errors(
+            TEMPORARY
+        ):  # Ray opens its folder to everybody, so that it lies in one that is closed
+            folder = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
+            )
+        cores = max(len(os.sched_getaffinity(0)), (config.actors or 1) * n_cpus)
+        options |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
+        options |= {"_temp_dir": str(Path(folder) / "ray")}
+    else:
+        options["address"] = address
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    try:
+        ray.init(**options)
+    except ConnectionError:
+        raise ConfigError(
+            "E_CLUSTER", f"--cluster-address {address}: no running Ray was found; start it with `ray start`"
+        ) from None
+    except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise WorldError("E_CLUSTER", f"Ray at {address or 'this machine'}: {reason}") from None
+    stack.callback(ray.shutdown)
+    return ray
+
+
+def _check_reachable(address: str) -> None:
+    """
+    Raises:
+        ConfigError: nothing listens there. Ray itself would try for two minutes and end the process.
+    """
+    host, port = split_address(address)
+    try:
+        socket.create_connection((host, port), timeout=CONNECT_S).close()
+    except OSError as error:
+        reason = error.strerror or "no answer"
+        raise ConfigError("E_CLUSTER", f"--cluster-address {address}: {reason.lower()}") from None

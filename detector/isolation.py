@@ -1,0 +1,132 @@
+"""Finds the dialogues that break the process that judges them, so that the others keep their verdicts.
+
+`dialint.detector.watchdog` judges in a worker process, `dialint.app.scoring.cluster` in an actor that may be
+on another machine: both hand `Isolation` a way to try some dialogues.
+"""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dialint.detector.errors import DialintError
+from dialint.detector.records import Dialogue, Verdict
+
+FAILURE = "E_TIMEOUT"
+
+Message = tuple[str, Any]
+"""What a process that judges answers: ``done`` with a value, ``refused`` with the parts of a `DialintError`,
+or ``broken`` with another error and its traceback."""
+
+
+@dataclass(frozen=True)
+class WorkerFailure:
+    """Why a worker was killed or died, and the position of the dialogue that it was processing, if any."""
+
+    why: str
+    at: int | None
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """Judges dialogues by attempts that may fail as a whole. `attempt` returns the verdicts in order, or why
+    there are none; the next one must run in a fresh process. `fail` makes the verdict of a dialogue that
+    fails alone."""
+
+    attempt: Callable[[list[Dialogue]], list[Verdict] | WorkerFailure]
+    fail: Callable[[Dialogue, str], Verdict]
+
+    def verdicts(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
+        """One verdict for each dialogue, in order."""
+        failed: dict[int, Verdict] = {}
+        while True:
+            positions = [index for index in range(len(dialogues)) if index not in failed]
+            outcome: list[Verdict] | WorkerFailure = []
+            if positions:
+                outcome = self.attempt([dialogues[index] for index in positions])
+            if isinstance(outcome, WorkerFailure):
+                result = self._find_culprits(dialogues, positions, outcome)
+                failed |= result
+                if result:
+                    continue
+                outcome = self._judge_halves([dialogues[index] for index in positions])
+            verdicts = dict(zip(positions, outcome, strict=True)) | failed
+            return [verdicts[index] for index in range(len(dialogues))]
+
+    def _find_culprits(
+        self, dialogues: Sequence[Dialogue], positions: list[int], failure: WorkerFailure
+    ) -> dict[int, Verdict]:
+        """Failed verdicts of those of `positions` that fail alone in a fresh worker: the one that the worker
+        was at, else all of them, found in ever smaller parts."""
+        suspect = positions[failure.at] if failure.at is not None else positions[0]
+        if failure.at is not None or len(positions) == 1:
+            alone = self.attempt([dialogues[suspect]])
+            if isinstance(alone, WorkerFailure):
+                return {suspect: self.fail(dialogues[suspect], alone.why)}
+        results: dict[int, Verdict] = {}
+        if len(positions) > 1:
+            for part in (positions[: len(positions) // 2], positions[len(positions) // 2 :]):
+                outcome = self.attempt([dialogues[position] for position in part])
+                if isinstance(outcome, WorkerFailure):
+                    results |= self._find_culprits(dialogues, part, outcome)
+        return results
+
+    def _judge_halves(self, dialogues: Sequence[Dialogue]) -> list[Verdict]:
+        """Verdicts of dialogues that are too much together and not alone."""
+        if len(dialogues) == 1:
+            return [self.fail(dialogues[0], "now and then more than it may take")]
+        half = len(dialogues) // 2
+        return [verdict for part in (dialogues[:half], dialogues[half:]) for verdict in self.verdicts(part)]
+
+
+def failed_verdict(dialogue: Dialogue, release: str, taxonomy: str) -> Verdict:
+    """The verdict of a dialogue that cannot be judged in its limits."""
+    return Verdict(
+        dialogue_id=dialogue.id, release=release, taxonomy=taxonomy, status="failed", failure=FAILURE
+    )
+
+
+def make_message(act: Callable[[], Any]) -> Message:
+    """What `act` returns or raises, to be sent to another process.
+
+    Raises:
+        MemoryError: the process must end: its parent isolates the dialogue.
+    """
+    try:
+        return "done", act()
+    except DialintError as error:
+        return "refused", (type(error), error.code, error.message)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  raised again in the parent
+        return "broken", (_sendable(error), traceback.format_exc())
+
+
+def message_value(message: Message) -> Any:
+    """The value of a message.
+
+    Raises:
+        DialintError: the one that was raised in the worker.
+        Exception: any other one, with the worker's traceback as a note.
+    """
+    kind, value = message
+    if kind == "refused":
+        made, code, text = value
+        raise made(code, text)
+    if kind == "broken":
+        error, where = value
+        error.add_note(f"in the process that judges:\n{where}")
+        raise error
+    return value
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or an equivalent one if it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001  an error may define its own pickling, which may do anything
+        return RuntimeError(repr(error))
+    return error
