@@ -95,7 +95,7 @@ class VllmConfig:
     """Share of the GPU's memory that the server takes."""
     python: Annotated[Path | None, Parameter(env_var="DIALINT_VLLM_PYTHON")] = None
     """The interpreter of vLLM's own environment; vLLM pins other versions than dialint."""
-    extra: str = ""
+    extra: Annotated[str, Parameter(allow_leading_hyphen=True)] = ""
     """Further options of vLLM in one word, such as '--tensor-parallel-size 2'. They come last and win."""
     ready_s: Annotated[float, Field(gt=0)] = 900.0
     """Seconds within which the server must answer."""

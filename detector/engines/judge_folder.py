@@ -48,7 +48,9 @@ def read_judge(folder: Path) -> JudgeFolder:
     if (folder / "release.json").exists():
         raise ConfigError("E_JUDGE", f"{folder}: a release of a scanner; a server of judges cannot run it")
     if not (folder / MANIFEST).exists():
-        raise ConfigError("E_JUDGE", f"{folder}: no {MANIFEST}, so no judge; name a base model by --model")
+        raise ConfigError(
+            "E_JUDGE", f"{folder}: no {MANIFEST}, so no trained judge (`serve --model` is for bases)"
+        )
     validate_manifest(folder)
     try:
         manifest = read_manifest(folder / MANIFEST)

@@ -81,9 +81,8 @@ def build_trainer_config(
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
     recompute = recomputes_activations(running, model)
-    renamed = (
-        "activation_checkpointing" in kind.__dataclass_fields__
-    )  # not in transformers 5.19, as vLLM has it
+    fields = getattr(kind, "__dataclass_fields__", {})
+    renamed = "activation_checkpointing" in fields  # not in transformers 5.19, as vLLM has it
     checkpointing = "activation_checkpointing" if renamed else "gradient_checkpointing"
     shared: dict[str, Any] = {
         "output_dir": str(out),

@@ -60,6 +60,8 @@ def test_the_command_of_a_judge(
         capsys, release=str(first), adapter=(f"other={second}",), swap=True, key_file=key, quantise="fp8"
     )
     text = " ".join(words)
+    own = printed(capsys, model="small_decoder", extra="--enforce-eager --seed 1", python=home / "none")
+    assert own[-3:] == ["--enforce-eager", "--seed", "1"]
     assert "--enable-lora --max-loras 3 --max-lora-rank 64" in text
     assert words[-2:] == [f"judge={first}", json.dumps({"name": "other", "path": str(second)})]
     assert "--quantization fp8" in text
@@ -188,7 +190,7 @@ def test_each_mistake_is_one_line_that_says_what_to_do(
     assert "there is no such folder; `dialint train sft judge` makes one" in refusal(
         release=str(tmp_path / "no")
     )
-    assert "no MANIFEST.json, so no judge; name a base model by --model" in refusal(release=str(empty))
+    assert "no MANIFEST.json, so no trained judge" in refusal(release=str(empty))
     assert "no judge was promoted yet" in refusal(release="current")
     assert "there is no such folder, and it is no name on a hub" in refusal(model="nowhere")
     assert "no config.json, so no model" in refusal(model=str(empty))
@@ -205,6 +207,8 @@ def test_each_mistake_is_one_line_that_says_what_to_do(
     assert "--host 0.0.0.0 needs a key" in refusal(model="small_decoder", host="0.0.0.0")
     assert "--swap needs a key" in refusal(release=str(judge), swap=True)
     monkeypatch.setenv("DIALINT_JUDGE_KEY", "sk-1")
+    assert "have options of their own" in refusal(model="small_decoder", extra="--api-key=sk-1")
+    assert "No closing quotation" in refusal(model="small_decoder", extra="'")
     assert "on loopback only" in refusal(release=str(judge), swap=True, host="0.0.0.0")
     (judge / "adapter_model.safetensors").write_bytes(b"2")
     assert "its bytes are not those of the manifest" in refusal(release=str(judge))
