@@ -51,10 +51,17 @@ def open_engine(config: JudgeConfig, engine: JudgeEngine | None = None) -> Itera
         from dialint.detector.engines.judge_engines import open_judge
 
         engine = open_judge(config)
+    for note in _notes(engine):
+        print_status(note)
     try:
         yield engine
     finally:
         engine.close()
+
+
+def _notes(engine: JudgeEngine) -> list[str]:
+    """What an engine has to say to the user of how it asks; most have nothing."""
+    return list(getattr(engine, "notes", ()))
 
 
 def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
@@ -137,6 +144,7 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
         "prompt": PROMPT_VERSION,
         "form": options.detail,
         "contract": None if options.contract is None else options.contract.fingerprint,
+        "notes": _notes(detector.engine),
         **counts,
         "unquoted": usage.unquoted,
         "tokens": {

@@ -24,11 +24,13 @@ _PROBE = compact_json([" ".join(map(chr, range(33, 127))), "Aa  Bb", {"a": 0.05}
 
 _FAMILIES = re.compile(
     r"<"  # <s>, <|im_start|>, <<SYS>>, <bos>, <think>, <tool_call>, <unused7>, DeepSeek's bars
-    r"|\[(?=[/|A-Z]|gMASK|sMASK|unused|e~)"  # [INST], [/INST], [TOOL_CALLS], [CLS], [|user|], [e~[
+    r"|\[(?![A-Z]{2,10}_[1-9][0-9]{0,17}\])(?=[/|A-Z]|gMASK|sMASK|unused|e~)"
+    # [INST], [/INST], [TOOL_CALLS], [CLS], [|user|], [e~[
     r"|\](?=~)"  # MiniMax
     r"|\|(?=[A-Z]{2,20}\|)"  # Persimmon, Fuyu
 )
-"""The first character of every chat control token that is known of any family of models."""
+"""The first character of every chat control token that is known of any family of models; placeholders of
+masking, such as ``[EMAIL_1]``, stay as they are."""
 
 
 def escape_control_tokens(text: str) -> str:

@@ -52,7 +52,8 @@ class FakeLLM:
     poison: str | None = None  # what kills the server, or hangs it
     poison_does: str = "die"
     down: bool = False
-    dies_after: int | None = None
+    dies_after: int | None = None  # requests
+    back_after_s: float | None = None
     log: list[dict[str, Any]] = field(default_factory=list)
     received: bytearray = field(default_factory=bytearray)
     busy: int = 0
@@ -240,6 +241,8 @@ class _Handler(BaseHTTPRequestHandler):
                 llm.dies_after -= 1
                 if llm.dies_after < 0:
                     llm.down, llm.dies_after = True, None
+                    if llm.back_after_s is not None:
+                        threading.Timer(llm.back_after_s, setattr, (llm, "down", False)).start()
         try:
             self.respond(body, crowded)
         except OSError:  # the client is gone
@@ -260,7 +263,7 @@ class _Handler(BaseHTTPRequestHandler):
             with llm.lock:
                 llm.deaths += 1
                 llm.down = True
-            threading.Timer(0.05, lambda: setattr(llm, "down", False)).start()
+            threading.Timer(0.05, setattr, (llm, "down", False)).start()
             raise OSError
         deaths = llm.deaths
         if body is not None and llm.slow_s:

@@ -92,6 +92,7 @@ def test_every_known_control_token_is_broken_and_reads_as_before() -> None:
     spelled = escape_control_tokens(compact_json(line))
     assert [token for token in CONTROL if token in spelled] == []
     assert json.loads(spelled) == line
+    assert escape_control_tokens('"[EMAIL_1] and [ADDRESS_12]"') == '"[EMAIL_1] and [ADDRESS_12]"'
 
 
 @settings(max_examples=60, deadline=None)

@@ -27,8 +27,9 @@ from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
 FAST = RetryPolicy(
-    first_wait_s=0.002, longest_wait_s=0.01, longest_retry_after_s=0.2, opening_s=0.3, outage_s=0.6
+    first_wait_s=0.002, longest_wait_s=0.01, longest_retry_after_s=0.2, opening_s=8, outage_s=8
 )
+IMPATIENT = replace(FAST, opening_s=0.3, outage_s=0.5)
 RUDE = "You fool."
 CODES = load_taxonomy().codes
 
@@ -64,9 +65,9 @@ def judge(url: str) -> Iterator[HttpJudge]:
     judge.close()
 
 
-def refusal(url: str, **options: Any) -> DialintError:
+def refusal(url: str, policy: RetryPolicy = FAST, **options: Any) -> DialintError:
     with pytest.raises(DialintError) as refused:
-        opened(url, **options)
+        opened(url, policy, **options)
     assert "\n" not in refused.value.message
     return refused.value
 
@@ -235,26 +236,25 @@ def test_the_cap_of_requests_at_a_time_holds(llm: FakeLLM, url: str) -> None:
     llm.slow_s = 0.005
     judge = opened(url, judge_concurrency=3)
     judge.ask([request(f"{n}.") for n in range(30)])
-    assert llm.busiest == 3
+    assert llm.busiest <= 3
     judge.close()
 
 
 def test_a_server_that_dies_and_comes_back(llm: FakeLLM, judge: HttpJudge) -> None:
-    llm.dies_after = 12
-    back = threading.Timer(0.3, lambda: setattr(llm, "down", False))
-    back.start()
+    llm.dies_after, llm.back_after_s = 12, 0.3
     replies = judge.ask([request(f"{n}.") for n in range(40)])
-    back.join()
     assert failures(replies) == [""] * 40
 
 
-def test_a_server_that_stays_away_ends_the_job(llm: FakeLLM, judge: HttpJudge) -> None:
+def test_a_server_that_stays_away_ends_the_job(llm: FakeLLM, url: str) -> None:
+    judge = opened(url, replace(FAST, outage_s=0.5))
     llm.dies_after = 5
     with pytest.raises(WorldError, match="start the same command again") as gone:
         judge.ask([request(f"{n}.") for n in range(20)])
     assert (gone.value.code, gone.value.exit_code) == ("E_SERVER", 3)
     llm.down = False
     assert failures(judge.ask([request(RUDE)])) == [""]  # the same judge goes on
+    judge.close()
 
 
 @pytest.mark.parametrize("does", ["die", "hang", "500"])
@@ -331,7 +331,7 @@ def test_the_estimate_learns_from_what_servers_count(judge: HttpJudge) -> None:
 def test_no_server() -> None:
     with serving(FakeLLM()) as url:
         pass
-    error = refusal(url)
+    error = refusal(url, IMPATIENT)
     assert (error.code, error.exit_code) == ("E_SERVER", 3)
     assert "no connection: is the server running" in error.message
 
@@ -356,7 +356,7 @@ def test_a_judge_that_cannot_be_opened_says_why(
 ) -> None:
     for name, value in moods.items():
         setattr(llm, name, value)
-    error = refusal(url, **options)
+    error = refusal(url, IMPATIENT if code == "E_SERVER" else FAST, **options)
     assert error.code == code
     assert words in error.message
 

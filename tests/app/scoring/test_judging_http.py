@@ -1,0 +1,100 @@
+"""`dialint score --judge http:` from a log to files, against a stand-in for a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from fake_llm import FakeLLM, serving
+from planted_data import SENTENCES, dialogues_with, planted
+
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.errors import WorldError
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.verdict_files import read_verdicts
+from dialint.detector.watchdog import WatchConfig
+
+KEY = "sk-planted-0123456789"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """100 dialogues with 500 different pieces of personal data."""
+    path = tmp_path / "log.jsonl"
+    with path.open("w") as file:
+        for dialogue in dialogues_with(planted(500)):
+            file.write(dialogue.model_dump_json(exclude_defaults=True) + "\n")
+    return path
+
+
+def options(folder: Path, url: str, **judge: Any) -> ScoreConfig:
+    return ScoreConfig(
+        out=folder / "v.jsonl", max_failed=1.0, watch=WatchConfig(dialogue_seconds=0), chunk_size=20,
+        judge=JudgeConfig(judge=f"http:{url}", judge_budget="1000 questions", **judge),
+    )  # fmt: skip
+
+
+def test_no_personal_data_reaches_the_server(log: Path, tmp_path: Path, driver: ModuleType) -> None:
+    """500 of 500 that masking promises; what it misses of harder ones is in docs/experiments/masking.md."""
+    data = planted(500)
+    assert {kind for kind, _, _ in data} == set(SENTENCES)
+    llm = FakeLLM(false_positives={"": 0.3})
+    with serving(llm) as url:
+        assert run([str(log)], options(tmp_path, url), driver.FakeDetector({})) == 0
+    received = llm.received.decode()
+    shown = received + re.sub(r"[\s().+-]", "", received)
+    assert received.count("[EMAIL_1]") > 20
+    leaked = [
+        kind
+        for kind, value, _ in data
+        if value in shown
+        or (kind in ("PHONE", "CARD", "IBAN") and re.sub(r"[\s().+-]", "", value) in shown)
+        or (kind == "NAME" and any(re.search(rf"\b{part}\b", received) for part in value.split()))
+    ]
+    assert leaked == []
+
+
+def test_a_key_stands_in_nothing_that_is_written(
+    log: Path, tmp_path: Path, driver: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    monkeypatch.setenv("DIALINT_JUDGE_KEY", KEY)
+    llm = FakeLLM(key=KEY, statuses=[(500, {}), (503, {})])
+    with serving(llm) as url:
+        run([str(log)], options(tmp_path, url), driver.FakeDetector({}))
+    assert f"Bearer {KEY}".encode() in llm.received
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) > 2
+    assert [path.name for path in written if KEY.encode() in path.read_bytes()] == []
+    captured = capsys.readouterr()
+    assert KEY not in captured.out + captured.err
+
+
+def test_a_server_that_dies_in_the_middle(log: Path, tmp_path: Path, driver: ModuleType) -> None:
+    """First it comes back in time, then it does not: exit by WorldError, and the same command goes on."""
+    llm = FakeLLM(dies_after=60)
+    with serving(llm) as url:
+        with pytest.raises(WorldError, match="start the same command again"):
+            run([str(log)], options(tmp_path, url, judge_outage_s=0.3), driver.FakeDetector({}))
+        asked = len(llm.log)
+        llm.down, llm.dies_after, llm.back_after_s = False, 40, 0.5
+        assert run([str(log)], options(tmp_path, url, judge_outage_s=20.0), driver.FakeDetector({})) == 0
+        assert len(llm.log) > asked
+    verdicts = list(read_verdicts(tmp_path / "v.jsonl"))
+    assert sorted(each.dialogue_id for each in verdicts) == sorted(f"d{n}" for n in range(0, 500, 5))
+    assert {each.status for each in verdicts} == {"scored"}
+    assert all(each.judge is not None and not each.judge.failures for each in verdicts)
+
+
+def test_what_a_server_lacks_is_said(log: Path, tmp_path: Path, driver: ModuleType, capsys: Any) -> None:
+    with serving(FakeLLM(takes=("max_tokens", "temperature"))) as url:
+        run([str(log)], options(tmp_path, url), driver.FakeDetector({}))
+    output = capsys.readouterr()
+    assert "127.0.0.1: takes no JSON schema" in output.out + output.err
+    assert "gives no log-probabilities" in output.out + output.err
+    [manifest] = tmp_path.glob("*.manifest.json")
+    assert len(json.loads(manifest.read_text())["judge"]["notes"]) == 2
