@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# The loop closed: what people said becomes a new judge, which is asked beside the judge in use about dialogues
+# that neither has learnt from, takes its place only if it is better beyond the interval, and scores again.
+#
+#   DIALINT_ACCOUNT=lea runs/loop.sh STORE [WORK_FOLDER]     a label store: a SQLite file or postgresql://...
+#   runs/loop.sh "" [WORK_FOLDER]                            a rehearsal: SIMULATED people, about the sample
+#   BASE=Qwen/Qwen3-4B-Instruct-2507 QUANTISE=nf4 LOG=chats.jsonl runs/loop.sh STORE [WORK_FOLDER]      on a GPU
+#
+# Better means: in FIGURE of `dialint eval judge` (token_average_precision: how well its probabilities put errors
+# first, which no judge gains by accusing nobody) the 95 % interval of the paired difference, over the same
+# questions and the same resampled dialogues, lies on the better side of 0. Else the old judge stays.
+#
+# Each ROUND (a name, 1 unless given) has its folder, WORK_FOLDER/round-ROUND/{dataset,screened,sft,grpo,candidate,
+# comparison.json,decision.json,verdicts.jsonl}. A stopped round goes on where it was, a finished one does nothing
+# again. The judge in use is that of `dialint release`, the first time BASE itself; OLD names another to compare
+# with. The split's key is that of the folder, so that what is held out is so in every round. In STORE it writes
+# labels and nothing else. A rehearsal keeps its releases in WORK_FOLDER/home. SERVER=http://127.0.0.1:8000, one of
+# `dialint serve vllm --swap`, changes over as the judge is promoted.
+set -euo pipefail
+store=${1:-}
+work=${2:-build/loop}
+python=${PYTHON:-.venv/bin/python}
+base=${BASE:-finetune/small_decoder}
+figure=${FIGURE:-token_average_precision}
+seed=${SEED:-1}
+threads=${THREADS:-2}
+align=${ALIGN:-none}            # grpo: aligned after it has learnt by example
+log=${LOG:-}                    # what the judge in use scores at the end; the sample in a rehearsal
+budget=${BUDGET:-500 questions} # for each thousand dialogues
+limit=(${LIMIT:+--limit "$LIMIT"})
+round=$work/round-${ROUND:-1}
+dialint() { "$python" -m dialint "$@"; }
+better_high="f1 precision recall average_precision token_average_precision token_recall_at_1_false quote_overlap"
+better_low="brier calibration_error token_calibration_error false_accusations_per_100_turns"
+case " $better_high $better_low " in
+    *" $figure "*) ;;
+    *) echo "FIGURE=$figure: expected one of $better_high $better_low" >&2 && exit 2 ;;
+esac
+mkdir -p "$round"
+
+if [ "$base" = finetune/small_decoder ]; then
+    sft=(--adapter none --steps "${SFT_STEPS:-600}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
+    grpo=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64 --rank 32)
+else
+    sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 2048 --detail full --rank 16 --gradient-checkpointing)
+    grpo=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192 --rank 16
+        --gradient-checkpointing)
+fi
+shared=(--seed "$seed" --threads "$threads" --quantise "${QUANTISE:-none}")
+
+if [ -n "$store" ]; then
+    : "${DIALINT_ACCOUNT:?set DIALINT_ACCOUNT to the account that acts in the store, a lead}"
+else
+    echo "no store named: people are SIMULATED, what comes of it is a rehearsal and not to be served" >&2
+    [ -e "$work/crowd/manifest.json" ] ||
+        "$python" -m dialint.labeling.simulation.crowd --dialogues app/sample/dialogues.jsonl \
+            --labels app/sample/labels.jsonl --out "$work/crowd" --seed "$seed"
+    store=$work/crowd/store.sqlite
+    export DIALINT_ACCOUNT=simulated-admin DIALINT_HOME=$work/home
+    log=${log:-app/sample/dialogues.jsonl}
+fi
+key=()
+[ -n "${DIALINT_SPLIT_KEY:-}" ] || key=(--key-file "$work/split.key")
+
+# 1. What people said becomes a data set, split by dialogue; copies of held-out dialogues leave its training part.
+[ -e "$round/dataset/manifest.json" ] || {
+    dialint label aggregate --everything --store "$store"
+    dialint export dataset --out "$round/dataset" --store "$store" "${key[@]}" --shares 0.6 0.1 0.1 0.2
+}
+[ -e "$round/screened/manifest.json" ] ||
+    dialint train screen --dataset "$round/dataset" --out "$round/screened"
+
+# 2. A judge learns from it: a folder with all its weights is the candidate.
+data=(--dataset "$round/screened" --random-questions 4)
+[ -e "$round/sft/MANIFEST.json" ] ||
+    dialint train sft judge "${data[@]}" --model "$base" --out "$round/sft" "${sft[@]}" "${shared[@]}"
+candidate=$round/sft
+if [ "$align" = grpo ]; then
+    [ -e "$round/grpo/MANIFEST.json" ] ||
+        dialint train grpo "${data[@]}" --model "$round/sft" --ratio "${RATIO:-5}" --out "$round/grpo" \
+            "${grpo[@]}" "${shared[@]}"
+    candidate=$round/candidate
+    [ -e "$candidate/MANIFEST.json" ] || dialint train merge --model "$round/grpo" --out "$candidate"
+fi
+
+# 3. Both judges answer the same held-out questions. Without any before it, the old judge is the base itself.
+if [ ! -e "$round/comparison.json" ]; then
+    current=$("$python" -c 'from dialint.detector.registry import Registry
+registry = Registry("judge")
+pointer = registry.current()
+print(registry.folder / pointer.id if pointer else "")')
+    old=${OLD:-${current:-$base}}
+    dialint eval judge "$round/screened" --split test --random-questions "${RANDOM_QUESTIONS:-4}" --seed "$seed" \
+        --threads "$threads" --judge "$candidate" --against "$old" --out "$round/comparison.json"
+fi
+
+# 4. The candidate is promoted, or the old judge stays; either way it is written down, after it was done.
+decision=$round/decision.json
+[ -e "$decision" ] || "$python" - "$round" "$candidate" "$figure" "$better_low" <<'PY'
+import json, pathlib, sys
+round_, candidate, figure, better_low = pathlib.Path(sys.argv[1]), *sys.argv[2:]
+report = json.loads((round_ / "comparison.json").read_text())
+((old, differences),) = report["differences"].items()
+row = differences[figure]
+gain = [row[part] for part in ("difference", "low", "high")]
+if figure in better_low.split() and None not in gain:
+    gain = [0.0 - gain[0], 0.0 - gain[2], 0.0 - gain[1]]
+is_better = None not in gain and gain[1] > 0
+values = [report["judges"][name][figure] for name in (candidate, old)]
+said = ", ".join("none" if value is None else f"{value:.3f}" for value in values)
+interval = "not known" if None in gain else f"{gain[0]:.3f} ({gain[1]:.3f} to {gain[2]:.3f})"
+first = report["judges"][old]
+print(f"{figure} of the new judge and the old one on {first['questions']} held-out questions with "
+      f"{first['errors']} errors: {said}; gain {interval}: "
+      + ("the new judge is better and is promoted" if is_better else "not better beyond the interval, the old judge stays"))  # fmt: skip
+decision = {"promoted": is_better, "figure": figure, "gain": gain, "judge": candidate, "old": old}
+(round_ / "decision.tmp").write_text(json.dumps(decision, indent=1) + "\n")
+PY
+if [ ! -e "$decision" ]; then
+    if grep -q '"promoted": true' "$round/decision.tmp"; then
+        dialint release promote "$candidate" ${SERVER:+--server "$SERVER"}
+    fi
+    mv "$round/decision.tmp" "$decision"
+fi
+
+# 5. The judge in use scores. What it finds stays a suggestion until it was measured: --judge-contract.
+if [ -n "$log" ]; then
+    in_use=$("$python" -c 'import json, sys
+decision = json.load(open(sys.argv[1]))
+print(decision["judge" if decision["promoted"] else "old"])' "$decision")
+    dialint score "$log" --judge "local:$in_use" --judge-budget "$budget" "${limit[@]}" --out "$round/verdicts.jsonl"
+fi
