@@ -89,8 +89,8 @@ class HttpJudge:
         self._address = address
         self._estimate = TokenEstimate()
         self._dialect = Dialect()
-        self._loop = asyncio.new_event_loop()
         self._server = OpenAIServer(address, key, config.judge_concurrency + 2)
+        self._loop = asyncio.new_event_loop()
         self.concurrency = Concurrency(config.judge_concurrency)
         self._delivery = Delivery(self._send, self._probe, self.concurrency, self._policy)
         self._model, self._root, self._context = config.judge_model or "", "", config.judge_context

@@ -127,17 +127,31 @@ class OpenAIServer:
     """Sends single requests. Belongs to one event loop."""
 
     def __init__(self, address: Address, key: str | None, max_connections: int) -> None:
+        """
+        Raises:
+            ConfigError: E_OPTION, the environment names certificates or a proxy that cannot be used.
+        """
         self.address = address
         headers = {"Accept-Encoding": "identity", "User-Agent": "dialint"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
-        self._client = httpx2.AsyncClient(
-            headers=headers,
-            follow_redirects=False,
-            trust_env=not address.is_loopback,
-            timeout=httpx2.Timeout(None, connect=CONNECT_S),
-            limits=httpx2.Limits(max_connections=max_connections, max_keepalive_connections=max_connections),
-        )
+        try:
+            self._client = httpx2.AsyncClient(
+                headers=headers,
+                follow_redirects=False,
+                verify=httpx2.create_ssl_context() if address.url.startswith("https:") else True,
+                trust_env=not address.is_loopback,  # proxies; the authority's file is read in any case
+                timeout=httpx2.Timeout(None, connect=CONNECT_S),
+                limits=httpx2.Limits(
+                    max_connections=max_connections, max_keepalive_connections=max_connections
+                ),
+            )
+        except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
+            raise ConfigError(
+                "E_OPTION",
+                f"--judge {address.url}: SSL_CERT_FILE or a proxy of the environment cannot be used "
+                f"({type(error).__name__})",
+            ) from None
 
     async def request(
         self, method: str, url: str, timeout_s: float, body: Mapping[str, Any] | None = None
@@ -164,7 +178,11 @@ class OpenAIServer:
         except httpx2.ConnectTimeout:
             raise ConnectionFailed("no connection within 10 s", timed_out=True) from None
         except httpx2.ConnectError as error:
-            reason = "its certificate is not valid" if "CERTIFICATE" in str(error) else "no connection"
+            reason = (
+                "its certificate is not valid (SSL_CERT_FILE names an authority of your own)"
+                if "CERTIFICATE" in str(error)
+                else "no connection"
+            )
             raise ConnectionFailed(reason) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise ConnectionFailed("the connection was cut") from None

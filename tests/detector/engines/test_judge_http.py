@@ -446,6 +446,15 @@ def test_a_proxy_of_the_environment_gets_nothing_that_is_for_this_machine(
     judge.close()
 
 
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "HTTPS_PROXY"])
+def test_an_environment_that_cannot_be_used_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "nonsense://none:x")
+    error = refusal("https://gpu.example/v1")
+    assert (error.code, "of the environment cannot be used" in error.message) == ("E_OPTION", True)
+
+
 ASK = """
 import sys, time
 from dialint.detector.engines.judge_engines import open_judge
