@@ -204,7 +204,13 @@ def coherence_weight(truth: Bools, scores: Floats, incoherence: Floats) -> float
 
 
 def _fit_logistic(features: Floats, target: Floats, rounds: int = 100) -> Floats:
-    """Slopes of features of shape (n, features), and the offset last, by Newton's method in bounded steps."""
+    """Slopes of features of shape (n, features), and the offset last, by Newton's method in bounded steps,
+    halved where they overshoot: scores of a few values only make it swing for ever."""
+
+    def loss(weights: Floats) -> float:
+        z = np.clip(design @ weights, -60, 60)
+        return float(np.sum(np.logaddexp(0.0, z) - target * z))
+
     design = np.column_stack((features.astype(float), np.ones(len(features))))
     weights = np.zeros(design.shape[1])
     weights[0] = 1.0
@@ -213,7 +219,13 @@ def _fit_logistic(features: Floats, target: Floats, rounds: int = 100) -> Floats
         gradient = design.T @ (p - target)
         curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(len(weights))
         step = np.linalg.solve(curvature, gradient)
-        weights = weights - step * min(1.0, 5.0 / (np.abs(step).max() + 1e-12))
+        step = step * min(1.0, 5.0 / (np.abs(step).max() + 1e-12))
+        before = loss(weights)
+        for _ in range(30):
+            if loss(weights - step) <= before + 1e-9 * abs(before):
+                break
+            step = step / 2
+        weights = weights - step
         if np.abs(step).max() < 1e-9:
             break
     return weights

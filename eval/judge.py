@@ -57,6 +57,12 @@ class EvaluateConfig:
     """Split whose questions are asked."""
     out: Path | None = None
     """Write the report to this file, as JSON."""
+    contract: Path | None = None
+    """Write what the judge's probabilities are worth, by code, to this file, for `dialint score
+    --judge-contract`. The split must be one that nothing was trained or chosen on, and is used up by it."""
+    contract_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    """Share of right findings that a code's threshold must reach on the split; codes that do not are only
+    suggested."""
     rounds: Annotated[int, Field(ge=0)] = 1000
     """Bootstrap rounds for the intervals."""
     question_config: QuestionConfig = field(default_factory=QuestionConfig)
@@ -83,6 +89,8 @@ def judge(dataset: Path, *, config: Annotated[EvaluateConfig, Parameter(name="*"
     """
     report = evaluate(dataset, config)
     _print_report(report)
+    if config.contract is not None:
+        print(f"{config.contract}: {report['contract']}")
     if config.out is not None:
         write_json(config.out, report)
 
@@ -99,6 +107,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     from dialint.detector.engines.judge_local import load_judge
     from dialint.detector.engines.local import resolve_device
     from dialint.detector.extras import require_single_process
+    from dialint.eval.judge_contract import describe_contract, fit_judge_contract
     from dialint.eval.judge_metrics import judge_difference, run_judge, summarize_judge
     from dialint.eval.questions import count_agent_turns, read_questions
     from dialint.eval.run import check_writable
@@ -106,8 +115,9 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     require_single_process("eval judge")
     device = resolve_device(config.device)
     bf16 = config.precision == "bf16" or (config.precision == "auto" and device != "cpu")
-    if config.out is not None:
-        check_writable(config.out)
+    for path in (config.out, config.contract):
+        if path is not None:
+            check_writable(path)
     if dataset.is_dir() and find_set(dataset, config.split) is None:
         splits = ", ".join(list_sets(dataset)) or "none"
         raise ConfigError(
@@ -125,6 +135,11 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
         name: run_judge(load_judge(name, device=device, bf16=bf16), questions)
         for name in dict.fromkeys((config.judge, *config.against))
     }
+    contract = None
+    if config.contract is not None:
+        name = Path(config.judge).name
+        contract = fit_judge_contract(name, results[config.judge], config.contract_precision)
+        write_json(config.contract, contract.model_dump(mode="json"))
     return {
         "kind": "judges",
         "dataset": data_fingerprint(dataset),
@@ -139,6 +154,7 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
             name: judge_difference(results[config.judge], results[name], turns, config.rounds)
             for name in config.against
         },
+        **({} if contract is None else {"contract": describe_contract(contract)}),
     }
 
 

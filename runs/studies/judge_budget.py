@@ -3,7 +3,7 @@
     python runs/studies/judge_budget.py --out build/judge_budget.json
 
 The judge is no model: it knows the labels of the sample log and errs at the rates given here, drawn by a hash
-of dialogue, turn and code. The figures say what the plan of questions does with a judge of such a quality, and
+of dialogue, turn and code. The figures say what the plan of questions does with such a judge, and
 nothing about any LLM. The scan is the embedded release.
 """
 
