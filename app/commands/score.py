@@ -13,7 +13,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dialint.app.scoring.cluster import ClusterConfig
+from dialint.app.scoring.cluster_connection import ClusterConfig
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig

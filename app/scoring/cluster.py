@@ -12,39 +12,23 @@ same bytes, each dialogue once, resumed by the same command".
 
 from __future__ import annotations
 
-import logging
-import os
-import secrets
-import socket
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from dialint.detector.artifacts import TEMPORARY, disk_errors
+from dialint.app.scoring.cluster_actor import About, Scorer
+from dialint.app.scoring.cluster_connection import ClusterConfig, connect
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import require_extra
 from dialint.detector.ingest.outcomes import Loaded
-from dialint.detector.interface import Detector, DetectorConfig
-from dialint.detector.isolation import (
-    FAILURE,
-    Isolation,
-    Message,
-    WorkerFailure,
-    failed_verdict,
-    make_message,
-    message_value,
-)
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
 from dialint.detector.log_profile import LogProfile
-from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.detector.watchdog import WatchConfig, WatchedDetector
+from dialint.detector.watchdog import WatchConfig
 
 if TYPE_CHECKING:
     from dialint.detector.release import ReleaseInfo  # imports numpy
@@ -59,110 +43,6 @@ MAX_DEATHS_IN_A_ROW = 8
 """Actors that may die without one chunk done in between before the run gives up."""
 LOAD_S = 600.0
 """Seconds for the first actor to get its place in the cluster and load the release."""
-CONNECT_S = 5.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterConfig:
-    """Options of ``dialint score --cluster``."""
-
-    cluster: Literal["ray"] | None = None
-    """Judge by actors of a Ray cluster: same verdicts, same files, resumed by the same command."""
-
-    cluster_address: str | None = None
-    """HOST:PORT of a running Ray cluster, or auto for the one that this machine belongs to. Without it that
-    of RAY_ADDRESS; without that either, Ray is started on this machine for this command alone."""
-
-    actors: Annotated[int | None, Field(ge=1)] = None
-    """Actors that judge, each with --threads CPUs (1 if that is 0), with --device cuda also a GPU; without it
-    as many as the cluster has room for."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-        for name in ("cluster_address", "actors"):
-            if self.cluster is None and getattr(self, name) is not None:
-                raise ConfigError("E_OPTION", f"--{name.replace('_', '-')} needs --cluster ray")
-        if self.cluster_address not in (None, "auto"):
-            split_address(str(self.cluster_address))
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of HOST:PORT.
-
-    Raises:
-        ConfigError: E_OPTION, it is something else.
-    """
-    host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise ConfigError(
-            "E_OPTION",
-            f"--cluster-address {address}: expected HOST:PORT (6379, where `ray start` said nothing else) or "
-            "auto; ray:// is not supported, run dialint on a machine of the cluster",
-        )
-    return host.strip("[]"), int(port)
-
-
-@dataclass(frozen=True)
-class _About:
-    """What an actor's detector is, as `Detector` has it."""
-
-    release: str
-    fingerprint: str
-    codes: tuple[str, ...]
-    info: ReleaseInfo | None
-
-
-class Scorer:
-    """What an actor runs: a detector that is loaded once. Errors are returned as messages, since Ray would
-    wrap what is raised."""
-
-    def __init__(self, what: DetectorConfig, watch: WatchConfig, log: LogProfile | None) -> None:
-        self._what, self._watch, self._log = what, watch, log
-        self._detector: Detector | None = None
-        self._about: _About | None = None
-        self._told: list[str] = []
-
-    def about(self) -> Message:
-        """The detector as an `_About`, loaded at the first call."""
-        return make_message(self._load)
-
-    def set_log(self, log: LogProfile) -> None:
-        """Set the profile of the log, for what is judged after it."""
-        self._log = log
-        if self._detector is not None and hasattr(self._detector, "with_log"):
-            self._detector = self._detector.with_log(log)
-
-    def verdicts(self, dialogues: list[Dialogue], all_probabilities: bool) -> tuple[str, list[str], Message]:
-        """The detector's fingerprint, the lines it told, and the verdicts in order."""
-
-        def judge() -> list[Verdict]:
-            self._load()
-            assert self._detector is not None
-            return self._detector.verdicts(dialogues, all_probabilities=all_probabilities)
-
-        try:
-            message = make_message(judge)
-        except MemoryError:
-            os._exit(1)
-        told, self._told[:] = list(self._told), []
-        fingerprint = self._about.fingerprint if self._about is not None else ""
-        return fingerprint, told, message
-
-    def _load(self) -> _About:
-        if self._about is None:
-            detector: Any
-            if self._watch.dialogue_seconds:
-                detector = WatchedDetector(self._what, self._watch, self._told.append).ready()
-            else:
-                from dialint.detector.pipeline import load_detector
-
-                detector = load_detector(self._what)
-            info = getattr(detector, "info", None)
-            self._about = _About(detector.release, detector.fingerprint, tuple(detector.codes), info)
-            if self._log is not None and hasattr(detector, "with_log"):
-                detector = detector.with_log(self._log)
-            self._detector = detector
-        return self._about
 
 
 @dataclass(eq=False)
@@ -217,13 +97,13 @@ class ClusterDetector:
         self._n_cpus = what.threads or 1
         self._what = replace(what, threads=self._n_cpus)
         self._log: LogProfile | None = None
-        self._about: _About | None = None
+        self._about: About | None = None
         self._sent: dict[tuple[str, ...], _Task] = {}
         self._queue: deque[_Task] = deque()
         self._deaths_in_a_row = 0
         self._stack = ExitStack()
         try:
-            self._ray = _connect(config, self._n_cpus, self._stack)
+            self._ray = connect(config, self._n_cpus, self._stack)
             self._actors = [self._start() for _ in range(self._count_actors(config.actors))]
         except BaseException:
             self.close()
@@ -412,7 +292,7 @@ class ClusterDetector:
             )
         return requested or most
 
-    def _first_about(self) -> _About:
+    def _first_about(self) -> About:
         """What the actor says that loads first.
 
         Raises:
@@ -433,60 +313,3 @@ class ClusterDetector:
                 ) from None
         assert self._about is not None
         return self._about
-
-
-def _connect(config: ClusterConfig, n_cpus: int, stack: ExitStack) -> Any:
-    """The ray module, connected; `stack` undoes it.
-
-    Raises:
-        ConfigError: nothing answers at the address.
-        WorldError: Ray could not be started here.
-    """
-    address = config.cluster_address or os.environ.get("RAY_ADDRESS") or None
-    if address not in (None, "auto", "local"):
-        _check_reachable(str(address))
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address in (None, "local"):
-        # Ray listens on every interface: only who has this process's token may talk to it. Ray reads it once,
-        # when it is imported; without it, it writes one of its own into the home folder.
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own is 15: anything else goes first
-        with disk_errors(
-            TEMPORARY
-        ):  # Ray opens its folder to everybody, so that it lies in one that is closed
-            folder = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="dialint-", ignore_cleanup_errors=True)
-            )
-        cores = max(len(os.sched_getaffinity(0)), (config.actors or 1) * n_cpus)
-        options |= {"address": "local", "num_cpus": cores, "include_dashboard": False}
-        options |= {"_temp_dir": str(Path(folder) / "ray")}
-    else:
-        options["address"] = address
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
-
-    try:
-        ray.init(**options)
-    except ConnectionError:
-        raise ConfigError(
-            "E_CLUSTER", f"--cluster-address {address}: no running Ray was found; start it with `ray start`"
-        ) from None
-    except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise WorldError("E_CLUSTER", f"Ray at {address or 'this machine'}: {reason}") from None
-    stack.callback(ray.shutdown)
-    return ray
-
-
-def _check_reachable(address: str) -> None:
-    """
-    Raises:
-        ConfigError: nothing listens there. Ray itself would try for two minutes and end the process.
-    """
-    host, port = split_address(address)
-    try:
-        socket.create_connection((host, port), timeout=CONNECT_S).close()
-    except OSError as error:
-        reason = error.strerror or "no answer"
-        raise ConfigError("E_CLUSTER", f"--cluster-address {address}: {reason.lower()}") from None

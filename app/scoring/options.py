@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.app.scoring.cluster import ClusterConfig
+from dialint.app.scoring.cluster_connection import ClusterConfig
 from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig

@@ -18,7 +18,8 @@ import pytest
 from cluster_study import write_log
 
 from dialint.app.scoring import cluster
-from dialint.app.scoring.cluster import ClusterConfig, ClusterDetector
+from dialint.app.scoring.cluster import ClusterDetector
+from dialint.app.scoring.cluster_connection import ClusterConfig
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig
@@ -43,9 +44,9 @@ def make_scorer(folder: Path) -> type:
             self.fingerprint = "f"
 
         def about(self) -> Any:
-            from dialint.app.scoring.cluster import _About
+            from dialint.app.scoring.cluster_actor import About
 
-            return "done", _About("stub", "f", ("C1",), None)
+            return "done", About("stub", "f", ("C1",), None)
 
         def set_log(self, log: Any) -> None:
             pass

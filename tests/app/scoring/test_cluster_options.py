@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dialint.app.scoring import cluster
-from dialint.app.scoring.cluster import ClusterConfig, ClusterDetector, split_address
+from dialint.app.scoring.cluster import ClusterDetector
+from dialint.app.scoring.cluster_connection import ClusterConfig, split_address
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector import extras
