@@ -58,9 +58,10 @@ class PlanConfig:
     """Share of dialogues in which something is flagged, so that the judge is asked for details."""
     questions: Annotated[float, Field(ge=0)] = 3.0
     """Questions for details in a flagged dialogue: one turn and one code each."""
-    screens: Annotated[float, Field(ge=0)] = 0.0
-    """Screening questions in every dialogue, each about a group of codes; 4 ask about all that the embedded
-    scan does not cover."""
+    screens: Annotated[float, Field(ge=0)] = 2.0
+    """Screening questions in every dialogue, each about up to 12 codes. 2 ask about all that the embedded
+    scan does not cover, in a log without evidence such as tool calls or sources; 0 if a budget leaves no
+    room."""
     output_tokens: Annotated[float, Field(ge=0)] = 80.0
     """Tokens of an answer with details."""
     screen_output_tokens: Annotated[float, Field(ge=0)] = 20.0
@@ -261,14 +262,14 @@ def _judge(config: PlanConfig, throughput: Throughput) -> Step:
 
 def count_prompt_tokens(config: PlanConfig, assumptions: Assumptions) -> tuple[float, float]:
     """Prompt tokens of the whole job: those that are sent, and those that are computed. With prefix caching a
-    dialogue is computed once, however many questions it is asked, and the system message never again."""
+    dialogue is computed once for all its screens and once for all its details, which show it otherwise, and
+    the system message never again."""
     own = config.n_details * assumptions.question_tokens + config.n_screens * assumptions.screen_tokens
     common = config.tokens + assumptions.system_tokens
     sent = (config.n_details + config.n_screens) * common + own
     if not config.prefix_caching:
         return sent, sent
-    asked = config.dialogues * min(1.0, config.screens)  # every one, where there is a screen for each
-    asked = max(asked, config.dialogues * config.flagged * min(1.0, config.questions))
+    asked = config.dialogues * (min(1.0, config.screens) + config.flagged * min(1.0, config.questions))
     return sent, asked * config.tokens + own
 
 

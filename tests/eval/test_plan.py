@@ -30,7 +30,7 @@ def test_the_embedded_scan_goes_by_its_measured_rate() -> None:
 
 def test_a_judge_is_estimated_by_its_arithmetic() -> None:
     _, judge = steps_of(
-        dialogues=1e6, tokens=500, judge="4B", gpu="H200", flagged=0.5, questions=2, gpu_price=3
+        dialogues=1e6, tokens=500, judge="4B", gpu="H200", flagged=0.5, questions=2, screens=0, gpu_price=3
     )
     # half a million dialogues of 500 tokens once, and a million questions of 200 tokens with answers of 80
     reading_s = 2 * 4e9 * (5e5 * 500 + 1e6 * 200) / (790e12 * 0.4)
@@ -50,22 +50,16 @@ def test_a_data_sheet_is_not_taken_at_its_word() -> None:
 
 
 def test_prefix_caching_computes_a_dialogue_once() -> None:
-    options: dict[str, Any] = {
-        "dialogues": 1000.0,
-        "tokens": 100.0,
-        "judge": "1B",
-        "questions": 4,
-        "flagged": 1,
-    }
-    sent, computed = count_prompt_tokens(PlanConfig(**options), FIGURES.assumptions)
+    options: dict[str, Any] = {"dialogues": 1000.0, "tokens": 100.0, "judge": "1B", "questions": 4}
+    details = PlanConfig(**options, flagged=1, screens=0)
+    sent, computed = count_prompt_tokens(details, FIGURES.assumptions)
     assert sent == 1000 * 4 * (100 + 65 + 200)
     assert computed == 1000 * (100 + 4 * 200)
-    assert count_prompt_tokens(PlanConfig(**options, prefix_caching=False), FIGURES.assumptions) == (
-        sent,
-        sent,
-    )
-    everybody = PlanConfig(**{**options, "flagged": 0.1, "screens": 2})
-    assert count_prompt_tokens(everybody, FIGURES.assumptions)[1] == 1000 * (100 + 2 * 600 + 0.4 * 200)
+    uncached = PlanConfig(**options, flagged=1, screens=0, prefix_caching=False)
+    assert count_prompt_tokens(uncached, FIGURES.assumptions) == (sent, sent)
+    both = PlanConfig(**options, flagged=0.1, screens=2)  # once for screens, once where there are details
+    computed = count_prompt_tokens(both, FIGURES.assumptions)[1]
+    assert computed == pytest.approx(1000 * (1.1 * 100 + 2 * 600 + 0.4 * 200))
 
 
 def test_gpus_for_a_deadline() -> None:
@@ -82,7 +76,14 @@ def test_gpus_for_a_deadline() -> None:
 
 def test_own_measurements_replace_rates() -> None:
     scan, judge = steps_of(
-        dialogues=3.6e6, judge="4B", gpu="h200", questions=1, flagged=1, throughput=100, scan_throughput=10
+        dialogues=3.6e6,
+        judge="4B",
+        gpu="h200",
+        questions=1,
+        flagged=1,
+        screens=0,
+        throughput=100,
+        scan_throughput=10,
     )
     assert scan.unit_hours == pytest.approx((100, 100, 100))
     assert judge.unit_hours == pytest.approx((10, 10, 10))
@@ -91,7 +92,14 @@ def test_own_measurements_replace_rates() -> None:
 
 def test_a_hosted_judge_costs_its_tokens() -> None:
     (judge,) = steps_of(
-        dialogues=1e6, tokens=100, scan="none", judge="30B", token_price=(0.5, 2.0), questions=1, flagged=1
+        dialogues=1e6,
+        tokens=100,
+        scan="none",
+        judge="30B",
+        token_price=(0.5, 2.0),
+        questions=1,
+        flagged=1,
+        screens=0,
     )
     assert judge.cost is not None
     assert judge.cost[1] == pytest.approx(0.5 * (100 + 65 + 200) + 2 * 80)  # of a dialogue, in millionths
@@ -117,7 +125,7 @@ def test_the_command_prints_formula_and_basis(tmp_path: Path, capsys: pytest.Cap
         ({"judge": "4B"}, "--gpu is needed"),
         ({"judge": "4B", "gpu": "tpu"}, "expected one of h200"),
         ({"judge": "80B", "gpu": "h100"}, "do not fit"),
-        ({"judge": "4B", "gpu": "h200", "questions": 0}, "asked nothing"),
+        ({"judge": "4B", "gpu": "h200", "questions": 0, "screens": 0}, "asked nothing"),
         ({"scan": "none"}, "--scan none needs --judge"),
         ({"throughput": 3}, "name --judge"),
         ({"token_price": (1, 1)}, "--token-price"),
