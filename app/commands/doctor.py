@@ -74,11 +74,15 @@ def doctor(*, vllm: str | None = None, model: str | None = None, key_file: Path 
 
 def _server(url: str, model: str | None, key_file: Path | None) -> int:
     """Print what a server can do. Returns 1 if it cannot judge."""
-    from dialint.app.output import print_line, print_table
+    from dialint.app.output import print_line, print_status, print_table
     from dialint.app.serving.capabilities import examine_server
-    from dialint.app.serving.client import ServerClient, read_key
+    from dialint.app.serving.client import ServerClient
+    from dialint.detector.judge.api_key import read_key
 
-    client = ServerClient.of(url, read_key(key_file), timeout_s=SERVER_S)
+    key, note = read_key(key_file, "--key-file")
+    if note:
+        print_status(note)
+    client = ServerClient.of(url, key, timeout_s=SERVER_S)
     found = list(examine_server(client, model))
     print_table(("what", "can it", "found", "remedy"), [(f.what, f.state, f.result, f.remedy) for f in found])
     lacking = [each.what for each in found if each.needed and each.state != "yes"]

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dialint.app.output import print_line, print_table
+from dialint.app.output import print_line, print_status, print_table
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.registry import KINDS, Registry, ReleaseKind, verify_folder
 
@@ -40,9 +40,13 @@ class SwapConfig:
         if kind != "judge":
             raise ConfigError("E_OPTION", "--server: servers run judges, and this is a scan")
         from dialint.app.serving.adapter_swap import swap_adapter
-        from dialint.app.serving.client import ServerClient, read_key
+        from dialint.app.serving.client import ServerClient
+        from dialint.detector.judge.api_key import read_key
 
-        client = ServerClient.of(self.server, read_key(self.key_file), timeout_s=300)
+        key, note = read_key(self.key_file, "--key-file")
+        if note:
+            print_status(note)
+        client = ServerClient.of(self.server, key, timeout_s=300)
         return partial(swap_adapter, client, self.name)
 
 

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 from dialint.app.output import print_line, print_status
 from dialint.app.ports import check_port
-from dialint.app.serving.client import KEY_VARIABLE, ServerClient, read_key
+from dialint.app.serving.client import ServerClient
 from dialint.app.serving.process import ServerProcess, Stopped
 from dialint.app.serving.vllm_command import (
     VllmConfig,
@@ -29,6 +29,7 @@ from dialint.app.serving.vllm_command import (
     server_variables,
 )
 from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.judge.api_key import KEY_VARIABLE, read_key
 from dialint.detector.registry import home_folder, resolve_release
 
 DEFAULT = VllmConfig()
@@ -50,7 +51,9 @@ def vllm(
         ConfigError: what is named cannot be served, or not so.
         WorldError: the server does not start, or ended by itself.
     """
-    key = read_key(config.key_file)
+    key, note = read_key(config.key_file, "--key-file")
+    if note and not print_:
+        print_status(note)
     config.check_exposure(key)
     models = select_models(
         config, None if config.release is None else resolve_release("judge", config.release)

@@ -8,41 +8,17 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from dialint.app.ports import LOOPBACK
 from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.judge.api_key import KEY_VARIABLE
 
-KEY_VARIABLE = "DIALINT_JUDGE_KEY"
 MAX_BODY = 16 * 2**20
 """Bytes of an answer that are read at most."""
-
-
-def read_key(file: Path | None) -> str | None:
-    """The API key in a file, else that in ``$DIALINT_JUDGE_KEY``, if there is one.
-
-    Raises:
-        ConfigError: E_KEY, the file cannot be read, or what it holds cannot be a key.
-    """
-    if file is None:
-        where, key = f"${KEY_VARIABLE}", os.environ.get(KEY_VARIABLE, "").strip()
-        if not key:
-            return None
-    else:
-        where = str(file)
-        try:
-            key = file.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "no text of a key"
-            raise ConfigError("E_KEY", f"{where}: {reason}") from None
-    if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError("E_KEY", f"{where}: expected one line, the key, without blanks")
-    return key
 
 
 @dataclass(frozen=True)

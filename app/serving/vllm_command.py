@@ -21,7 +21,6 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.app.ports import LOOPBACK
-from dialint.app.serving.client import KEY_VARIABLE
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
     JudgeFolder,
@@ -31,6 +30,7 @@ from dialint.detector.engines.judge_folder import (
     resolve_model,
 )
 from dialint.detector.errors import ConfigError
+from dialint.detector.judge.api_key import KEY_VARIABLE
 from dialint.detector.option_ranges import check_ranges
 
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)

@@ -36,7 +36,6 @@ from dialint.detector.engines.openai_server import (
     OpenAIServer,
     Response,
     parse_address,
-    read_key,
 )
 from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
 from dialint.detector.engines.spelling import escape_control_tokens
@@ -44,6 +43,7 @@ from dialint.detector.engines.token_estimate import TokenEstimate
 from dialint.detector.engines.verdict_tokens import verdict_probabilities
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest
+from dialint.detector.judge.api_key import read_key
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 
 DEFAULT_CONTEXT = 8192
@@ -79,7 +79,7 @@ class HttpJudge:
             ConfigError: the server refuses the job as such.
             WorldError: it does not answer.
         """
-        key, note = read_key(config.judge_key_file)
+        key, note = read_key(config.judge_key_file, "--judge-key-file")
         address = parse_address(parse_judge(str(config.judge))[1], has_key=key is not None)
         self.is_remote = not address.is_loopback
         self.notes = [note] if note else []

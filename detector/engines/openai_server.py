@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,7 +20,6 @@ import httpx2
 
 from dialint.detector.errors import ConfigError
 
-KEY_VARIABLE = "DIALINT_JUDGE_KEY"
 CONNECT_S = 10.0
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """An answer has some kilobytes; a list of models some hundred."""
@@ -95,32 +92,6 @@ def parse_address(url: str, *, has_key: bool) -> Address:
             f"a tunnel (ssh -L 8000:127.0.0.1:8000 {host}) and http://127.0.0.1:8000/v1",
         )
     return Address(url.rstrip("/"), host, is_loopback)
-
-
-def read_key(path: Path | None) -> tuple[str | None, str | None]:
-    """The key of a file, else of the environment variable `KEY_VARIABLE`, if there is one; and a note for the
-    user where others may read the file.
-
-    Raises:
-        ConfigError: E_OPTION, a file that cannot be read, or what it holds is no key.
-    """
-    note = None
-    if path is None:
-        source, text = KEY_VARIABLE, os.environ.get(KEY_VARIABLE, "")
-        if not text.strip():
-            return None, None
-    else:
-        source = f"--judge-key-file {path}"
-        try:
-            if path.stat().st_mode & 0o077:
-                note = f"{source}: others may read it: chmod 600"
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError("E_OPTION", f"{source}: cannot be read ({type(error).__name__})") from None
-    key = text.strip()
-    if not re.fullmatch(r"[!-~]{1,4096}", key):
-        raise ConfigError("E_OPTION", f"{source}: expected one key on one line, printable and without blanks")
-    return key, note
 
 
 class OpenAIServer:

@@ -124,7 +124,7 @@ def test_damage_is_found_and_nothing_damaged_becomes_current(
 def test_mistakes_of_promotion(home: Path, tmp_path: Path, make_judge: Make) -> None:
     with pytest.raises(ConfigError, match="there is no such folder"):
         promote(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match="no judge"):
+    with pytest.raises(ConfigError, match="no trained judge"):
         promote(tmp_path)
     with pytest.raises(ConfigError, match="reward model"):
         promote(make_judge("reward", kind="reward"))

@@ -17,11 +17,12 @@ import pytest
 
 from dialint.app.commands.serve import vllm
 from dialint.app.serving import process
-from dialint.app.serving.client import ServerClient, read_key
+from dialint.app.serving.client import ServerClient
 from dialint.app.serving.process import ServerProcess, Stopped
 from dialint.app.serving.vllm_command import VllmConfig, select_models, server_options
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.judge.api_key import read_key
 
 Make = Callable[..., Path]
 Serve = Callable[..., subprocess.Popen[str]]
@@ -220,12 +221,17 @@ def test_keys_are_one_line_and_never_cross_a_network_in_clear(
     file = tmp_path / "key"
     for content in ("", "two words", "two\nlines"):
         file.write_text(content)
-        with pytest.raises(ConfigError, match="E_KEY"):
-            read_key(file)
-    with pytest.raises(ConfigError, match="No such file"):
-        read_key(tmp_path / "none")
+        with pytest.raises(ConfigError, match="expected one key"):
+            read_key(file, "--key-file")
+    file.write_text("sk-2\n")
+    file.chmod(0o644)
+    assert read_key(file, "--key-file") == ("sk-2", f"--key-file {file}: others may read it: chmod 600")
+    file.chmod(0o600)
+    assert read_key(file, "--key-file") == ("sk-2", None)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_key(tmp_path / "none", "--key-file")
     monkeypatch.setenv("DIALINT_JUDGE_KEY", " sk-1 ")
-    assert read_key(None) == "sk-1"
+    assert read_key(None, "--key-file") == ("sk-1", None)
     assert "sk-1" not in repr(ServerClient.of("https://gpu.example/api/v1", "sk-1"))
     assert ServerClient.of("https://gpu.example/api/v1/", "sk-1").address == "https://gpu.example/api"
     with pytest.raises(ConfigError, match="unencrypted"):
