@@ -91,7 +91,11 @@ TRAIN: Commands = {
     "distill": ("dialint.finetune.compression.distill:distill", "Distill a large scanner into a small one."),
     "prune": ("dialint.finetune.compression.prune:prune", "Prune a scanner's least useful heads or layers."),
     "pack": ("dialint.finetune.scanner.pack:pack", "Make a release of a trained scanner."),
-    "adapt": ("dialint.finetune.scanner.coherence:adapt", "Adapt a release to your own unlabelled log."),
+    "calibrate": (
+        "dialint.finetune.scanner.calibrate:calibrate",
+        "Calibrate a release on labelled dialogues, without training.",
+    ),
+    "adapt": ("dialint.finetune.scanner.adapt:adapt", "Adapt a release to your own unlabelled log."),
     "reward": ("dialint.finetune.judge.reward:reward", "Train a reward model on people's preferences."),
     "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
     "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),

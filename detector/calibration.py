@@ -38,8 +38,8 @@ class Contract(Record):
 
     With confidence `confidence`, at most `false_accusations_per_100` of 100 clean units (`per`: turns,
     or whole dialogues for a code of dialogue scope) are flagged at `threshold`; `recall` is the share
-    of errors found there, as measured on the calibration split of `n_errors` errors and `n_clean`
-    distinct clean units.
+    of errors found where findings begin, there or at a higher natural threshold, as measured on the
+    calibration split of `n_errors` errors and `n_clean` distinct clean units.
     """
 
     threshold: Probability

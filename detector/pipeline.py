@@ -11,24 +11,24 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, Check, Scan, round_probability
-from dialint.detector.checks import CHECKS, CheckContext, Hit, check_covers
+from dialint.detector.checks import CHECKS, CheckContext, Hit
 from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.gates import GATES, Suspicion, append_proof
 from dialint.detector.interface import Detector, DetectorConfig
-from dialint.detector.languages import detect_languages, parse_languages
+from dialint.detector.language_coverage import LanguageCoverage, TurnCoverage
+from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.natural import NaturalPrecision, load_natural
 from dialint.detector.policy import Policy, load_policies, policy_for
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, NotJudged, Turn, Verdict
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Turn, Verdict
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
@@ -131,88 +131,6 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True)
-class _TurnCoverage:
-    """Which codes a release may judge on a turn: by the model, by exact checks and which, and the language
-    that decides about each."""
-
-    scanned: frozenset[str]
-    checked: Mapping[str, tuple[Check, ...]]
-    language: Mapping[str, str]
-    is_judged: bool
-    """Whether the model may judge any code; if the release has no model for any, a check."""
-
-
-class _Coverage:
-    """The codes that a release may judge, by language; computed once for each combination of languages."""
-
-    def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy) -> None:
-        self._info = info
-        self._context_free = {code for code, entry in taxonomy.codes.items() if entry.context_free}
-        self._by_languages: dict[tuple[str, str, str], _TurnCoverage] = {}
-
-    def turns(self, dialogue: Dialogue, forced: tuple[str, ...]) -> dict[int, _TurnCoverage]:
-        """The coverage of each turn of a dialogue, by its index."""
-        whole, languages = detect_languages(dialogue, forced)
-        results: dict[int, _TurnCoverage] = {}
-        last: str | None = None
-        for turn in dialogue.turns:
-            own = languages[turn.index]
-            key = (own, last or own, whole)
-            if key not in self._by_languages:
-                self._by_languages[key] = self._turn(*key)
-            results[turn.index] = self._by_languages[key]
-            last = own if turn.role == "customer" else last
-        return results
-
-    def _turn(self, own: str, customer: str, whole: str) -> _TurnCoverage:
-        """Of a turn in the language `own`; the others are the customer's before it and the dialogue's."""
-        scanned, checked, languages = set(), dict[str, tuple[Check, ...]](), {}
-        for code, how in self._info.codes.items():
-            with_context = (own,) if code in self._context_free else (own, customer)
-            languages[code] = own
-            if how.scan is not None:
-                needed = (*with_context, *((whole,) if code in self._info.dialogue_codes else ()))
-                lacking = next((each for each in needed if not how.scan.covers(each)), None)
-                languages[code] = own if lacking is None else lacking
-                if lacking is None:
-                    scanned.add(code)
-            checks = tuple(
-                check for check in how.checks if all(check_covers(check.name, each) for each in with_context)
-            )
-            if checks:
-                checked[code] = checks
-            elif how.scan is None:  # named is the language that no check covers
-                covered = [all(check_covers(each.name, name) for each in how.checks) for name in with_context]
-                languages[code] = with_context[covered.index(False)] if False in covered else own
-        has_model = any(how.scan is not None for how in self._info.codes.values())
-        return _TurnCoverage(frozenset(scanned), checked, languages, bool(scanned if has_model else checked))
-
-    def gaps(
-        self, coverage: Mapping[int, _TurnCoverage], turns: Sequence[int], without_policy: Collection[str]
-    ) -> tuple[NotJudged, ...]:
-        """The codes that were not judged, by the language that is why, and on which of `turns`.
-        `without_policy`: codes on which the check of policies has no rules here."""
-        results: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
-        for turn in turns:
-            own = coverage[turn]
-            missing: dict[str, tuple[list[str], list[str]]] = {}
-            for code, how in self._info.codes.items():
-                if code in own.scanned or (how.scan is None and code in own.checked):
-                    continue
-                is_checked = any(
-                    check.name != POLICY_CHECK or code not in without_policy
-                    for check in own.checked.get(code, ())
-                )
-                missing.setdefault(own.language[code], ([], []))[is_checked].append(code)
-            for language, (codes, check_only) in missing.items():
-                results.setdefault((language, tuple(codes), tuple(check_only)), []).append(turn)
-        return tuple(
-            NotJudged(language=language, turns=tuple(turns), codes=codes, check_only=check_only)
-            for (language, codes, check_only), turns in sorted(results.items())
-        )
-
-
 class ReleaseDetector:
     """Judges dialogues with a release's scanner and exact checks."""
 
@@ -249,7 +167,7 @@ class ReleaseDetector:
         is_far = info.domain is not None and info.domain.is_far(log.distance, log.n_dialogues)
         self._far_from = info.domain if is_far and not trust_domain else None
         self._context = CheckContext(log, policies=self._policies)
-        self._coverage = _Coverage(info, taxonomy)
+        self._coverage = LanguageCoverage(info, taxonomy)
         self.on_step: Callable[[int | None], None] = lambda position: None
         """Called before each step that may take long: with the position of the dialogue that is masked,
         rendered or judged, or None for a row that goes through the model."""
@@ -390,7 +308,7 @@ class ReleaseDetector:
         texts: Sequence[MaskedText],
         judged: Sequence[int],
         scan: Sequence[TurnScores],
-        coverage: Mapping[int, _TurnCoverage],
+        coverage: Mapping[int, TurnCoverage],
         all_probabilities: bool,
     ) -> Verdict:
         """The verdict. `judged` are the indices of the agents' turns, `scan` their scores if any."""
@@ -486,7 +404,7 @@ class ReleaseDetector:
         return tuple(code for code in needing if policy is None or code not in policy.codes)
 
     def _run_checks(
-        self, dialogue: Dialogue, coverage: Mapping[int, _TurnCoverage]
+        self, dialogue: Dialogue, coverage: Mapping[int, TurnCoverage]
     ) -> dict[tuple[int, str], tuple[Check, Hit]]:
         """The best hit for each turn and code: of a check that accuses rather than of one that suggests, and
         of the more precise one."""

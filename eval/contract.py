@@ -94,11 +94,18 @@ def fit_natural_curve(scan: Scan | None, truth: Floats, scores: Floats) -> Scan:
 
 
 def choose_natural_thresholds(
-    scan: Scan, truth: Floats, scores: Floats, proven: Floats, precision: float, suggested: float
+    scan: Scan,
+    truth: Floats,
+    scores: Floats,
+    proven: Floats,
+    precision: float,
+    suggested: float,
+    corpora: Sequence[str],
 ) -> Scan:
     """The scan with thresholds by labelled turns of real dialogues, shape (n,), as `fit_natural_curve` gets
     them. A finding needs a score from which on `precision` of the turns are errors, a suggestion one with
-    `suggested` among the turns that are no findings; no finding has a probability under `MIN_PROBABILITY`.
+    `suggested` among the turns that are no findings, and both hold in each corpus (`find_precise_threshold`);
+    no finding has a probability under `MIN_PROBABILITY`. `corpora` names the corpus of each turn.
 
     `proven` are the scores, -inf where the code's gate does not confirm the suspicion: findings are only
     those that it does. Where no threshold is precise enough the code makes no findings, unless its contract
@@ -109,8 +116,9 @@ def choose_natural_thresholds(
     is_error, scores, proven = truth[decided] > 0.5, scores[decided], proven[decided]
     if int(is_error.sum()) < MIN_ERRORS:
         return scan
+    corpora = np.asarray(corpora)[decided].tolist()
     natural, contract = None, scan.contract
-    chosen = find_precise_threshold(is_error, proven, precision)
+    chosen = find_precise_threshold(is_error, proven, precision, corpora)
     if chosen is None and contract is not None:
         passing = sum(scan.probability(score) >= contract.threshold for score in proven)
         contract = contract if passing < MIN_FLAGGED else None
@@ -127,7 +135,7 @@ def choose_natural_thresholds(
             n_turns=len(is_error),
         )
     below = scores if chosen is None else np.where(proven >= chosen, -np.inf, scores)
-    lower = find_precise_threshold(is_error, below, suggested)
+    lower = find_precise_threshold(is_error, below, suggested, corpora)
     return scan.model_copy(
         update={
             "contract": contract,
@@ -143,17 +151,43 @@ def _is_decided(truth: Floats) -> Bools:
     return decided
 
 
-def find_precise_threshold(truth: Bools, scores: Floats, precision: float) -> float | None:
+def find_precise_threshold(
+    truth: Bools, scores: Floats, precision: float, corpora: Sequence[str]
+) -> float | None:
     """The lowest score of the grid at which `MIN_FLAGGED` turns or more are flagged and the share of errors
-    among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`; None without any."""
-    order = np.argsort(-scores)
-    ranked, right = scores[order], np.cumsum(truth[order])
+    among them, smoothed as (right + 1) / (flagged + 2), is at least `precision`: of all turns, of those of
+    each corpus with `MIN_FLAGGED` flagged turns, and of the other corpora together, if they have so many.
+    None without any such score."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    names, corpus = np.unique(np.asarray(corpora), return_inverse=True)
+    member = np.eye(len(names), dtype=int)[corpus[order]]  # (turns, corpora)
+    flagged_so_far = member.cumsum(axis=0)
+    right_so_far = (member * truth[order][:, None]).cumsum(axis=0)
     chosen = None
     for score in GRID:
-        flagged = int(np.searchsorted(-ranked, -score, side="right"))
-        if flagged >= MIN_FLAGGED and (right[flagged - 1] + 1) / (flagged + 2) >= precision:
+        n_flagged = int(np.searchsorted(-ranked, -score, side="right"))
+        if n_flagged < MIN_FLAGGED:
+            continue
+        flagged, right = flagged_so_far[n_flagged - 1], right_so_far[n_flagged - 1]
+        small = flagged < MIN_FLAGGED
+        flagged = np.array([n_flagged, *flagged[~small], flagged[small].sum()])
+        right = np.array([right.sum(), *right[~small], right[small].sum()])
+        if ((right + 1) / (flagged + 2) >= precision)[flagged >= MIN_FLAGGED].all():
             chosen = float(score)
     return chosen
+
+
+def with_recall(scan: Scan, truth: Floats | Bools, scores: Floats) -> Scan:
+    """The scan with its contract's recall measured where findings begin, which labelled turns of real
+    dialogues may have raised: `truth` and `scores` of the set that the contract was fitted on, shape (n,)."""
+    errors = scores[truth > 0.5]
+    if scan.contract is None or scan.threshold is None or not len(errors):
+        return scan
+    threshold = scan.threshold
+    recall = float(np.mean([scan.probability(score) >= threshold for score in errors.tolist()]))
+    contract = scan.contract.model_copy(update={"recall": recall, "n_errors": len(errors)})
+    return scan.model_copy(update={"contract": contract})
 
 
 def _logistic(logit: float) -> float:
@@ -162,26 +196,28 @@ def _logistic(logit: float) -> float:
 
 def distinct_units(
     scores: Sequence[Mapping[int, float]], examples: Sequence[Example], code: str, *, whole_dialogue: bool
-) -> tuple[Floats, Floats]:
-    """Probability of an error and score of each distinct unit, shape (n,), from each example's scores by
-    turn.
+) -> tuple[Floats, Floats, list[str]]:
+    """Probability of an error, score and corpus of each distinct unit, shape (n,), from each example's scores
+    by turn. The corpus is the `source` that the dialogue's metadata name, else empty.
 
     The same clean turn stands in a set several times, in twins and rounds: it counts once, with its
     highest score, or the bound would rest on copies.
     """
-    seen: dict[tuple[object, ...], float] = {}
+    seen: dict[tuple[object, ...], tuple[float, str]] = {}
     for index, (turns, example) in enumerate(zip(scores, examples, strict=True)):
         if code in example.unlabelled:
             continue
         labelled = {label.turn: label.probability for label in example.labels if label.code == code}
+        corpus = str(example.dialogue.metadata.get("source", ""))
         text = {turn.index: turn.text for turn in example.dialogue.turns}
         units = [(labelled.get(turn, 0.0), text[turn], score) for turn, score in turns.items()]
         if whole_dialogue:
             units = [(max(labelled.values(), default=0.0), "", max(turns.values()))] if turns else []
         for error, words, score in units:
             key = (error, index if error else source_of(example), words)
-            seen[key] = max(score, seen.get(key, score))
-    return np.array([key[0] for key in seen], float), np.array(list(seen.values()))
+            seen[key] = max(score, seen.get(key, (score, ""))[0]), corpus
+    scored = np.array([score for score, _ in seen.values()])
+    return np.array([key[0] for key in seen], float), scored, [corpus for _, corpus in seen.values()]
 
 
 def fit_platt(truth: Floats | Bools, scores: Floats, rounds: int = 100) -> tuple[float, float]:

@@ -72,7 +72,7 @@ LET = {
     "finetune/scanner/pack.py": "a model card, in a folder by make_folder",
     "finetune/judge/model_folder.py": "a model card, in a folder by make_folder",
     "finetune/scanner/average.py": "a tokenizer, in a folder by make_folder",
-    "finetune/scanner/coherence.py": "files of a release, in a folder by make_folder",
+    "finetune/scanner/adapt.py": "files of a release, in a folder by make_folder",
     "finetune/train/metrics_log.py": "the id of a run",
     "finetune/search/search.py": "a lock, in a folder by make_folder",
 }

@@ -118,7 +118,7 @@ def calibrate(scorer: Scorer, examples: list[Example], config: BaselineConfig) -
     for code in scorer.codes:
         whole = entries[code].scope == "dialogue"
         raised = [{t: row[code].score for t, row in turns.items() if code in row} for turns in scored]
-        truth, scores = distinct_units(raised, examples, code, whole_dialogue=whole)
+        truth, scores, _ = distinct_units(raised, examples, code, whole_dialogue=whole)
         if truth.any():
             rate = config.per_100_dialogues if whole else config.per_100
             scans[code] = fit_contract(

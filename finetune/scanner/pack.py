@@ -9,7 +9,6 @@ test sets are read once, for the report. Nothing is trained here.
 
 from __future__ import annotations
 
-import math
 import shutil
 import sys
 from collections import Counter
@@ -23,15 +22,14 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
-from dialint.detector.calibration import Check, CodeRelease, NaturalThreshold, Scan
+from dialint.detector.calibration import Check, CodeRelease, Scan
 from dialint.detector.coherence import load_coherence
 from dialint.detector.domain import Domain, fit_domain
-from dialint.detector.errors import ConfigError, DialogueFailed
+from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.extras import require_single_process
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
-from dialint.detector.log_profile import profile_log
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
@@ -39,20 +37,19 @@ from dialint.detector.progress import track
 from dialint.detector.records import Example, Verdict
 from dialint.detector.release import COHERENCE, WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
-from dialint.detector.scanner import Array, Scanner
+from dialint.detector.scanner import Array
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.yaml_document import read_document
-from dialint.eval.contract import (
-    MIN_ERRORS,
-    choose_natural_thresholds,
-    coherence_weight,
-    distinct_units,
-    fit_contract,
-    fit_natural_curve,
-)
-from dialint.eval.metrics import Floats
+from dialint.eval.contract import coherence_weight, fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
+from dialint.finetune.scanner.calibrate import (
+    add_incoherence,
+    calibrate_natural,
+    code_units,
+    incoherence_by_turn,
+    scan_examples,
+)
 from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.scanner.model_card import model_card
 from dialint.finetune.train.finite import save_weights, validate_finite
@@ -66,8 +63,6 @@ TRAINING_FIELDS = (
     "versions", "teacher", "dialogues", "pruned_from", "continued_from",
 )  # fmt: skip
 """Fields of the training's manifest that the release repeats."""
-MIN_SUSPICION = 0.02
-"""Probability from which a gate is asked while thresholds are chosen."""
 COHERENT = frozenset({"C1", "U5"})
 """Codes of a turn that does not fit what was said before; which ones gain is measured in docs/experiments."""
 MIN_LANGUAGE_SHARE = 0.05
@@ -265,27 +260,28 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
-    scores = _scan(detector.scanner, examples)
+    scores = scan_examples(detector, examples, {})
     weights = _fit_coherence(detector, examples, scores)
-    _add_incoherence(detector, examples, scores, weights)
+    add_incoherence(detector, examples, scores, weights)
     languages = calibrated_languages(examples, detector.taxonomy)
-    releases = {}
-    for column, code in enumerate(detector.info.head_codes):
+    scans: dict[str, Scan | None] = dict.fromkeys(detector.info.head_codes)
+    units = {code: code_units(detector, code, examples, scores)[:2] for code in scans}
+    for code, (truth, raw) in units.items():
         per: Literal["turn", "dialogue"] = "dialogue" if code in detector.info.dialogue_codes else "turn"
-        by_turn = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
-        truth, raw = distinct_units(by_turn, examples, code, whole_dialogue=per == "dialogue")
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
-        scan = fit_contract(truth, raw, rate, config.confidence, per) if truth.any() else None
-        if scan is not None:
-            scan = scan.model_copy(update={"languages": languages[code]})
-            releases[code] = CodeRelease(scan=scan)
-    calibrated = {**releases, **_calibrate_natural(config, detector, releases, weights)}
-    return {code: _with_weight(release, weights.get(code, 0.0)) for code, release in calibrated.items()}
-
-
-def _with_weight(release: CodeRelease, weight: float) -> CodeRelease:
-    scan = None if release.scan is None else release.scan.model_copy(update={"coherence": weight})
-    return release.model_copy(update={"scan": scan})
+        if truth.any():
+            scan = fit_contract(truth, raw, rate, config.confidence, per)
+            scans[code] = scan.model_copy(
+                update={"languages": languages[code], "coherence": weights.get(code, 0.0)}
+            )
+    path = find_set(config.examples, config.natural)
+    if path is not None:
+        has_gates = config.evidence and config.taxonomy is None
+        gates = {code: how.get("gate") for code, how in _evidence().items()} if has_gates else {}
+        wanted = config.natural_precision, config.suggested_precision
+        fitted = calibrate_natural(detector, list(read_examples(path)), scans, gates, weights, *wanted)
+        scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
+    return {code: CodeRelease(scan=scan) for code, scan in scans.items() if scan is not None}
 
 
 def _fit_coherence(
@@ -296,7 +292,7 @@ def _fit_coherence(
     if detector.coherence is None:
         return {}
     weights = {}
-    incoherence = [_incoherence(detector, example) for example in examples]
+    incoherence = [incoherence_by_turn(detector, example) for example in examples]
     for code in sorted(set(detector.info.head_codes) & COHERENT):
         column = detector.info.head_codes.index(code)
         rows = []
@@ -315,91 +311,6 @@ def _fit_coherence(
     return weights
 
 
-def _incoherence(detector: ReleaseDetector, example: Example) -> dict[int, float]:
-    assert detector.coherence is not None
-    return detector.coherence.scores(mask_dialogue(example.dialogue)[0])
-
-
-def _add_incoherence(
-    detector: ReleaseDetector,
-    examples: Sequence[Example],
-    scores: Sequence[Mapping[int, Array]],
-    weights: Mapping[str, float],
-) -> None:
-    """Add to the raw scores, in place, what incoherence is worth."""
-    if not weights:
-        return
-    factors = np.array([weights.get(code, 0.0) for code in detector.info.head_codes], np.float32)
-    for example, turns in zip(examples, scores, strict=True):
-        for turn, value in _incoherence(detector, example).items():
-            if turn in turns:
-                turns[turn][:] += factors * value
-
-
-def _calibrate_natural(
-    config: PackConfig,
-    detector: ReleaseDetector,
-    releases: Mapping[str, CodeRelease],
-    weights: Mapping[str, float],
-) -> dict[str, CodeRelease]:
-    """The calibration on real dialogues of every code that has enough errors there. A threshold of findings
-    is chosen on what the code's gate confirms."""
-    path = find_set(config.examples, config.natural)
-    examples = list(read_examples(path)) if path is not None else []
-    scores = _scan(detector.scanner, examples)
-    _add_incoherence(detector, examples, scores, weights)
-    scans: dict[str, Scan] = {}
-    units: dict[str, tuple[Floats, Floats]] = {}
-    for column, code in enumerate(detector.info.head_codes):
-        by_turn = [{turn: float(row[column]) for turn, row in turns.items()} for turns in scores]
-        whole = code in detector.info.dialogue_codes
-        truth, raw = distinct_units(by_turn, examples, code, whole_dialogue=whole)
-        scan = releases[code].scan if code in releases else None
-        if scan is not None or (truth > 0.9).sum() >= MIN_ERRORS:
-            fitted = fit_natural_curve(scan, truth, raw)
-            scans[code] = fitted.model_copy(update={"coherence": weights.get(code, 0.0)})
-            units[code] = truth, raw
-    confirmed = _confirm(config, detector, examples, scans)
-    results = {}
-    for code, scan in scans.items():
-        truth, raw = units[code]
-        column = detector.info.head_codes.index(code)
-        by_turn = [
-            {
-                turn: float(row[column]) if (index, turn, code) in confirmed else -math.inf
-                for turn, row in turns.items()
-            }
-            for index, turns in enumerate(scores)
-        ]
-        whole = code in detector.info.dialogue_codes
-        _, proven = distinct_units(by_turn, examples, code, whole_dialogue=whole)
-        wanted = config.natural_precision, config.suggested_precision
-        results[code] = CodeRelease(scan=choose_natural_thresholds(scan, truth, raw, proven, *wanted))
-    return results
-
-
-def _confirm(
-    config: PackConfig, detector: ReleaseDetector, examples: Sequence[Example], scans: Mapping[str, Scan]
-) -> set[tuple[int, int, str]]:
-    """Number of the example, turn and code of every suspicion that its gate confirms; without a gate all."""
-    gates = _evidence() if config.evidence and config.taxonomy is None else {}
-    lowest = NaturalThreshold(threshold=MIN_SUSPICION, flagged=1, right=0, n_errors=0, n_turns=1)
-    codes = {
-        code: CodeRelease(
-            scan=scan.model_copy(update={"contract": None, "natural": lowest, "suggest_at": None}),
-            gate=gates.get(code, {}).get("gate"),
-        )
-        for code, scan in scans.items()
-    }
-    info = detector.info.model_copy(update={"codes": codes})
-    judge = detector.with_info(info).with_log(profile_log(example.dialogue for example in examples))
-    return {
-        (index, finding.turn, finding.code)
-        for index, (_, verdict) in enumerate(score_examples(judge, examples) if codes else ())
-        for finding in verdict.findings
-    }
-
-
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
     """The languages of every code: those of the dialogues with its error, less languages below
     `MIN_LANGUAGE_SHARE`; codes that exclude one another have the same. English if no language is detected."""
@@ -414,16 +325,6 @@ def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dic
             for code in taxonomy.rivals(label.code) or (label.code,):
                 of_code.setdefault(code, set()).add(language)
     return {code: tuple(sorted(of_code.get(code, common) & common or common)) for code in taxonomy.codes}
-
-
-def _scan(scanner: Scanner, examples: list[Example]) -> list[dict[int, Array]]:
-    """Raw scores of each example by turn, each of shape (codes,)."""
-    scores: list[dict[int, Array]] = []
-    masked = (mask_dialogue(example.dialogue)[0] for example in examples)
-    for scan in track(scanner.stream(masked), len(examples), "scanning"):
-        turns = () if isinstance(scan, DialogueFailed) else scan
-        scores.append({turn.turn: turn.scores for turn in turns})
-    return scores
 
 
 def _evidence() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from bisect import bisect_left
 import numpy as np
 import pytest
 
-from dialint.detector.calibration import Contract, Scan
+from dialint.detector.calibration import Contract, NaturalThreshold, Scan
 from dialint.eval.contract import (
     MIN_FLAGGED,
     choose_natural_thresholds,
@@ -18,7 +18,11 @@ from dialint.eval.contract import (
     fit_contract,
     fit_natural_curve,
     fit_platt,
+    with_recall,
 )
+
+ONE = ["one"] * 4500
+"""All turns of one corpus."""
 
 
 def test_platt_recovers_the_curve_that_made_the_data() -> None:
@@ -84,10 +88,37 @@ def test_nobody_is_accused_of_what_is_less_likely_than_not() -> None:
 def test_a_threshold_for_precision_is_the_lowest_that_keeps_it() -> None:
     scores = np.array([5.0, 4.0, 3.0, 2.9, 2.8, 2.7, 2.0, 1.0, 0.0, -1.0])
     truth = np.array([1, 1, 1, 1, 1, 0, 1, 0, 0, 0], bool)
-    assert find_precise_threshold(truth, scores, 0.75) == pytest.approx(1.05)  # 6 of 7, then 6 of 8
-    assert find_precise_threshold(truth, scores, 0.7) == pytest.approx(0.05)  # (6 + 1) / 10, then 7 / 11
-    assert find_precise_threshold(truth, scores, 0.95) is None
-    assert find_precise_threshold(truth[:5], scores[:5], 0.5) is None  # fewer than MIN_FLAGGED
+    assert find_precise_threshold(truth, scores, 0.75, ONE[:10]) == pytest.approx(1.05)  # 6 of 7, then 6 of 8
+    assert find_precise_threshold(truth, scores, 0.7, ONE[:10]) == pytest.approx(
+        0.05
+    )  # (6 + 1) / 10, then 7 / 11
+    assert find_precise_threshold(truth, scores, 0.95, ONE[:10]) is None
+    assert find_precise_threshold(truth[:5], scores[:5], 0.5, ONE[:5]) is None  # fewer than MIN_FLAGGED
+
+
+def test_a_threshold_holds_in_every_corpus() -> None:
+    """Corpus b is wrong in all turns that score 2: with the others 26 of 32 are right from 1 on, in b none of
+    six. Two corpora of three turns count together."""
+    scores = np.repeat([3.0, 2.0, 1.0, 0.0], [20, 6, 6, 30])
+    truth = np.repeat([True, False, True, False], [20, 6, 6, 30])
+    assert find_precise_threshold(truth, scores, 0.75, ONE[:62]) == pytest.approx(0.05)
+    for others in (["b"] * 6, ["b"] * 3 + ["c"] * 3):
+        corpora = ["a"] * 20 + others + ["a"] * 36
+        assert find_precise_threshold(truth, scores, 0.75, corpora) == pytest.approx(2.05)
+    few = ["a"] * 20 + ["b"] * 3 + ["a"] * 39  # three turns of b show nothing
+    assert find_precise_threshold(truth, scores, 0.75, few) == pytest.approx(0.05)
+
+
+def test_recall_is_that_of_the_threshold_that_findings_need() -> None:
+    contract = Contract(threshold=0.5, false_accusations_per_100=0.15, confidence=0.9, recall=0.75,
+                        n_errors=4, n_clean=5000)  # fmt: skip
+    natural = NaturalThreshold(threshold=0.8, flagged=10, right=9, n_errors=20, n_turns=100)
+    scan = Scan(slope=1.0, offset=0.0, contract=contract, natural=natural)
+    truth, scores = np.array([1.0, 1.0, 1.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.5, -1.0, 3.0])
+    measured = with_recall(scan, truth, scores).contract  # .88 alone is over .8
+    assert measured is not None
+    assert measured.recall == 0.25
+    assert with_recall(scan.model_copy(update={"contract": None}), truth, scores).contract is None
 
 
 def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() -> None:
@@ -103,7 +134,9 @@ def test_natural_labels_set_curve_and_thresholds_and_keep_the_contracts_score() 
     doubtful = np.concatenate((truth, np.full(500, 0.5))), np.concatenate((scores, np.full(500, 9.0)))
     proven = np.where(np.arange(4500) % 2, doubtful[1], -np.inf)  # a gate that confirms every second one
     scan = fit_natural_curve(injected, *doubtful)
-    scan = choose_natural_thresholds(scan, *doubtful, proven, precision=0.75, suggested=0.4)
+    scan = choose_natural_thresholds(
+        scan, *doubtful, proven, precision=0.75, suggested=0.4, corpora=ONE[:4500]
+    )
     assert scan.natural is not None
     assert scan.contract is not None
     assert scan.natural.n_turns == 4000  # turns in doubt decide nothing
@@ -122,7 +155,7 @@ def test_with_few_natural_errors_the_curve_stays_as_it_was() -> None:
     scan = Scan(slope=1.0, offset=0.0, contract=None)
     truth, scores = np.array([1.0, *[0.0] * 50]), np.linspace(3, -3, 51)
     assert fit_natural_curve(scan, truth, scores) is scan
-    assert choose_natural_thresholds(scan, truth, scores, scores, 0.75, 0.4) is scan
+    assert choose_natural_thresholds(scan, truth, scores, scores, 0.75, 0.4, ONE[:51]) is scan
     with pytest.raises(ValueError, match="too few"):
         fit_natural_curve(None, truth, scores)
 
@@ -131,7 +164,8 @@ def test_a_code_without_a_precise_threshold_makes_no_findings() -> None:
     rng = np.random.default_rng(1)
     truth = (rng.random(2000) < 0.05).astype(float)
     scores = rng.normal(size=2000)
-    scan = choose_natural_thresholds(fit_natural_curve(None, truth, scores), truth, scores, scores, 0.75, 0.4)
+    curve = fit_natural_curve(None, truth, scores)
+    scan = choose_natural_thresholds(curve, truth, scores, scores, 0.75, 0.4, ONE[:2000])
     assert (scan.natural, scan.contract, scan.suggest_at) == (None, None, None)
     assert scan.outcome(0.999) == "dropped"
 
@@ -143,6 +177,7 @@ def test_a_contract_falls_only_where_real_dialogues_speak_against_it(n_passing: 
     scan = Scan(slope=1.0, offset=0.0, contract=contract)
     truth = np.array([0.0] * n_passing + [1.0] * 10 + [0.0] * 100)
     scores = np.array([5.0] * n_passing + [-5.0] * 10 + [-6.0] * 100)
-    chosen = choose_natural_thresholds(scan, truth, scores, scores - 0.0, precision=0.75, suggested=0.7)
+    corpora = ONE[: len(truth)]
+    chosen = choose_natural_thresholds(scan, truth, scores, scores - 0.0, 0.75, 0.7, corpora)
     assert (chosen.contract is not None) is keeps
     assert chosen.natural is None

@@ -131,7 +131,7 @@ def test_units_of_different_labels_are_not_copies_of_one_another() -> None:
     said = soft.dialogue.model_copy(
         update={"turns": tuple(turn.model_copy(update={"text": "again"}) for turn in soft.dialogue.turns)}
     )
-    truth, scores = distinct_units(
+    truth, scores, _ = distinct_units(
         [{1: 1.0, 3: 2.0, 5: 3.0}], [soft.model_copy(update={"dialogue": said})], "K1", whole_dialogue=False
     )
     assert sorted(zip(truth.tolist(), scores.tolist(), strict=True)) == [(0.3, 2.0), (0.6, 3.0)]

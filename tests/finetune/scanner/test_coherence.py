@@ -19,16 +19,17 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Label
 from dialint.detector.release import COHERENCE, EMBEDDED, Release, finalize_release
+from dialint.finetune.scanner.adapt import adapt
+from dialint.finetune.scanner.calibrate import add_incoherence
 from dialint.finetune.scanner.coherence import (
     AdaptConfig,
-    adapt,
     init_coherence,
     ranked_first,
     split_dialogues,
     train_coherence,
     write_coherence,
 )
-from dialint.finetune.scanner.pack import _add_incoherence, _fit_coherence
+from dialint.finetune.scanner.pack import _fit_coherence
 
 SUBJECTS = {
     "parcel": ("where is my parcel", "your parcel left our depot this morning"),
@@ -205,7 +206,7 @@ def test_packing_learns_what_incoherence_is_worth(trained: CoherenceModel) -> No
     assert set(weights) == {"C1"}
     assert weights["C1"] > 0.2
     before = [row[1].copy() for row in scores]
-    _add_incoherence(detector, examples, scores, weights)
+    add_incoherence(detector, examples, scores, weights)
     change = np.array([row[1] - old for row, old in zip(scores, before, strict=True)])
     assert change[1::2, 0].min() > change[::2, 0].max()
     assert not change[:, 1].any()

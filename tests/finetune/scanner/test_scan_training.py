@@ -30,6 +30,7 @@ from dialint.detector.render import Renderer
 from dialint.eval.results import read_examples
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.backbone import load_base
+from dialint.finetune.scanner.calibrate import CalibrateConfig, calibrate
 from dialint.finetune.scanner.data import build_targets
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
@@ -283,3 +284,24 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
     assert scan_of_t1.natural is not None
     assert scan_of_t1.natural.right >= 0.6 * scan_of_t1.natural.flagged
     assert "flagged turns have the error" in (packing.out / "MODEL_CARD.md").read_text()
+
+    again = CalibrateConfig(
+        release=packing.out, examples=config.examples, out=tmp_path / "again", name="again",
+        natural_precision=0.6, contract_set="calibration",
+    )  # fmt: skip
+    with pytest.raises(ConfigError, match="nothing to change"):
+        calibrate(again)
+    assert not again.out.exists()
+    calibrate(replace(again, labelled="train"))
+    calibrated = Release(again.out)
+    assert calibrated.info.id == "again"
+    fitted = calibrated.info.codes["T1"].scan
+    assert fitted is not None
+    assert fitted.natural is not None
+    assert fitted.natural.n_turns > scan_of_t1.natural.n_turns
+    assert (again.out / "model.safetensors").read_bytes() == (packing.out / "model.safetensors").read_bytes()
+    card = (again.out / "MODEL_CARD.md").read_text()
+    assert card.startswith("# again\n")
+    n_dialogues = len((config.examples / "train.jsonl").read_text().splitlines())
+    assert f"of tiny were fitted again to {n_dialogues} labelled dialogues" in card
+    assert card.count("## What it covers") == 1

@@ -60,6 +60,8 @@ def test_large_models_compute_activations_twice_unless_told_otherwise(
          "--confidence: expected less than 1"),
         (("pack", "--scanner", "s", "--examples", "e", "--name", "n", "--per-100", "-1"),
          "--per-100: expected at least 0"),
+        (("calibrate", "--examples", "e", "--name", "n", "--natural-precision", "1"),
+         "--natural-precision: expected less than 1"),
         (("distill", "--teacher", "t", "--dialogues", "d", "--layers", "0"), "--layers: expected at least 1"),
         (("pretrain", "--corpus", "c", "--weight-decay", "-1"), "--weight-decay: expected at least 0"),
     ],

@@ -1,0 +1,275 @@
+"""Calibrates a release on labelled dialogues of your own, without training.
+
+    dialint train calibrate --examples build/dataset --out build/mine --name mine-2
+
+Probabilities and thresholds of the scan are fitted to one set of labelled dialogues (`eval/contract.py`), as
+`dialint train pack` fits them to its set of real dialogues; findings and suggestions must be right often
+enough in every corpus of the set. Weights, gates and exact checks stay as they are. Codes with few errors in
+the set keep what they had.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import MANIFEST, atomic_file, make_output_folder, require_new
+from dialint.detector.calibration import CodeRelease, NaturalThreshold, Scan
+from dialint.detector.errors import ConfigError, DialogueFailed
+from dialint.detector.example_files import read_examples, require_set
+from dialint.detector.extras import require_single_process
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.log_profile import profile_log
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.progress import track
+from dialint.detector.records import Example
+from dialint.detector.release import EMBEDDED, Release, finalize_release
+from dialint.detector.scanner import Array
+from dialint.eval.contract import (
+    MIN_ERRORS,
+    choose_natural_thresholds,
+    distinct_units,
+    fit_natural_curve,
+    with_recall,
+)
+from dialint.eval.metrics import Floats
+from dialint.eval.results import score_examples
+from dialint.finetune.scanner.model_card import coverage
+
+MIN_SUSPICION = 0.02
+"""Probability from which a gate is asked while thresholds are chosen."""
+CARD = "MODEL_CARD.md"
+ORIGIN = (
+    "## Calibration\n\nProbabilities and thresholds of {source} were fitted again to {n} labelled dialogues; "
+    "figures of precision and recall below are with the thresholds before.\n\n"
+)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CalibrateConfig:
+    """The release, the labelled dialogues, and how often findings must be right."""
+
+    examples: Path
+    """Folder of labelled dialogues, as `dialint export dataset` makes one."""
+    out: Path
+    """Folder for the calibrated release; must not exist."""
+    name: str
+    """Id of the calibrated release."""
+    release: Path | None = None
+    """Folder of the release to calibrate; without it the embedded one."""
+    taxonomy: Path | None = None
+    """A taxonomy of your own, the one of the release."""
+    labelled: str = "calibration"
+    """Set of `examples` that is fitted to: dialogues that nothing was trained on."""
+    contract_set: str | None = None
+    """Set of `examples` on which the recall of each contract is measured again, at the new thresholds."""
+    natural_precision: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    """Share of a code's findings on that set that must be right, in all and in each corpus."""
+    suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """The same of suggestions."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def calibrate(config: CalibrateConfig) -> None:
+    """Fit probabilities and thresholds of a release to labelled dialogues, and seal it as a new release."""
+    require_single_process("train calibrate")
+    require_new(config.out)
+    source = config.release or EMBEDDED
+    examples = list(read_examples(require_set(config.examples, config.labelled)))
+    counted = config.contract_set
+    contract_examples = list(read_examples(require_set(config.examples, counted))) if counted else []
+    detector = load_detector(DetectorConfig(release=source, taxonomy=config.taxonomy))
+    info = detector.info
+    scans: dict[str, Scan | None] = {
+        code: how.scan for code, how in info.codes.items() if how.scan is not None and code in info.head_codes
+    }
+    gates = {code: how.gate for code, how in info.codes.items()}
+    weights = {code: scan.coherence for code, scan in scans.items() if scan is not None and scan.coherence}
+    fitted = calibrate_natural(
+        detector, examples, scans, gates, weights, config.natural_precision, config.suggested_precision
+    )
+    if contract_examples:
+        scores = scan_examples(detector, contract_examples, weights)
+        for code, scan in fitted.items():
+            truth, raw, _ = code_units(detector, code, contract_examples, scores)
+            fitted[code] = with_recall(scan, truth, raw)
+    changed = [
+        code
+        for code, scan in fitted.items()
+        if not np.allclose(_calibration(scan), _calibration(scans[code]))
+    ]
+    if not changed:
+        raise ConfigError(
+            "E_EXAMPLE",
+            f"{config.examples}: nothing to change: no code has {MIN_ERRORS} errors in {config.labelled}, or "
+            "the release is calibrated on it already",
+        )
+    codes = {
+        code: how.model_copy(update={"scan": fitted[code]}) if code in changed else how
+        for code, how in info.codes.items()
+    }
+    calibrated = info.model_copy(update={"id": config.name, "codes": codes})
+    make_output_folder(config.out, new=True)
+    for path in sorted(source.iterdir()):
+        if path.is_file() and path.name not in (MANIFEST, CARD):
+            with atomic_file(config.out / path.name) as file:
+                file.write(path.read_bytes())
+    with atomic_file(config.out / CARD) as file:
+        before = (source / CARD).read_text(encoding="utf-8") if (source / CARD).exists() else ""
+        origin = ORIGIN.format(source=info.id, n=len(examples))
+        text = re.sub(r"\A# \S+", f"# {config.name}", before)
+        section = coverage(calibrated, detector.taxonomy) + "\n"
+        text = re.sub(r"## Calibration\n.*?(?=^## )", "", text, flags=re.DOTALL | re.MULTILINE)
+        start, end = text.find("## What it covers"), text.find("## Data")
+        if 0 <= start < end:
+            text = text[:start] + section + origin + text[end:]
+        else:
+            text = f"# {config.name}\n\n{section}{origin}"
+        file.write(text.encode())
+    finalize_release(config.out, calibrated)
+    Release(config.out)
+    for code in changed:
+        print(f"{code}: {_describe(scans[code])} -> {_describe(fitted[code])}")
+    counts = f"{len(changed)} of {len(codes)} codes changed by {len(examples)} dialogues"
+    print(f"{config.out}: {config.name}, {counts}")
+
+
+def _calibration(scan: Scan | None) -> list[float]:
+    """The numbers that decide what becomes of a raw score, and the stated recall."""
+    if scan is None:
+        return [math.inf] * 5
+    recall = scan.contract.recall if scan.contract is not None else 0.0
+    return [scan.slope, scan.offset, scan.threshold or math.inf, scan.suggest_at or math.inf, recall]
+
+
+def _describe(scan: Scan | None) -> str:
+    """From which probability on there are findings and suggestions."""
+    parts = []
+    if scan is not None and scan.threshold is not None:
+        right = f" ({scan.natural.right} of {scan.natural.flagged} right)" if scan.natural is not None else ""
+        parts.append(f"findings from {scan.threshold:.2f}{right}")
+    if scan is not None and scan.suggest_at is not None:
+        parts.append(f"suggestions from {scan.suggest_at:.2f}")
+    return ", ".join(parts) or "nothing"
+
+
+def calibrate_natural(
+    detector: ReleaseDetector,
+    examples: Sequence[Example],
+    scans: Mapping[str, Scan | None],
+    gates: Mapping[str, str | None],
+    weights: Mapping[str, float],
+    precision: float,
+    suggested: float,
+) -> dict[str, Scan]:
+    """The scans fitted to real dialogues with labels: `scans` by code, None for a code that has no curve yet
+    and gets one only from `MIN_ERRORS` errors on. A threshold of findings is chosen on what the code's gate
+    confirms. `weights`: what incoherence is worth, by code."""
+    scores = scan_examples(detector, examples, weights)
+    curves: dict[str, Scan] = {}
+    units: dict[str, tuple[Floats, Floats, list[str]]] = {}
+    for code, scan in scans.items():
+        truth, raw, corpora = code_units(detector, code, examples, scores)
+        if scan is not None or (truth > 0.9).sum() >= MIN_ERRORS:
+            fitted = fit_natural_curve(scan, truth, raw)
+            curves[code] = fitted.model_copy(update={"coherence": weights.get(code, 0.0)})
+            units[code] = truth, raw, corpora
+    confirmed = _confirm(detector, examples, curves, gates)
+    results = {}
+    for code, scan in curves.items():
+        truth, raw, corpora = units[code]
+        _, proven, _ = code_units(detector, code, examples, scores, confirmed)
+        results[code] = choose_natural_thresholds(scan, truth, raw, proven, precision, suggested, corpora)
+    return results
+
+
+def code_units(
+    detector: ReleaseDetector,
+    code: str,
+    examples: Sequence[Example],
+    scores: Sequence[Mapping[int, Array]],
+    confirmed: set[tuple[int, int, str]] | None = None,
+) -> tuple[Floats, Floats, list[str]]:
+    """`distinct_units` of one code; with `confirmed` the score of every other turn is -inf."""
+    column = detector.info.head_codes.index(code)
+    by_turn = [
+        {
+            turn: float(row[column]) if confirmed is None or (index, turn, code) in confirmed else -math.inf
+            for turn, row in turns.items()
+        }
+        for index, turns in enumerate(scores)
+    ]
+    return distinct_units(by_turn, examples, code, whole_dialogue=code in detector.info.dialogue_codes)
+
+
+def _confirm(
+    detector: ReleaseDetector,
+    examples: Sequence[Example],
+    scans: Mapping[str, Scan],
+    gates: Mapping[str, str | None],
+) -> set[tuple[int, int, str]]:
+    """Number of the example, turn and code of every suspicion that its gate confirms; without a gate all."""
+    lowest = NaturalThreshold(threshold=MIN_SUSPICION, flagged=1, right=0, n_errors=0, n_turns=1)
+    codes = {
+        code: CodeRelease(
+            scan=scan.model_copy(update={"contract": None, "natural": lowest, "suggest_at": None}),
+            gate=gates.get(code),
+        )
+        for code, scan in scans.items()
+    }
+    info = detector.info.model_copy(update={"codes": codes})
+    judge = detector.with_info(info).with_log(profile_log(example.dialogue for example in examples))
+    return {
+        (index, finding.turn, finding.code)
+        for index, (_, verdict) in enumerate(score_examples(judge, examples) if codes else ())
+        for finding in verdict.findings
+    }
+
+
+def scan_examples(
+    detector: ReleaseDetector, examples: Sequence[Example], weights: Mapping[str, float]
+) -> list[dict[int, Array]]:
+    """Raw scores of each example by turn, each of shape (codes,), with what incoherence is worth by
+    `weights`."""
+    scores: list[dict[int, Array]] = []
+    masked = (mask_dialogue(example.dialogue)[0] for example in examples)
+    for scan in track(detector.scanner.stream(masked), len(examples), "scanning"):
+        turns = () if isinstance(scan, DialogueFailed) else scan
+        scores.append({turn.turn: turn.scores for turn in turns})
+    add_incoherence(detector, examples, scores, weights)
+    return scores
+
+
+def incoherence_by_turn(detector: ReleaseDetector, example: Example) -> dict[int, float]:
+    """Incoherence of each turn, by the release's coherence model."""
+    assert detector.coherence is not None
+    return detector.coherence.scores(mask_dialogue(example.dialogue)[0])
+
+
+def add_incoherence(
+    detector: ReleaseDetector,
+    examples: Sequence[Example],
+    scores: Sequence[Mapping[int, Array]],
+    weights: Mapping[str, float],
+) -> None:
+    """Add to the raw scores, in place, what incoherence is worth."""
+    if not weights:
+        return
+    factors = np.array([weights.get(code, 0.0) for code in detector.info.head_codes], np.float32)
+    for example, turns in zip(examples, scores, strict=True):
+        for turn, value in incoherence_by_turn(detector, example).items():
+            if turn in turns:
+                turns[turn][:] += factors * value
