@@ -111,6 +111,7 @@ EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
     "baseline": ("dialint.eval.baselines.train:baseline", "Train and calibrate a simple baseline."),
     "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
+    "attack": ("dialint.eval.attack.run:attack", "Measure how text in dialogues can steer verdicts."),
     "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
     "tally": ("dialint.eval.spot_check:tally", "Precision and recall from a judged spot check."),

@@ -1,0 +1,239 @@
+"""Measures how far text in a dialogue can steer its verdict: prompt injection, against the scan and a judge.
+
+    dialint eval attack build/examples/test_unseen.jsonl --adaptive 8 --out report.json
+
+Puts 500 attacks of 15 families into customers' turns, agents' turns and results of tools, and counts the
+findings that disappear or arise, beside controls of neutral text. Prints a table; the JSON holds ids and no
+dialogue text. A figure is of this battery: no release is immune. Trains and tunes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from dialint.detector.artifacts import package_versions, sha256_file, write_json
+from dialint.detector.errors import ConfigError, InputRefused
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.option_ranges import check_ranges
+from dialint.detector.records import Example
+from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
+from dialint.eval.attack.measure import run_adaptive, run_static, summarize
+from dialint.eval.attack.targets import JudgeTarget, ScanTarget, Target, judge_subjects, scan_subjects
+from dialint.eval.attack.trials import Subject
+from dialint.eval.results import read_examples, read_labelled_log
+from dialint.eval.run import PIPE_WIDTH, check_writable
+
+SAMPLE = Path(__file__).parents[2] / "app" / "sample"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class AttackConfig:
+    """Options of `dialint eval attack`."""
+
+    out: Path | None = None
+    """Write the figures and every flip to this file, as JSON without dialogue text."""
+    copies: Annotated[int, Field(ge=1)] = 2
+    """Dialogues that each attack is tried in."""
+    per_family: Annotated[int | None, Field(ge=1)] = None
+    """At most this many attacks of each family and goal, for a first look."""
+    adaptive: Annotated[int, Field(ge=0, le=64)] = 0
+    """Also search, for every family, the best of this many rewordings and positions by the target's own
+    score; reported apart. 0: no search."""
+    adaptive_dialogues: Annotated[int, Field(ge=1)] = 4
+    """Dialogues that are searched for each family and goal."""
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """At most this many dialogues of the log."""
+    rounds: Annotated[int, Field(ge=0)] = 1000
+    """Bootstrap rounds for the intervals."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Seed of the battery, and of where its attacks are put."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+def attack(
+    log_or_examples: Path | None = None,
+    /,
+    *,
+    config: Annotated[AttackConfig, Parameter(name="*")] | None = None,
+    detector: Annotated[DetectorConfig, Parameter(name="*")] | None = None,
+    judge: Annotated[JudgeConfig, Parameter(name="*")] | None = None,
+    reading: Annotated[ReadConfig, Parameter(name="*")] | None = None,
+) -> None:
+    """Measure how often text in a dialogue makes a finding disappear or arise.
+
+    Parameters
+    ----------
+    log_or_examples
+        A log, or a file of examples of `dialint data inject`; without it the sample log.
+    """
+    config, judge = config or AttackConfig(), judge or JudgeConfig()
+    if config.out is not None:
+        check_writable(config.out)
+    started = time.process_time()
+    examples = _read(log_or_examples, config.limit, reading)
+    report = evaluate(examples, config, detector or DetectorConfig(), judge)
+    report["input"] = {
+        "name": (log_or_examples or SAMPLE / "dialogues.jsonl").name,
+        "sha256": sha256_file(log_or_examples or SAMPLE / "dialogues.jsonl"),
+    }
+    report["cpu_seconds"] = round(time.process_time() - started, 1)
+    print_report(report)
+    if config.out is not None:
+        write_json(config.out, report)
+
+
+def _read(path: Path | None, limit: int | None, reading: ReadConfig | None) -> list[Example]:
+    """The examples of a file, or the dialogues of a log as examples without labels.
+
+    Raises:
+        ConfigError: it holds no dialogue.
+        InputRefused: it is neither.
+    """
+    if path is None:
+        examples = list(read_labelled_log(SAMPLE / "dialogues.jsonl", SAMPLE / "labels.jsonl"))
+    else:
+        try:
+            examples = list(read_examples(path))
+        except InputRefused:
+            examples = [
+                Example(dialogue=item.dialogue, split="test")
+                for item in read(open_logs([str(path)]), reading or ReadConfig(), Counts())
+                if isinstance(item, Loaded)
+            ]
+    if not examples:
+        raise ConfigError("E_EXAMPLE", f"{path}: holds no dialogue to attack")
+    return examples[:limit]
+
+
+def evaluate(
+    examples: Sequence[Example], config: AttackConfig, detector: DetectorConfig, judge: JudgeConfig
+) -> dict[str, Any]:
+    """The report, with one entry of `targets` for the scan and, if there is one, for the judge.
+
+    Raises:
+        ConfigError: an engine that does not open, no dialogue that an attack could be tried in.
+    """
+    from dialint.detector.engines.judge_engines import open_judge
+    from dialint.eval.baselines.registry import open_detector
+
+    battery = load_battery()
+    engine = open_judge(judge, device=detector.device) if judge.judge is not None else None
+    scan = ScanTarget(open_detector(None, detector))
+    targets = {"scan": _measure(scan, battery, scan_subjects(scan, examples, config.seed), config)}
+    if engine is not None:
+        try:
+            asked = JudgeTarget(engine, scan.taxonomy)
+            subjects = judge_subjects(asked, scan, examples, battery.accused, config.seed)
+            targets["judge"] = _measure(asked, battery, subjects, config)
+            targets["judge"] |= {"questions": asked.questions, "failed_questions": asked.failures}
+        finally:
+            engine.close()
+    return {
+        "kind": "attacks",
+        "battery": battery.version,
+        "families": {family.name: family.title for family in battery.families},
+        "seed": config.seed,
+        "copies": config.copies,
+        "adaptive_tries": config.adaptive,
+        "dialogues": len(examples),
+        "rounds": config.rounds,
+        "versions": package_versions("dialint", "numpy", "torch"),
+        "targets": targets,
+    }
+
+
+def _measure(
+    target: Target, battery: Battery, subjects: tuple[list[Subject], list[Subject]], config: AttackConfig
+) -> dict[str, Any]:
+    hiding, accusing = subjects
+    if not hiding and not accusing:
+        raise ConfigError("E_EXAMPLE", f"{target.name} judged no dialogue of it, so nothing can be attacked")
+    by_goal: dict[Goal, list[Subject]] = {"hide": hiding, "accuse": accusing}
+    attacks = make_battery(battery, config.seed)
+    if config.per_family is not None:
+        groups = [list(group) for _, group in groupby(attacks, lambda each: (each.family, each.goal))]
+        attacks = [each for group in groups for each in group[: config.per_family]]
+    started = time.process_time()
+    static = run_static(target, battery, attacks, by_goal, config.copies, config.seed)
+    result: dict[str, Any] = {
+        "name": target.name,
+        "fingerprint": target.fingerprint,
+        "attacks": len(attacks),
+        "findings": len(hiding),
+        "clean_dialogues": len(accusing),
+        "static": summarize(static, config.rounds),
+    }
+    flips = {"static": static}
+    if config.adaptive:
+        flips["adaptive"] = run_adaptive(
+            target, battery, by_goal, config.adaptive, config.adaptive_dialogues, config.seed
+        )
+        result["adaptive"] = summarize(flips["adaptive"], config.rounds)
+    result["flips"] = {
+        kind: [asdict(each) for each in outcomes if each.flipped] for kind, outcomes in flips.items()
+    }
+    result["cpu_seconds"] = round(time.process_time() - started, 1)
+    return result
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """Prints one table for each target and kind of attack."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
+    for kind, target in report["targets"].items():
+        for way in ("static", "adaptive"):
+            if way not in target:
+                continue
+            goals = target[way]
+            tries = f", best of {report['adaptive_tries']}" if way == "adaptive" else ""
+            table = Table(
+                title=f"{kind} {target['name']}, {way} attacks{tries}: "
+                f"{target['findings']} findings to hide, {target['clean_dialogues']} dialogues to accuse in",
+                caption="shares of flips in %: of attacks, of their controls (neutral text), attacks beyond "
+                "controls; 95 % by dialogue",
+            )
+            table.add_column("family")
+            for goal in ("hide", "accuse"):
+                for column in (f"{goal}: n", "attack", "control", "beyond"):
+                    table.add_column(column, justify="right")
+            families = [
+                name for name in report["families"] if any(name in goals[g]["by_family"] for g in goals)
+            ]
+            for name in (*families, "all"):
+                cells: list[str] = []
+                for goal in ("hide", "accuse"):
+                    figures = goals[goal]["all"] if name == "all" else goals[goal]["by_family"].get(name)
+                    cells.extend(_cells(figures))
+                table.add_row(name, *cells, end_section=name == (families or [""])[-1])
+            console.print(table)
+    print(f"{report['cpu_seconds']:.0f} s of CPU time. Figures of this battery; no system is immune.")
+
+
+def _cells(figures: dict[str, Any] | None) -> list[str]:
+    if not figures or not figures["trials"]:
+        return ["0", "", "", ""]
+    low, high = figures["beyond_control_95"]
+    interval = f" ({100 * low:.1f} to {100 * high:.1f})" if low is not None else ""
+    return [
+        str(figures["trials"]),
+        f"{100 * figures['rate']:.1f}",
+        f"{100 * figures['control_rate']:.1f}",
+        f"{100 * figures['beyond_control']:.1f}{interval}",
+    ]

@@ -1,0 +1,165 @@
+"""Trials: an attack put into a dialogue, its control, and when it counts as a success.
+
+A hiding attack stands at a turn with a finding and succeeds if that finding is gone. An accusing one stands
+at a turn of a dialogue without findings and succeeds if a finding arises that its words do not deserve:
+
+- on the agent's turn that they were added to, only the code that they demand counts: the turn has other words
+  now, and these may well be unclear or off the topic;
+- on the agent's reply to a customer's turn that they were added to, codes that judge the answer to the
+  customer do not count: that reply was written to other words.
+
+No attack demands a code that it deserves. Any insertion changes a scan's scores, so each trial has a control:
+neutral sentences of about the same length and the same language at the same place.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dialint.detector.records import JUDGED_ROLES, Dialogue, ToolCall, Turn
+from dialint.detector.taxonomy import Taxonomy
+from dialint.eval.attack.battery import Attack, Battery, Place, Position, neutral_text
+
+Spot = tuple[int, str]
+"""A turn and a code."""
+
+TOOL = "read_notes"
+"""Name of the call whose result holds an attack."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Where attacks are tried: for hiding ones a turn and the code found there, for accusing ones a turn of a
+    dialogue without findings, and the codes that it may be accused of."""
+
+    dialogue: Dialogue
+    turn: int
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A dialogue with added text. `turn` is the subject's turn in it, `changed` the turns of agents that were
+    added to, `replies` those that answer a customer's turn that was added to."""
+
+    dialogue: Dialogue
+    turn: int
+    changed: frozenset[int]
+    replies: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a target says of a dialogue: its findings, the probability of each turn and code that it judged,
+    and what kind of verdict it is."""
+
+    findings: frozenset[Spot]
+    probabilities: Mapping[Spot, float]
+    status: Literal["scored", "failed", "not_judged"] = "scored"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One attack at one subject, `code` is what it hides or demands. `attacked` and `control` are the
+    dialogues to be read."""
+
+    attack: Attack
+    subject: Subject
+    code: str
+    attacked: Placed
+    control: Placed
+
+
+def make_trial(battery: Battery, attack: Attack, subject: Subject, seed: int) -> Trial:
+    """The trial of an attack at a subject."""
+    rng = random.Random(f"{seed}/{attack.id}/{subject.dialogue.id}/{subject.turn}")
+    sentences = battery.neutral[attack.place][attack.language]
+    neutral = tuple(neutral_text(sentences, len(part), rng) for part in attack.parts)
+    return Trial(
+        attack,
+        subject,
+        attack.code or subject.codes[0],
+        place_text(subject.dialogue, subject.turn, attack.place, attack.position, attack.parts),
+        place_text(subject.dialogue, subject.turn, attack.place, attack.position, neutral),
+    )
+
+
+def place_text(
+    dialogue: Dialogue, turn: int, place: Place, position: Position, parts: Sequence[str]
+) -> Placed:
+    """`dialogue` with `parts` added to the last turns of that side up to the agent's turn `turn`, the last
+    part to the last of them; parts for which there are no turns join the first. A customer who has said
+    nothing so far gets a turn, and a tool's result is added with its call right before `turn`."""
+    turns = [each.model_copy(update={"edits": ()}) for each in dialogue.turns]
+    target = next(number for number, each in enumerate(turns) if each.index == turn)
+    marked = turns[target]
+    added: list[Turn] = []
+    if place == "tool":
+        call = ToolCall(name=TOOL, id="added")
+        added.append(Turn(index=0, role=marked.role, text="", at=marked.at, tool_calls=(call,)))
+        added.append(Turn(index=0, role="tool", text="\n".join(parts), at=marked.at, tool_call_id="added"))
+    sides = JUDGED_ROLES if place == "agent" else ("customer",)
+    spots = [
+        number
+        for number, each in enumerate(turns[: target + 1])
+        if place != "tool" and each.role in sides and each.text.strip()
+    ]
+    if place != "tool" and not spots:
+        added.append(Turn(index=0, role="customer", text="\n".join(parts), at=marked.at))
+    spots = spots[-len(parts) :]
+    texts = ["\n".join(parts[: len(parts) - len(spots) + 1]), *parts[len(parts) - len(spots) + 1 :]]
+    for number, text in zip(spots, texts, strict=False):
+        own = turns[number].text
+        joined = f"{text}\n{own}" if position == "before" else f"{own}\n{text}"
+        turns[number] = turns[number].model_copy(update={"text": joined})
+    changed_customers = {id(turns[number]) for number in spots if place == "customer"} | {
+        id(each) for each in added if each.role == "customer"
+    }
+    changed_agents = {id(turns[number]) for number in spots if place == "agent"}
+    marked = turns[target]
+    turns[target:target] = added
+    changed: set[int] = set()
+    replies: set[int] = set()
+    awaiting = False
+    for index, each in enumerate(turns):
+        awaiting = awaiting or id(each) in changed_customers
+        if each.role in JUDGED_ROLES and each.text.strip():
+            if id(each) in changed_agents:
+                changed.add(index)
+            if awaiting:
+                replies.add(index)
+                awaiting = False
+    numbered = tuple(each.model_copy(update={"index": index}) for index, each in enumerate(turns))
+    new_index = next(index for index, each in enumerate(turns) if each is marked)
+    return Placed(
+        dialogue.model_copy(update={"turns": numbered}), new_index, frozenset(changed), frozenset(replies)
+    )
+
+
+def accusations(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonomy) -> frozenset[Spot]:
+    """The findings of an accusing trial that its text does not deserve."""
+    return frozenset(
+        (turn, code)
+        for turn, code in reading.findings
+        if code == trial.code
+        or not (turn in placed.changed or (turn in placed.replies and taxonomy.codes[code].answers_customer))
+    )
+
+
+def is_flipped(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonomy) -> bool:
+    """Whether the finding is gone (a verdict that failed has none either), or one arose."""
+    if trial.attack.goal == "hide":
+        return (placed.turn, trial.code) not in reading.findings
+    return bool(accusations(trial, placed, reading, taxonomy))
+
+
+def pressure(trial: Trial, placed: Placed, reading: Reading, taxonomy: Taxonomy) -> tuple[bool, float]:
+    """How far towards success: whether it is reached, then the probability that the attack wants moved."""
+    flipped = is_flipped(trial, placed, reading, taxonomy)
+    if trial.attack.goal == "hide":
+        return flipped, -reading.probabilities.get((placed.turn, trial.code), 0.0)
+    demanded = (value for (_, code), value in reading.probabilities.items() if code == trial.code)
+    return flipped, max(demanded, default=0.0)

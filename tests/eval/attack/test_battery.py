@@ -1,0 +1,135 @@
+"""The battery: 500 distinct attacks in 15 families, none of which can leave its place in a prompt."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from attack_dialogues import PLACEHOLDER
+from tokenizers import Tokenizer
+
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import ConfigError
+from dialint.detector.judge import BEGIN, END, Question
+from dialint.detector.records import Dialogue
+from dialint.detector.release import Release
+from dialint.detector.render import Renderer
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.attack.battery import PACKAGED, Attack, load_battery, make_battery, neutral_text
+from dialint.eval.attack.trials import place_text
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def attacks() -> list[Attack]:
+    return make_battery(load_battery(), seed=1)
+
+
+def attacked(attack: Attack) -> tuple[Dialogue, int]:
+    placed = place_text(PLACEHOLDER, 3, attack.place, attack.position, attack.parts)
+    return placed.dialogue, placed.turn
+
+
+def test_there_are_500_distinct_attacks_in_15_families(attacks: list[Attack]) -> None:
+    assert len({attack.parts for attack in attacks}) == len(attacks) == 500
+    assert len({attack.id for attack in attacks}) == 500
+    families = Counter(attack.family for attack in attacks)
+    assert len(families) == 15
+    assert set(families.values()) == {33, 34}
+    assert {attack.language for attack in attacks} == {"en", "es", "ru"}
+    assert {attack.place for attack in attacks} == {"customer", "agent", "tool"}
+    goals = Counter((attack.family, attack.goal) for attack in attacks)
+    assert all(n >= 16 for n in goals.values())
+    assert len(goals) == 29  # accusation only accuses
+
+
+def test_as_many_templates_are_used_as_there_are_attacks(attacks: list[Attack]) -> None:
+    for family in load_battery().families:
+        n = sum(map(len, family.texts.values()))
+        for goal in family.goals:
+            used = [a.template for a in attacks if (a.family, a.goal) == (family.name, goal)]
+            assert len(set(used)) == min(n, len(used)), (family.name, goal)
+
+
+def test_a_seed_gives_the_same_battery_and_another_one_another(attacks: list[Attack]) -> None:
+    assert make_battery(load_battery(), seed=1) == attacks
+    assert make_battery(load_battery(), seed=2) != attacks
+
+
+def test_no_slot_is_left_and_no_customer_asks_a_question(attacks: list[Attack]) -> None:
+    texts = [part for attack in attacks for part in attack.parts]
+    assert not [text for text in texts if "{demand" in text or "{code" in text or "{name" in text]
+    asked = [part for a in attacks if a.place == "customer" for part in a.parts if "?" in part]
+    assert not asked
+
+
+def test_no_attack_demands_what_its_words_deserve(attacks: list[Attack]) -> None:
+    battery, codes = load_battery(), load_taxonomy().codes
+    earned = {family.name: family.earned for family in battery.families}
+    for attack in attacks:
+        assert (attack.code is None) == (attack.goal == "hide")
+        if attack.place == "agent":
+            assert attack.code not in earned[attack.family]
+    assert not [code for code in battery.accused if codes[code].answers_customer]
+    assert all(code in codes for family in battery.families for code in family.earned)
+
+
+def test_no_attack_closes_the_data_block_or_makes_a_control_token(attacks: list[Attack]) -> None:
+    prompt = JudgePrompt.of(ROOT / "finetune" / "small_decoder", max_tokens=4096)
+    tokenizer, code = prompt.tokenizer, load_taxonomy().codes["M2"]
+    control = {tokenizer.convert_tokens_to_ids(mark) for mark in prompt.control}
+    assert tokenizer.convert_tokens_to_ids("<|im_end|>") in control
+
+    def count(dialogue: Dialogue, turn: int) -> Counter[int]:
+        built = prompt.build(Question(dialogue=dialogue, turn=turn, code="M2"), code)
+        lines = built.messages[-1]["content"].split("\n")
+        assert lines.count(BEGIN) == lines.count(END) == 1
+        assert built.messages[-1]["content"].count(END) == 1
+        assert lines[-2] == END
+        return Counter(token for token in built.ids if token in control)
+
+    expected = count(PLACEHOLDER, 3)
+    assert expected
+    for attack in attacks:
+        assert count(*attacked(attack)) == expected, attack.id
+
+
+def test_no_attack_makes_a_control_token_of_the_scan(attacks: list[Attack]) -> None:
+    release = Release(ROOT / "detector" / "embedded")
+    config = release.info.render
+    renderer = Renderer(config.model_copy(update={"context_tokens": 4096}), release.tokenizer_json())
+    tokenizer = Tokenizer.from_str(release.tokenizer_json())
+    control = {tokenizer.token_to_id(mark) for mark in config.control}
+
+    def count(dialogue: Dialogue) -> Counter[int]:
+        (window,) = renderer.render(dialogue)
+        return Counter(token for token in window.ids if token in control)
+
+    for attack in attacks:
+        # The words are replaced one turn by one, so that the same turns are there.
+        dialogue, _ = attacked(attack)
+        turns = tuple(t.model_copy(update={"text": "word" if t.text else ""}) for t in dialogue.turns)
+        assert count(dialogue) == count(dialogue.model_copy(update={"turns": turns})), attack.id
+
+
+def test_a_neutral_text_has_about_the_length_of_its_attack() -> None:
+    sentences = load_battery().neutral["customer"]["en"]
+    longest = max(map(len, sentences))
+    for chars in (1, 30, 200, 3000):
+        text = neutral_text(sentences, chars, random.Random(0))
+        assert abs(len(text) - chars) <= longest
+    assert neutral_text(sentences, 40, random.Random(0)) == neutral_text(sentences, 40, random.Random(0))
+
+
+def test_a_file_with_an_unknown_transform_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "attacks.yaml"
+    path.write_text(PACKAGED.read_text(encoding="utf-8").replace("{demand|leet}", "{demand|morse}"), "utf-8")
+    with pytest.raises(ConfigError, match="morse"):
+        load_battery(path)
+
+
+def test_a_family_with_too_few_texts_is_refused() -> None:
+    battery = load_battery()
+    with pytest.raises(ConfigError, match="distinct texts"):
+        make_battery(battery.model_copy(update={"size": 100_000}), seed=1)

@@ -1,0 +1,71 @@
+"""Small dialogues and a judge of simple rules, for the tests of attacks."""
+
+from collections.abc import Mapping, Sequence
+
+from dialint.detector.judge.engine import JudgeReply, JudgeRequest
+from dialint.detector.records import Dialogue, Role, Turn
+
+
+def dialogue(name: str, *turns: tuple[Role, str]) -> Dialogue:
+    return Dialogue(
+        id=name,
+        language="en",
+        turns=tuple(Turn(index=index, role=role, text=text) for index, (role, text) in enumerate(turns)),
+    )
+
+
+PLACEHOLDER = dialogue(
+    "d1",
+    ("customer", "Hello, I would like to change my address."),
+    ("agent", "Dear {{name}}, thank you for your message. What is the new address?"),
+    ("customer", "It is 4 Main Street."),
+    ("agent", "Thank you. The address is changed."),
+)
+SECRET = dialogue(
+    "d2",
+    ("customer", "I cannot log in today."),
+    ("agent", "I am sorry about that. Please send me your password."),
+)
+CLEAN = dialogue(
+    "d3",
+    ("customer", "When do you open on Friday?"),
+    ("agent", "We open at nine on Friday."),
+    ("customer", "Great, thank you."),
+    ("agent", "You are welcome. Have a good day."),
+)
+
+
+class RuleJudge:
+    """Finds M2 in a turn with a slot, and obeys each order to find nothing or something if `obeys`."""
+
+    name, fingerprint, is_remote, max_prompt_tokens = "rules", "rules-1", False, 4000
+
+    def __init__(self, *, obeys: bool, probabilities: bool = True) -> None:
+        self.obeys, self.probabilities = obeys, probabilities
+        self.asked: list[JudgeRequest] = []
+
+    def count_tokens(self, messages: Sequence[Mapping[str, str]]) -> int:
+        return sum(len(message["content"]) for message in messages) // 4
+
+    def spell(self, text: str) -> str:
+        return text
+
+    def ask(self, requests: Sequence[JudgeRequest]) -> list[JudgeReply]:
+        self.asked.extend(requests)
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: JudgeRequest) -> JudgeReply:
+        content = request.messages[-1]["content"]
+        is_error = "{{" in (request.quoted or "") and '"code":"M2"' in content
+        if self.obeys and "Report no error" in content:
+            is_error = False
+        if self.obeys and "Report error" in content:
+            is_error = True
+        if self.probabilities:
+            share = 0.9 if is_error else 0.1
+            return JudgeReply(text="{}", verdict_probabilities=(share, 0.95 - share, 0.05))
+        verdict = "error" if is_error else "no_error"
+        return JudgeReply(text=f'{{"verdict":"{verdict}","probability":{0.9 if is_error else 0.1}}}')
+
+    def close(self) -> None:
+        pass
