@@ -30,7 +30,14 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
 from dialint.eval.attack.measure import run_adaptive, run_static, summarize
-from dialint.eval.attack.targets import JudgeTarget, ScanTarget, Target, judge_subjects, scan_subjects
+from dialint.eval.attack.targets import (
+    ERROR_FROM,
+    JudgeTarget,
+    ScanTarget,
+    Target,
+    judge_subjects,
+    scan_subjects,
+)
 from dialint.eval.attack.trials import Subject
 from dialint.eval.results import read_examples, read_labelled_log
 from dialint.eval.run import PIPE_WIDTH, check_writable
@@ -137,8 +144,9 @@ def evaluate(
     targets = {"scan": _measure(scan, battery, scan_subjects(scan, examples, config.seed), config)}
     if engine is not None:
         try:
-            asked = JudgeTarget(engine, scan.taxonomy)
-            subjects = judge_subjects(asked, scan, examples, battery.accused, config.seed)
+            asked = JudgeTarget(engine, scan.taxonomy, judge.judge_threshold or ERROR_FROM)
+            answerable = [code for code in battery.accused if not scan.taxonomy.codes[code].needs]
+            subjects = judge_subjects(asked, scan, examples, answerable, config.seed)
             targets["judge"] = _measure(asked, battery, subjects, config)
             targets["judge"] |= {"questions": asked.questions, "failed_questions": asked.failures}
         finally:

@@ -18,7 +18,7 @@ from dialint.eval.attack.trials import Reading, Spot, Subject
 CHUNK = 128
 ANSWER_TOKENS = 160
 ERROR_FROM = 0.5
-"""Probability from which the judge's answer counts as an error."""
+"""Probability from which the judge's answer counts as an error, without --judge-threshold."""
 
 
 class Target(Protocol):
@@ -60,8 +60,8 @@ class JudgeTarget:
     """A judge that is asked about each spot with the words of training and scoring. It sees a dialogue up to
     the turn in question. `failures` counts the questions without an answer, which are no findings."""
 
-    def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy) -> None:
-        self._engine, self.taxonomy = engine, taxonomy
+    def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, error_from: float = ERROR_FROM) -> None:
+        self._engine, self.taxonomy, self._error_from = engine, taxonomy, error_from
         self.name, self.fingerprint = engine.name, engine.fingerprint
         self.questions = self.failures = 0
 
@@ -79,7 +79,7 @@ class JudgeTarget:
             for own in asked:
                 values = [(spot, self._probability(next(replies))) for spot in own]
                 probabilities = {spot: value for spot, value in values if value is not None}
-                found = frozenset(spot for spot, value in probabilities.items() if value >= ERROR_FROM)
+                found = frozenset(spot for spot, value in probabilities.items() if value >= self._error_from)
                 readings.append(
                     Reading(found, probabilities, "failed" if len(probabilities) < len(own) else "scored")
                 )
@@ -112,6 +112,7 @@ class JudgeTarget:
         if answer is None:
             self.failures += 1
             return None
+        # A model may state another verdict than its probability says: what it calls no error is none.
         return answer.probability if answer.verdict == "error" else min(answer.probability, 0.49)
 
 
