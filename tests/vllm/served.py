@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import socket
@@ -11,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ class Server:
             "base", "--host", "127.0.0.1", "--port", str(self.port), "--dtype", "float32", "--max-model-len", "2048",
             "--enable-lora", "--max-loras", "2", "--max-lora-rank", "32", "--lora-modules", f"judge={self.adapter}",
             "--enable-prefix-caching", "--block-size", "32", "--enforce-eager", "--gpu-memory-utilization", "0.25",
-            "--logprobs-mode", "processed_logprobs", "--structured-outputs-config", '{"backend":"xgrammar"}',
+            "--logprobs-mode", "processed_logprobs", "--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}',
         ]  # fmt: skip
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -127,6 +128,19 @@ class Server:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
+
+    def verdict(self, model: str, prompt: JudgePrompt, ids: Sequence[int]) -> tuple[float, ...]:
+        """Probabilities of the verdicts by one completion of one token, behind what all answers begin with."""
+        shared, first = prompt.fork
+        body = {
+            "model": model, "prompt": [*ids, *shared], "temperature": 0, "max_tokens": 1, "logprobs": len(first),
+            "allowed_token_ids": first, "return_tokens_as_token_ids": True,
+        }  # fmt: skip
+        status, text = self.post("/completions", body)
+        assert status == 200, text[:300]
+        top = json.loads(text)["choices"][0]["logprobs"]["top_logprobs"][0]
+        mass = [math.exp(top.get(f"token_id:{token}", -math.inf)) for token in first]
+        return tuple(part / sum(mass) for part in mass)
 
     def metric(self, name: str) -> float:
         """The sum of one of the server's metrics."""
