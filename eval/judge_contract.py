@@ -44,7 +44,7 @@ def fit_judge_contract(judge: str, results: Sequence[JudgeResult], precision: fl
         measured = JudgedCode(
             slope=slope, offset=offset, threshold=None, n_errors=int(is_error.sum()), n_questions=len(scores)
         )
-        chosen = find_precise_threshold(is_error, scores, precision)
+        chosen = find_precise_threshold(is_error, scores, precision, [""] * len(scores))
         if chosen is not None:
             calibrated = measured.calibrate(float(1 / (1 + np.exp(-chosen))))
             threshold = max(calibrated, MIN_PROBABILITY)

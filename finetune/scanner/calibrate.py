@@ -132,7 +132,8 @@ def calibrate(config: CalibrateConfig) -> None:
         origin = ORIGIN.format(source=info.id, n=len(examples))
         text = re.sub(r"\A# \S+", f"# {config.name}", before)
         section = coverage(calibrated, detector.taxonomy) + "\n"
-        text = re.sub(r"## Calibration\n.*?(?=^## )", "", text, flags=re.DOTALL | re.MULTILINE)
+        before, _, rest = text.partition("## Calibration\n")
+        text = before + rest[rest.find("\n## ") + 1 :] if "\n## " in rest else text
         start, end = text.find("## What it covers"), text.find("## Data")
         if 0 <= start < end:
             text = text[:start] + section + origin + text[end:]

@@ -81,7 +81,9 @@ def build_trainer_config(
     if ":" in device and "LOCAL_RANK" not in os.environ:
         os.environ["ACCELERATE_TORCH_DEVICE"] = device
     recompute = recomputes_activations(running, model)
-    fields = getattr(kind, "__dataclass_fields__", {})
+    from transformers import TrainingArguments
+
+    fields = TrainingArguments.__dataclass_fields__
     renamed = "activation_checkpointing" in fields  # not in transformers 5.19, as vLLM has it
     checkpointing = "activation_checkpointing" if renamed else "gradient_checkpointing"
     shared: dict[str, Any] = {
