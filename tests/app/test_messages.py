@@ -55,12 +55,27 @@ OF_OTHER_PROGRAMS = {
     "dialint.labeling.simulation.crowd": {"--reviewed", "--reviewers"},
     "vllm": {
         f"--{name}"
-        for name in (
-            "api-key chat-template disable-fastapi-docs disable-uvicorn-access-log enable-lora enable-prefix-caching "
-            "enable-prompt-tokens-details generation-config gpu-memory-utilization logprobs-mode lora-modules max-loras "
-            "override-generation-config quantization revision served-model-name shutdown-timeout "
-            "structured-outputs-config tensor-parallel-size"
-        ).split()
+        for name in [
+            "api-key",
+            "chat-template",
+            "disable-fastapi-docs",
+            "disable-uvicorn-access-log",
+            "enable-lora",
+            "enable-prefix-caching",
+            "enable-prompt-tokens-details",
+            "generation-config",
+            "gpu-memory-utilization",
+            "logprobs-mode",
+            "lora-modules",
+            "max-loras",
+            "override-generation-config",
+            "quantization",
+            "revision",
+            "served-model-name",
+            "shutdown-timeout",
+            "structured-outputs-config",
+            "tensor-parallel-size",
+        ]
     },
     "git": {"--porcelain", "--untracked-files"},
     "nvidia-smi": {"--query-gpu", "--format"},
