@@ -17,6 +17,7 @@ from dialint.detector.interface import Detector
 from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.judge.contract import read_contract
 from dialint.detector.judge.engine import JudgeEngine
+from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.messages import PROMPT_VERSION, Detail
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.policy import load_policies
@@ -88,6 +89,7 @@ def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreCo
         budget=judge.budget,
         price=judge.price,
         contract=contract,
+        examples=None if judge.judge_examples is None else read_decided(judge.judge_examples),
         policies=load_policies(config.detector.policy),
     )
     return JudgedDetector(inner, engine, options)
@@ -109,8 +111,11 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
     """The options of the judge that can change a verdict, with hashes of the files; empty without a judge."""
     if config.judge is None:
         return {}
-    path = config.judge_contract
-    files = {} if path is None else {"judge_contract": {"sha256": sha256_file(path)}}
+    files = {}
+    if config.judge_contract is not None:
+        files["judge_contract"] = {"sha256": sha256_file(config.judge_contract)}
+    if config.judge_examples is not None:
+        files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
     return {**config.described(), **files}
 
 
@@ -144,6 +149,7 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
         "prompt": PROMPT_VERSION,
         "form": options.detail,
         "contract": None if options.contract is None else options.contract.fingerprint,
+        **({} if options.examples is None else {"examples": options.examples.fingerprint}),
         "notes": _notes(detector.engine),
         **counts,
         "unquoted": usage.unquoted,

@@ -64,6 +64,12 @@ class JudgeConfig:
     """File of `dialint eval judge --contract`: calibration and threshold of each code, measured on labelled
     dialogues."""
 
+    judge_examples: Path | None = None
+    """What people decided about other dialogues, shown to the judge with questions about the same code: the
+    folder of `dialint export dataset`, or its file of preferences. At most two errors that they marked and
+    one finding that they took back, the most similar ones, masked; none from the dialogue in question or a
+    copy of it."""
+
     judge_detail: Literal["auto", "short", "full"] = "auto"
     """How much of a code's entry a question holds: its test, or also its definition and examples. auto: what
     a judge was trained with, and full for a model that was not trained here."""
@@ -84,6 +90,10 @@ class JudgeConfig:
         if self.price is None and self.budget is not None and self.budget.unit == "usd":
             raise ConfigError(
                 "E_OPTION", "--judge-budget in usd needs --judge-price IN,OUT (dollars a million tokens)"
+            )
+        if self.judge_examples is not None and not self.judge_examples.exists():
+            raise ConfigError(
+                "E_OPTION", f"--judge-examples {self.judge_examples}: there is no such file or folder"
             )
         if self.judge_contract is not None and not self.judge_contract.exists():
             raise ConfigError("E_OPTION", f"--judge-contract {self.judge_contract}: there is no such file")
