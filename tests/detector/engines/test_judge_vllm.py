@@ -1,4 +1,4 @@
-"""What is refused before vLLM starts, in one line each; tests/vllm runs it."""
+"""What is refused before vLLM starts, in one line each; tests/with_vllm runs it."""
 
 from __future__ import annotations
 
