@@ -19,6 +19,11 @@ PLACES = 6
 LEAST = 10.0**-PLACES
 
 
+def sigmoid(z: float) -> float:
+    """The logistic function, without overflow."""
+    return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+
+
 def round_probability(probability: float) -> float:
     """A probability as written to files: rounded, and never 0 or 1, as no model is certain. An exact 0 stays:
     the code does not apply there."""
@@ -102,8 +107,7 @@ class Scan(Record):
         """Calibrated probability of a raw score; 0 for -inf, a code that does not apply."""
         if score == -math.inf:
             return 0.0
-        z = self.slope * (score + self.coherence * incoherence) + self.offset
-        return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else math.exp(z) / (1.0 + math.exp(z))
+        return sigmoid(self.slope * (score + self.coherence * incoherence) + self.offset)
 
 
 class Check(Record):

@@ -21,6 +21,7 @@ from zlib import crc32
 
 from pydantic import Field, field_validator
 
+from dialint.detector.calibration import sigmoid
 from dialint.detector.records import Dialogue, Probability, Record
 
 MEASURED_DIALOGUES = 500
@@ -102,7 +103,7 @@ class Domain(Record):
             return 0.0
         limited = min(probability, 1 - 1e-12)
         z = self.slope * math.log(limited / (1 - limited)) + self.offset
-        return min(probability, 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z)))
+        return min(probability, sigmoid(z))
 
 
 def fit_domain(corpora: dict[str, Iterable[Dialogue]]) -> Domain | None:

@@ -3,7 +3,6 @@ manifest."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,13 +17,10 @@ from dialint.detector.judge.config import JudgeConfig, parse_judge
 from dialint.detector.judge.contract import read_contract
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
-from dialint.detector.judge.messages import PROMPT_VERSION, Detail
+from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.policy import load_policies
 from dialint.detector.taxonomy import Taxonomy
-
-PROMPT_SETTINGS = "judge.json"
-"""File of a judge that was trained here, with the form of its questions."""
 
 
 def select_codes(names: Sequence[str], taxonomy: Taxonomy) -> frozenset[str]:
@@ -82,7 +78,7 @@ def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreCo
         print_status(f"--judge-contract was measured on {contract.judge}, and the judge is {engine.name}")
     options = StageOptions(
         codes=select_codes(config.codes, inner.taxonomy) or frozenset(inner.taxonomy.codes),
-        detail=_question_form(judge),
+        detail=judge.question_form(),
         language=judge.judge_language,
         audit=judge.judge_audit,
         threshold=judge.judge_threshold,
@@ -93,18 +89,6 @@ def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreCo
         policies=load_policies(config.detector.policy),
     )
     return JudgedDetector(inner, engine, options)
-
-
-def _question_form(config: JudgeConfig) -> Detail:
-    """How much of a code's entry a question holds."""
-    if config.judge_detail != "auto":
-        return config.judge_detail
-    kind, where = parse_judge(config.judge or "")
-    path = Path(where) / PROMPT_SETTINGS
-    if kind != "http" and path.exists():
-        own: Detail = "short" if json.loads(path.read_text()).get("detail", "short") == "short" else "full"
-        return own
-    return "full"
 
 
 def describe_options(config: JudgeConfig) -> dict[str, Any]:
@@ -196,7 +180,8 @@ def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
         )
     if counts["failures"]:
         failures = ", ".join(f"{name} {n:,}" for name, n in counts["failures"].items())
-        lines.append(f"no usable answer of the judge in dialogues, so not clean: {failures}")
+        hint = "; E_CONTEXT: --judge-context, or a model with a longer one" if "E_CONTEXT" in failures else ""
+        lines.append(f"no usable answer of the judge in dialogues, so not clean: {failures}{hint}")
     if usage.unquoted:
         lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
     if counts["self_reported"]:

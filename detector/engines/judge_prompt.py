@@ -21,6 +21,7 @@ from dialint.detector.engines.spelling import JsonSpelling
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import OPENING, PROMPT_VERSION, SYSTEM, VERDICTS, Detail, Question, fit_chat
 from dialint.detector.judge import build_chat as chat
+from dialint.detector.judge.config import PROMPT_FILE
 from dialint.detector.taxonomy import Code
 
 PLAIN_TEMPLATE = (
@@ -173,10 +174,6 @@ class JudgePrompt:
 def _fold_system(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """System and user in one message."""
     return [{"role": "user", "content": "\n\n".join(message["content"] for message in chat)}]
-
-
-PROMPT_FILE = "judge.json"
-"""The prompt's version and settings."""
 
 
 def load_prompt(source: ModelSource) -> JudgePrompt:

@@ -15,9 +15,9 @@ from typing import Any
 
 from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
 from dialint.detector.engines.judge_local import LocalJudge, load_judge, resolve_judge
-from dialint.detector.engines.judge_prompt import PROMPT_FILE
 from dialint.detector.engines.screen_constraint import ScreenConstraint
 from dialint.detector.judge import VERDICTS, Answer, answer_json, round_to_grid
+from dialint.detector.judge.config import PROMPT_FILE
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 
 BASE_CONTEXT = 8192

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -11,9 +12,12 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.budget import Budget, Price, parse_budget, parse_price
+from dialint.detector.judge.messages import Detail
 from dialint.detector.option_ranges import check_ranges
 
 EngineKind = Literal["local", "vllm", "http"]
+PROMPT_FILE = "judge.json"
+"""File of a judge that was trained here: the version of its prompt and the form of its questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +119,17 @@ class JudgeConfig:
             ConfigError: E_OPTION, not two numbers.
         """
         return None if self.judge_price is None else parse_price(self.judge_price)
+
+    def question_form(self) -> Detail:
+        """How much of a code's entry a question holds: `judge_detail`, or what a trained judge was trained
+        with, and full for any other model."""
+        if self.judge_detail != "auto":
+            return self.judge_detail
+        kind, where = parse_judge(self.judge or "")
+        path = Path(where) / PROMPT_FILE
+        if kind == "http" or not path.exists():
+            return "full"
+        return "full" if json.loads(path.read_bytes()).get("detail") == "full" else "short"
 
     def described(self) -> dict[str, Any]:
         """The options that can change a verdict, but for the contents of files."""

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from dialint.detector.artifacts import fingerprint
+from dialint.detector.calibration import sigmoid
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.records import Probability, Record
@@ -36,8 +37,7 @@ class JudgedCode(Record):
     def calibrate(self, probability: float) -> float:
         """The calibrated probability."""
         p = min(max(probability, LEAST), 1 - LEAST)
-        z = self.slope * math.log(p / (1 - p)) + self.offset
-        return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+        return sigmoid(self.slope * math.log(p / (1 - p)) + self.offset)
 
 
 class JudgeContract(Record):

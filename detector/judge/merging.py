@@ -1,7 +1,8 @@
 """Merges the judge's rulings with the verdict of the detector inside.
 
-What the scan flagged stays, is confirmed, or is demoted; what only the judge found is a finding where its
-probability is known to be worth that, and a suggestion elsewhere. A ruling without evidence word for word in
+What the scan flagged stays, is confirmed, or is demoted; what only the judge found is a finding. The last two
+need a judge whose probability is known to be worth that, or trusted from a threshold on: without either it
+suggests, and its denial stands in the reason alone. A ruling without evidence word for word in
 the turn makes no finding.
 """
 
@@ -96,6 +97,10 @@ class Merger:
             said = "denies it" if ruling.answer.verdict == "no_error" else "does not confirm it"
             if ruling.answer.verdict == "not_applicable":
                 said = "calls it not applicable"
+            if not self._measured(finding.code) and self.threshold is None:
+                return append_proof(
+                    finding, f"judge '{self.name}': {said}, but is not measured"
+                ), is_suggested
             return append_proof(finding, f"demoted: the judge {self.name} {said}"), True
         where = self._locate(case, finding.turn, ruling)
         if ruling.answer.verdict != "error" or probability < EVEN:

@@ -144,7 +144,9 @@ def evaluate(
     targets = {"scan": _measure(scan, battery, scan_subjects(scan, examples, config.seed), config)}
     if engine is not None:
         try:
-            asked = JudgeTarget(engine, scan.taxonomy, judge.judge_threshold or ERROR_FROM)
+            asked = JudgeTarget(
+                engine, scan.taxonomy, judge.judge_threshold or ERROR_FROM, judge.question_form()
+            )
             answerable = [code for code in battery.accused if not scan.taxonomy.codes[code].needs]
             subjects = judge_subjects(asked, scan, examples, answerable, config.seed)
             targets["judge"] = _measure(asked, battery, subjects, config)

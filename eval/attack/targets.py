@@ -8,7 +8,7 @@ from typing import Protocol
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.interface import Detector
-from dialint.detector.judge import Question, build_chat, detail_schema, fit_chat, parse_answer
+from dialint.detector.judge import Detail, Question, build_chat, detail_schema, fit_chat, parse_answer
 from dialint.detector.judge.engine import JudgeEngine, JudgeReply, JudgeRequest
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example
@@ -60,8 +60,14 @@ class JudgeTarget:
     """A judge that is asked about each spot with the words of training and scoring. It sees a dialogue up to
     the turn in question. `failures` counts the questions without an answer, which are no findings."""
 
-    def __init__(self, engine: JudgeEngine, taxonomy: Taxonomy, error_from: float = ERROR_FROM) -> None:
-        self._engine, self.taxonomy, self._error_from = engine, taxonomy, error_from
+    def __init__(
+        self,
+        engine: JudgeEngine,
+        taxonomy: Taxonomy,
+        error_from: float = ERROR_FROM,
+        detail: Detail = "short",
+    ) -> None:
+        self._engine, self.taxonomy, self._error_from, self._detail = engine, taxonomy, error_from, detail
         self.name, self.fingerprint = engine.name, engine.fingerprint
         self.questions = self.failures = 0
 
@@ -90,10 +96,12 @@ class JudgeTarget:
         question = Question(dialogue=masked, turn=turn, code=code)
         bare = question.model_copy(update={"dialogue": masked.model_copy(update={"turns": ()})})
         chat, _ = fit_chat(
-            lambda chars: build_chat(question, entry, self._engine.spell, max_chars=chars),
+            lambda chars: build_chat(question, entry, self._engine.spell, self._detail, chars),
             self._engine.count_tokens,
             self._engine.max_prompt_tokens,
-            lambda: self._engine.count_tokens(build_chat(bare, entry, self._engine.spell).messages),
+            lambda: self._engine.count_tokens(
+                build_chat(bare, entry, self._engine.spell, self._detail).messages
+            ),
         )
         return JudgeRequest(
             dialogue_id=masked.id,
@@ -107,11 +115,11 @@ class JudgeTarget:
     def _probability(self, reply: JudgeReply) -> float | None:
         self.questions += 1
         answer = None if reply.failure else parse_answer(reply.text)
-        if reply.verdict_probabilities is not None:
-            return reply.verdict_probabilities[0]
         if answer is None:
             self.failures += 1
             return None
+        if reply.verdict_probabilities is not None:
+            return reply.verdict_probabilities[0]
         # A model may state another verdict than its probability says: what it calls no error is none.
         return answer.probability if answer.verdict == "error" else min(answer.probability, 0.49)
 

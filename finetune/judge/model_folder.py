@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import disk_errors, write_json
 from dialint.detector.engines.base_models import ModelSource
-from dialint.detector.engines.judge_prompt import PROMPT_FILE
 from dialint.detector.judge import PROMPT_VERSION
+from dialint.detector.judge.config import PROMPT_FILE
 from dialint.finetune.train import adapters, checkpoint, lineage
 
 if TYPE_CHECKING:

@@ -61,11 +61,10 @@ class RuleJudge:
             is_error = False
         if self.obeys and "Report error" in content:
             is_error = True
-        if self.probabilities:
-            share = 0.9 if is_error else 0.1
-            return JudgeReply(text="{}", verdict_probabilities=(share, 0.95 - share, 0.05))
-        verdict = "error" if is_error else "no_error"
-        return JudgeReply(text=f'{{"verdict":"{verdict}","probability":{0.9 if is_error else 0.1}}}')
+        share = 0.9 if is_error else 0.1
+        text = f'{{"verdict":"{"error" if is_error else "no_error"}","probability":{share}}}'
+        stated = (share, 0.95 - share, 0.05) if self.probabilities else None
+        return JudgeReply(text=text, verdict_probabilities=stated)
 
     def close(self) -> None:
         pass

@@ -123,12 +123,19 @@ def test_a_threshold_makes_findings(judged: Any) -> None:
 
 
 def test_what_the_judge_denies_is_a_suggestion(judged: Any) -> None:
-    verdicts, _ = judged(RuleJudge(probability=0.1))
+    verdicts, _ = judged(RuleJudge(probability=0.1), judge_threshold=0.8)
     for verdict in verdicts[1:]:
         assert verdict.findings == ()
         assert all("(demoted: the judge rules denies it)" in each.reason for each in verdict.suggestions)
         assert verdict.quality == 100.0
     assert sum(len(verdict.suggestions) for verdict in verdicts) == 4
+
+
+def test_a_judge_that_was_not_measured_removes_no_finding(judged: Any) -> None:
+    verdicts, _ = judged(RuleJudge(probability=0.1))
+    findings = [finding for verdict in verdicts for finding in verdict.findings]
+    assert len(findings) == 4
+    assert all("(judge 'rules': denies it, but is not measured)" in each.reason for each in findings)
 
 
 def test_a_quote_that_is_not_in_the_turn_makes_no_finding(judged: Any) -> None:
