@@ -99,13 +99,13 @@ class Merger:
                 said = "calls it not applicable"
             if not self._measured(finding.code) and self.threshold is None:
                 return append_proof(
-                    finding, f"judge '{self.name}': {said}, but is not measured"
+                    finding, f"the judge {self.name} {said}, but is not measured"
                 ), is_suggested
             return append_proof(finding, f"demoted: the judge {self.name} {said}"), True
         where = self._locate(case, finding.turn, ruling)
         if ruling.answer.verdict != "error" or probability < EVEN:
             stated = format_probability(probability)
-            return append_proof(finding, f"judge '{self.name}': undecided, {stated}"), is_suggested
+            return append_proof(finding, f"the judge {self.name} is undecided, {stated}"), is_suggested
         if where is None:
             case.unquoted += 1
             return finding, is_suggested

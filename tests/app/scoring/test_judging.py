@@ -15,6 +15,7 @@ import pytest
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError
+from dialint.detector.gates import proof_name
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 from dialint.detector.verdict_files import read_verdicts
@@ -135,7 +136,9 @@ def test_a_judge_that_was_not_measured_removes_no_finding(judged: Any) -> None:
     verdicts, _ = judged(RuleJudge(probability=0.1))
     findings = [finding for verdict in verdicts for finding in verdict.findings]
     assert len(findings) == 4
-    assert all("(judge 'rules': denies it, but is not measured)" in each.reason for each in findings)
+    for finding in findings:
+        assert "(the judge rules denies it, but is not measured)" in finding.reason
+        assert not proof_name(finding).startswith("judge")  # what proves it stays what did
 
 
 def test_a_quote_that_is_not_in_the_turn_makes_no_finding(judged: Any) -> None:
