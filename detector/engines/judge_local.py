@@ -17,7 +17,7 @@ import torch
 from transformers import LogitsProcessorList
 
 from dialint.detector.artifacts import MANIFEST, read_manifest
-from dialint.detector.engines import packed
+from dialint.detector.engines import packed, prefix_reuse
 from dialint.detector.engines.base_models import (
     ModelSource,
     load_adapter,
@@ -69,6 +69,19 @@ class LocalJudge:
                 logits = last_logits([rows[position] for position in positions])
                 result[positions] = torch.softmax(logits[:, first], -1).cpu().numpy()
         return result
+
+    def beliefs_with_reuse(self, prompts: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[int]]:
+        """As `beliefs`, and how many tokens of each prompt were computed: on a processor in float32, what
+        prompts have in common is computed once. Elsewhere prompts go through the model side by side."""
+        if not prompts or self._bf16 or self.device.type != "cpu" or not prefix_reuse.can_crop(self._bare):
+            return self.beliefs(prompts), [len(prompt) for prompt in prompts]
+        shared, first = self.prompt.fork
+        with self._reading(self._own):
+            logits, computed = prefix_reuse.last_logits(
+                self.model, [[*ids, *shared] for ids in prompts], self.device
+            )
+        probabilities = torch.softmax(torch.stack(logits)[:, first], -1).cpu().numpy().astype(float)
+        return probabilities, [min(n, len(prompt)) for n, prompt in zip(computed, prompts, strict=True)]
 
     def answers(
         self,

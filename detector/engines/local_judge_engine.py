@@ -1,6 +1,7 @@
 """`local:`, the judge in this process with transformers, as a `JudgeEngine`.
 
-Details get the probabilities of their verdicts from one forward pass; only an error's answer is generated,
+Details get the probabilities of their verdicts from one forward pass, which on a processor computes what
+prompts have in common once (`prefix_reuse`); only an error's answer is generated,
 its quote word for word. Answers to screens are generated under `ScreenConstraint`, so that any model's answer
 fits the schema.
 """
@@ -62,7 +63,7 @@ class LocalEngine:
     def _details(
         self, prompts: Sequence[Sequence[int]], requests: Sequence[JudgeRequest]
     ) -> list[JudgeReply]:
-        beliefs = self.judge.beliefs(prompts)
+        beliefs, computed = self.judge.beliefs_with_reuse(prompts)
         verdicts = beliefs.argmax(axis=1).tolist()
         texts = {
             index: answer_json(
@@ -85,6 +86,8 @@ class LocalEngine:
                 text=texts[index],
                 verdict_probabilities=_as_triple(beliefs[index]),
                 prompt_tokens=len(prompt),
+                # the answer of an error is generated behind its whole prompt
+                cached_tokens=0 if index in errors else len(prompt) - computed[index],
                 output_tokens=self._count(texts[index]),
             )
             for index, prompt in enumerate(prompts)

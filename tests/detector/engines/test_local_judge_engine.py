@@ -84,6 +84,15 @@ def test_screens_fit_their_schema_and_details_have_the_probabilities_of_their_to
     assert replies[1].text == replies[4].text
 
 
+def test_prompts_with_a_common_beginning_share_its_computation(engine: LocalEngine) -> None:
+    codes = ("T1", "X1", "L1", "R1", "T1")
+    prompts = [engine.judge.prompt.of_chat(request(engine, code).messages) for code in codes]
+    beliefs, computed = engine.judge.beliefs_with_reuse(prompts)
+    assert abs(beliefs - engine.judge.beliefs(prompts)).max() < 1e-5
+    assert sorted(computed)[0] == 1  # the second T1
+    assert sum(computed) < 0.6 * sum(map(len, prompts))
+
+
 def test_what_is_no_judge_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="E_BASE"):
         open_judge(JudgeConfig(judge=f"local:{tmp_path}"))
