@@ -8,7 +8,6 @@ Turns in other languages still serve as context for the rest.
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.gates import GATES, Suspicion, append_proof
-from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.interface import Detector, DetectorConfig, default_threads
 from dialint.detector.language_coverage import LanguageCoverage, TurnCoverage
 from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
@@ -63,8 +62,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
 
     from dialint.detector.engines import local
 
-    if config.threads or "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(config.threads or available_cores())
+    torch.set_num_threads(config.threads or default_threads())
     engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
     info = release.info
     scanner = Scanner(
@@ -124,11 +122,6 @@ def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> N
     unknown = sorted(set(info.codes) - set(taxonomy.codes))
     if unknown:
         raise ReleaseRefused("E_TAXONOMY", f"{release.folder}: codes {unknown} are not in the taxonomy")
-
-
-def available_cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ReleaseDetector:

@@ -19,6 +19,7 @@ from pydantic import Field
 from dialint.detector.artifacts import MANIFEST, package_versions, read_manifest, write_json
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
+from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
 
@@ -72,8 +73,8 @@ class EvaluateConfig:
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Arithmetic of the judges; auto takes bf16 on CUDA only."""
-    threads: Annotated[int, Field(ge=1)] = 2
-    """CPU threads."""
+    threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
+    """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

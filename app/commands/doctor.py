@@ -104,7 +104,7 @@ def diagnose() -> Iterator[Fact]:
 
 
 def _processor() -> str:
-    from dialint.detector.pipeline import available_cores
+    from dialint.detector.interface import available_cores
 
     return f"{available_cores()} cores, {platform.machine()}"
 

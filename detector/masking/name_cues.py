@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 
 def _any(*phrases: str) -> str:
@@ -241,6 +242,7 @@ def _closing(pattern: str) -> int:
     raise ValueError("a bracket does not close")
 
 
+@cache
 def _by_letter() -> dict[str, re.Pattern[str]]:
     """For each letter the cues that begin with it: a fraction of the time that all of them at once take."""
     table = {}
@@ -251,17 +253,16 @@ def _by_letter() -> dict[str, re.Pattern[str]]:
     return table
 
 
-_BY_LETTER = _by_letter()
 _WORD_START = re.compile(r"(?<![\w'])[^\W\d_]")
 
 
 def find_cues(low: str) -> Iterator[tuple[int, int, str]]:
     """The cues in a lower-case text, in order and disjoint: where each begins and ends, and its group, which
     says how sure it is."""
-    end = 0
+    end, by_letter = 0, _by_letter()
     for word in _WORD_START.finditer(low):
         start = word.start()
-        if start < end or (cues := _BY_LETTER.get(low[start])) is None:
+        if start < end or (cues := by_letter.get(low[start])) is None:
             continue
         if match := cues.match(low, start):
             end = match.end()

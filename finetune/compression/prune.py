@@ -29,6 +29,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_single_process
+from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 from dialint.finetune.compression.soft_targets import mean_loss
 from dialint.finetune.compression.surgery import count_heads, drop_heads, keep_layers
@@ -60,8 +61,8 @@ class PruneConfig:
     """Tokens that go through the model together."""
     device: str = "auto"
     """cpu, cuda or cuda:N; auto takes a GPU if there is one."""
-    threads: Annotated[int, Field(ge=1)] = 2
-    """CPU threads."""
+    threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
+    """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

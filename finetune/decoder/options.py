@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
 
+from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -73,8 +74,8 @@ class PretrainConfig:
     """Seed of weights and order."""
     checkpoint_minutes: Annotated[float, Field(ge=0)] = 5.0
     """Minutes between checkpoints."""
-    threads: Annotated[int, Field(ge=1)] = 2
-    """CPU threads."""
+    threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
+    """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

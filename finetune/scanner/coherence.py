@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +29,7 @@ from dialint.detector.coherence import (
     tokenize,
 )
 from dialint.detector.errors import ReleaseRefused
+from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.progress import progress
 from dialint.detector.records import Dialogue
@@ -84,8 +85,8 @@ class AdaptConfig:
     """At most this many dialogues of the log."""
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed of order and dropout."""
-    threads: Annotated[int, Field(ge=1)] = 2
-    """CPU threads."""
+    threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
+    """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
     quiet: bool = False
     """Show no progress."""
 
@@ -206,8 +207,8 @@ def build_data(model: CoherenceModel, dialogues: Sequence[Dialogue], prepared: f
         texts.extend(turn.text for turn in dialogue.turns)
         own: set[int] = set()
         for item in exchanges(dialogue):
-            for field, places in zip(fields, (item.customer, item.agent, item.history), strict=True):
-                field.append([first + place for place in places])
+            for part, places in zip(fields, (item.customer, item.agent, item.history), strict=True):
+                part.append([first + place for place in places])
             words = " ".join(_LETTERS.findall(dialogue.turns[item.reply].text.casefold()))
             replies.append(first + item.reply)
             names.append(number_of.setdefault(words, len(number_of)))
@@ -255,8 +256,8 @@ class Encoder:
 
         own, data = self.parameters, self.data
         context = own["biases"][0].expand(len(contexts), -1)
-        for number, field in enumerate(data.fields):
-            turns, row = field.take(contexts)
+        for number, part in enumerate(data.fields):
+            turns, row = part.take(contexts)
             bag = self._bag(turns, row, len(contexts), 0, dropout, generator)
             context = context + bag @ own["projections"][number]
         turns = data.reply[replies]

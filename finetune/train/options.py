@@ -5,7 +5,7 @@ A stage's own options (its learning rate, its length) are in its own config.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_library
+from dialint.detector.interface import default_threads
 from dialint.detector.option_ranges import check_ranges
 
 Optimizer = Literal["adamw", "adamw-8bit", "paged-adamw-8bit"]
@@ -40,8 +41,8 @@ class RunOptions:
     """Minutes between checkpoints."""
     checkpoint_steps: Annotated[int | None, Field(ge=1)] = None
     """Steps between checkpoints, in place of minutes."""
-    threads: Annotated[int, Field(ge=1)] = 2
-    """CPU threads."""
+    threads: Annotated[int, Field(ge=1)] = field(default_factory=default_threads)
+    """CPU threads; by default OMP_NUM_THREADS if it is set, else one for each core this process may use."""
     dry_run: bool = False
     """Print the memory and the time that training would take, and train nothing."""
     price_per_hour: Annotated[float, Field(ge=0)] = 0.0

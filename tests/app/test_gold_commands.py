@@ -58,6 +58,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def postgres_template(request: pytest.FixtureRequest) -> str:
+    """Name of a database with people."""
+    url = str(request.getfixturevalue("postgres").new())
+    create_people(url)
+    return url.rsplit("/", 1)[1]
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store with people, in which `lea`, a lead, acts."""
@@ -70,8 +78,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         shutil.copyfile(f"{template}.key", f"{path}.key") if Path(f"{template}.key").exists() else None
         place = str(path)
     else:
-        place = str(request.getfixturevalue("postgres").new())
-        create_people(place)
+        place = str(request.getfixturevalue("postgres").new(request.getfixturevalue("postgres_template")))
     monkeypatch.setenv("DIALINT_STORE", place)
     return place
 

@@ -34,13 +34,18 @@ def address(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
         yield at
 
 
-def dialint(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own: the hub's library reads its address when it is imported."""
-    told = {"HF_ENDPOINT": at, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1", "DIALINT_MIRRORS": "0"}
+def run_python(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[str]:
+    """Python in a process of its own: the hub's library reads its address when it is imported."""
+    settings = {"HF_ENDPOINT": at, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1", "DIALINT_MIRRORS": "0"}
     return subprocess.run(
-        [sys.executable, "-m", "dialint", *map(str, args)],
-        env={**os.environ, **told}, capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, *map(str, args)],
+        env={**os.environ, **settings}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+
+
+def dialint(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    return run_python(at, cache, "-m", "dialint", *args)
 
 
 def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
@@ -84,20 +89,30 @@ def _copy(cache: Path) -> Path:
     return cache / "hub" / f"models--{NAME.replace('/', '--')}" / "snapshots" / COMMIT
 
 
-@pytest.mark.parametrize(
-    ("named", "reason"),
-    [
-        ("acme/another", "neither a folder here nor on the hub"),
-        (f"{NAME}@v9", "neither a folder here nor on the hub"),
-        ("build/models/nope", "there is no such folder"),
-    ],
-)
-def test_a_name_that_means_nothing_is_told_in_one_line(
-    address: str, tmp_path: Path, dataset: Path, named: str, reason: str
-) -> None:
-    done = dialint(address, tmp_path, "eval", "judge", dataset, "--judge", named)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert f"E_BASE: {named}: {reason}" in done.stderr
+EACH = """
+import sys
+from dialint.app.cli import main
+dataset, *names = sys.argv[1:]
+for name in names:
+    sys.argv = ["dialint", "eval", "judge", dataset, "--judge", name]
+    try:
+        main()
+    except SystemExit as end:
+        print(end.code)
+"""
+"""The same command for each name, in one process."""
+
+
+def test_names_that_mean_nothing_are_each_one_line(address: str, tmp_path: Path, dataset: Path) -> None:
+    reasons = {
+        "acme/another": "neither a folder here nor on the hub",
+        f"{NAME}@v9": "neither a folder here nor on the hub",
+        "build/models/nope": "there is no such folder",
+    }
+    done = run_python(address, tmp_path, "-c", EACH, dataset, *reasons)
+    assert (done.returncode, done.stdout.split()) == (0, ["2"] * len(reasons)), done.stderr
+    for line, (name, reason) in zip(done.stderr.splitlines(), reasons.items(), strict=True):
+        assert f"E_BASE: {name}: {reason}" in line
 
 
 def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dataset: Path) -> None:

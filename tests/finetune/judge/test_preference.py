@@ -32,7 +32,7 @@ def test_what_is_preferred_becomes_more_probable(
         steps=10,
         pairs=4,
         learning_rate=1e-2,
-        question_config=QuestionConfig(random_questions=1),
+        question_config=QuestionConfig(random_questions=1, limit=12),
         adapters=AdapterOptions(rank=4),
         running=RunOptions(threads=1, precision="fp32", device="cpu"),
     )
