@@ -155,7 +155,6 @@ LATE = {
 def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
     from dialint.detector.checks.phrases import _phrases
-    from dialint.detector.masking.name_cues import _by_letter
     from dialint.labeling.synthetic import empathy, topic
     from dialint.labeling.synthetic.grammar_rules import Rule
     from dialint.labeling.synthetic.repetition import SYNONYMS
@@ -163,7 +162,6 @@ def late_texts() -> Iterator[tuple[str, str]]:
 
     for phrases in (*_phrases("insult"), *_phrases("secret")):
         yield from (("phrases", one.pattern) for one in (phrases.pattern, phrases.blocked))
-    yield from (("name_cues", cues.pattern) for cues in _by_letter().values())
     yield "empathy", empathy._FEELING
     for _, _, pattern in (*topic.OTHER_CASE, *topic.BULLETINS):
         yield "topic", rf"\b({pattern})"
@@ -187,7 +185,9 @@ def late_texts() -> Iterator[tuple[str, str]]:
 @cache
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
-    indexes: dict[re.Pattern[Any], str] = {}
+    from dialint.detector.masking.name_cues import _by_letter
+
+    indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.name_cues")
     for module in modules():
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ == module.__name__:

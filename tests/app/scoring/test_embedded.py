@@ -10,7 +10,6 @@ import pytest
 from dialint.app.commands.verify import verified
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
-from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Verdict
 from dialint.detector.release import EMBEDDED, Release
 
@@ -22,7 +21,7 @@ REQUIRED = {"L1", "T1", "M2", "M3", "C1", "U2", "V2", "R1"}
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     out = tmp_path_factory.mktemp("scored") / "verdicts.jsonl"
-    config = ScoreConfig(out=out, quiet=True, detector=DetectorConfig(threads=2))
+    config = ScoreConfig(out=out, quiet=True)
     assert run([str(SAMPLE)], config) == 0
     rows = [Verdict.model_validate_json(line) for line in out.read_bytes().splitlines()]
     return {verdict.dialogue_id: verdict for verdict in rows}

@@ -67,7 +67,7 @@ def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
     # The hub is gone: the cache has the commit that the judge was taught on.
     report = tmp_path / "report.json"
     done = dialint(
-        NOWHERE, cache, "eval", "judge", dataset, "--judge", out, "--rounds", 0, "--split", "dev",
+        NOWHERE, cache, "eval", "judge", dataset, "--judge", out, "--rounds", 0, "--split", "dev", "--limit", 2,
         "--out", report, "--threads", 1,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
