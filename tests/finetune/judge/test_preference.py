@@ -30,7 +30,7 @@ def test_what_is_preferred_becomes_more_probable(
         out=tmp_path,
         method=method,  # type: ignore[arg-type]
         steps=10,
-        pairs=2,
+        pairs=4,
         learning_rate=1e-2,
         question_config=QuestionConfig(random_questions=1, limit=12),
         adapters=AdapterOptions(rank=4),
