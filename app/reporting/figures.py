@@ -342,6 +342,8 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
     lines += [f"{code} is only suggested, so it is in no rate: {why}." for code, why in demoted.items()]
     if far := manifest.get("work", {}).get("log", {}).get("far"):
         lines.append(f"The log is {far}.")
+    if judge := manifest.get("judge"):
+        lines += _judge_limits(judge)
     missing = [code for code in figures.taxonomy.codes if code not in figures.covered]
     if missing:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")
@@ -356,3 +358,28 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
     if unknown and figures.tally.n:
         lines.append(f"The log does not tell of any dialogue its {', '.join(unknown)}.")
     return lines
+
+
+def _judge_limits(judge: Mapping[str, Any]) -> list[str]:
+    """What an LLM was asked beside the release, from the manifest's `judge`, and where it said nothing."""
+    questions = judge["questions"]
+    kinds = (
+        ("unasked", "left unasked by the budget"),
+        ("unmet", "not asked, as sources, policy, actions or times are missing"),
+        ("failures", "without a usable answer"),
+    )
+    gaps = [
+        f"{why}: {', '.join(f'{name} {n:,}' for name, n in judge[kind].items())}"
+        for kind, why in kinds
+        if judge.get(kind)
+    ]
+    measured = (
+        "its probabilities were measured on labels"
+        if judge.get("contract")
+        else "it was measured on no labels"
+    )
+    line = (
+        f"The judge {judge['name']} was asked {questions['screens']:,} questions about whole dialogues and "
+        f"{questions['details']:,} about single turns; {measured}."
+    )
+    return [line, *([f"Dialogues that it says nothing of, by code: {'; '.join(gaps)}."] if gaps else [])]

@@ -109,18 +109,18 @@ class Merger:
         if where is None:
             case.unquoted += 1
             return finding, is_suggested
-        confirmed = self._explain(case, finding, ruling)
+        is_suggested = is_suggested and self._why_suggested(finding.code, probability) is not None
+        confirmed = self._explain(case, finding, ruling, is_suggested)
         if self._measured(finding.code):
             confirmed = confirmed.model_copy(update={"probability": round_probability(probability)})
-        if is_suggested and self._why_suggested(finding.code, probability) is None:
-            return confirmed, False
         return confirmed, is_suggested
 
     def _measured(self, code: str) -> bool:
         return self.contract is not None and code in self.contract.codes
 
-    def _explain(self, case: Case, finding: Finding, ruling: Ruling) -> Finding:
-        """The finding with the judge's reason, rewrite, severity and narrower quote, if it confirms it."""
+    def _explain(self, case: Case, finding: Finding, ruling: Ruling, is_suggested: bool = False) -> Finding:
+        """The finding with the judge's reason, rewrite, severity and narrower quote, if it confirms it. The
+        last proof of a suggestion stays the one that says why it is no finding."""
         where = self._locate(case, finding.turn, ruling)
         if ruling.answer.verdict != "error" or where is None:
             return finding
@@ -134,9 +134,12 @@ class Merger:
             if len(quote) < len(finding.quote):
                 start, end = self._in_log(case, finding.turn, where)
                 changes |= {"quote": quote, "start": start, "end": end}
-        reason = f"{_sentence(answer.reason)}{finding.reason}"
+        proof = f"({self._proof(ruling)}) " if is_suggested else ""
+        reason = f"{_sentence(answer.reason)}{proof}{finding.reason}"
         explained = finding.model_copy(update={**changes, "reason": reason})
-        return append_proof(explained, self._proof(ruling)) if not is_check(finding) else explained
+        return (
+            explained if is_suggested or is_check(finding) else append_proof(explained, self._proof(ruling))
+        )
 
     def _new(
         self,

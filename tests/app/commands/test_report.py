@@ -304,3 +304,21 @@ def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
     assert "team, agent, channel, week" in page
     assert re.search(r"nobody looked for: [^<]*\bX1\b", page)
     assert not re.search(r"nobody looked for: [^<]*\bC1\b", page)
+
+
+def test_what_the_judge_was_not_asked_is_no_silence(tmp_path: Path) -> None:
+    asked = {
+        "questions": {"screens": 12, "details": 3},
+        "unasked": {"I1": 4},
+        "unmet": {"P1": 2},
+        "failures": {},
+    }
+    judge = {"name": "tiny", "contract": None, **asked}
+    verdicts = finished(tmp_path, [scored("d", finding())], judge=judge)
+    report(verdicts, config=ReportConfig(html=tmp_path / "r.html"))
+    page = (tmp_path / "r.html").read_text()
+    assert "tiny was asked 12 questions about whole dialogues and 3 about single turns" in page
+    assert "it was measured on no labels" in page
+    assert "left unasked by the budget: I1 4; not asked, as sources" in page
+    report(finished(tmp_path / "", [scored("d")], "csv"), config=ReportConfig(html=tmp_path / "none.html"))
+    assert "The judge" not in (tmp_path / "none.html").read_text()
