@@ -57,9 +57,9 @@ build/typing: setup.py
 AUDIT := build/audit-tools
 
 locked: $(VENV)/python
-	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps -r requirements.torch-cpu.lock || \
+	@$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.torch-cpu.lock || \
 		echo "torch's build for CPUs is not to be had here: taking the package index's"
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 
 lock: $(AUDIT)/installed
 	$(AUDIT)/bin/pip-compile --quiet --extra dev --generate-hashes --strip-extras --no-header --no-annotate \
