@@ -1,6 +1,6 @@
 """Two releases as they ship on the same injected errors: average precision by code, differences paired.
 
-    python runs/studies/paired_releases.py EXAMPLES.jsonl OLD_RELEASE NEW_RELEASE --limit 700
+    python runs/studies/paired_releases.py EXAMPLES.jsonl OLD_RELEASE NEW_RELEASE --limit 400 --seed 0
 
 A release of an earlier commit is taken from git, file by file (`git show COMMIT:detector/embedded/FILE`).
 Intervals are of 95 %, by source dialogue, the same draws for both; of codes that both
@@ -10,7 +10,7 @@ The scores are the probabilities a verdict states, so gates, checks and curves c
 
 from __future__ import annotations
 
-from itertools import islice
+import random
 from pathlib import Path
 
 import cyclopts
@@ -19,6 +19,7 @@ import numpy as np
 from dialint.detector.example_files import read_examples
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector
+from dialint.detector.release import Release
 from dialint.detector.statistics import bootstrap_counts
 from dialint.eval.figures.bootstrap import ranking_figures
 from dialint.eval.figures.per_code import value_and_interval
@@ -36,15 +37,20 @@ def rows_of(results: Results, code: str) -> dict[tuple[int, int], tuple[bool, fl
     return rows
 
 
-def compare(examples: Path, old: Path, new: Path, *, limit: int = 700, rounds: int = 400) -> None:
-    """Print a table of both releases on the first `limit` examples."""
-    given = list(islice(read_examples(examples), limit))
-    scored = [score_examples(load_detector(DetectorConfig(release=each)), given) for each in (old, new)]
+def compare(
+    examples: Path, old: Path, new: Path, *, limit: int = 400, seed: int = 0, rounds: int = 400
+) -> None:
+    """Print a table of both releases on `limit` examples, drawn by `seed`."""
+    given = list(read_examples(examples))
+    given = random.Random(seed).sample(given, min(limit, len(given)))
+    detectors = [load_detector(DetectorConfig(release=each)) for each in (old, new)]
+    scored = [score_examples(each, given) for each in detectors]
     places = {source: n for n, source in enumerate(sorted({source_of(each) for each in given}))}
     counts = bootstrap_counts(len(places), rounds)
     sums = []
     print(f"{len(given)} dialogues, {len(places)} sources")
-    print(f"| code | errors | {old.name} | {new.name} | difference (95 %) |\n|---|---:|---:|---:|---|")
+    names = " | ".join(Release(each).info.id for each in (old, new))
+    print(f"| code | errors | {names} | difference (95 %) |\n|---|---:|---:|---:|---|")
     for code in sorted({label.code for each in given for label in each.labels}):
         first, second = (rows_of(each, code) for each in scored)
         both = sorted(first.keys() & second.keys())
