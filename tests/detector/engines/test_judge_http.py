@@ -291,10 +291,14 @@ def test_a_signal_ends_a_wait_at_once(
     llm: FakeLLM, judge: HttpJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     llm.slow_s = 2.0
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background job
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        judge.ask([request(f"{n}.") for n in range(8)])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            judge.ask([request(f"{n}.") for n in range(8)])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not [thread for thread in threading.enumerate() if thread.name == "judge"]
     assert time.monotonic() - started < llm.slow_s
 
