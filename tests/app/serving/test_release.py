@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -154,25 +155,25 @@ def test_a_server_changes_over_without_a_dropped_request(
     first = resolve_release("judge", "current")
     second = make_judge("second", weights=b"2")
     answers: list[tuple[int, str]] = []
-    with fake_server({"judge": str(first)}) as (address, _):
+    done = threading.Event()
+    with fake_server({"judge": str(first)}) as (address, _), ThreadPoolExecutor(4) as pool:
         client = ServerClient.of(address, "sk-1")
-        done = threading.Event()
 
-        def ask() -> None:
+        def ask_until_done() -> None:
             while not done.is_set():
                 reply = client.post("/v1/chat/completions", {"model": "judge", "seconds": 0.02})
                 answers.append((reply.status, Path(str(reply.json()["folder"])).name.split("-")[0]))
 
-        askers = [threading.Thread(target=ask) for _ in range(4)]
-        for asker in askers:
-            asker.start()
-        wait_for(lambda: (200, "first") in answers)
-        promote(second, swap=SwapConfig(server=f"{address}/v1"))
-        wait_for(lambda: (200, "second") in answers)
-        rollback("judge", swap=SwapConfig(server=address))
-        done.set()
-        for asker in askers:
-            asker.join()
+        try:
+            clients = [pool.submit(ask_until_done) for _ in range(4)]
+            wait_for(lambda: (200, "first") in answers)
+            promote(second, swap=SwapConfig(server=f"{address}/v1"))
+            wait_for(lambda: (200, "second") in answers)
+            rollback("judge", swap=SwapConfig(server=address))
+        finally:
+            done.set()
+        for one in clients:
+            one.result()  # a dropped request is raised here
         last = client.post("/v1/chat/completions", {"model": "judge"}).json()["folder"]
     assert {status for status, _ in answers} == {200}
     assert last == str(first)
