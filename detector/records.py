@@ -163,7 +163,8 @@ class JudgeRecord(Record):
     left out by the budget, and `failures` are those of questions without a usable answer, by the error's
     code. `not_applicable`: turns and codes to which the judge said so. `is_audit`: the dialogue was drawn at
     random to be asked about every code. `is_self_reported`: the probabilities are what the judge wrote, not
-    those of its tokens.
+    those of its tokens; `is_approximate`: they are those of tokens that a server gave beside an answer of its
+    own form, not by the tokens of training answers.
     """
 
     name: str
@@ -177,6 +178,7 @@ class JudgeRecord(Record):
     not_applicable: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=lambda pairs: not pairs)
     is_audit: bool = Field(default=False, exclude_if=lambda value: not value)
     is_self_reported: bool = Field(default=False, exclude_if=lambda value: not value)
+    is_approximate: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
 class Verdict(Record):

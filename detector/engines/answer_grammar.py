@@ -1,8 +1,9 @@
 """Grammars for constrained decoding in vLLM: the answer's JSON schema, compact as in training, with a quote
 that is a part of the quoted text, word for word.
 
-xgrammar's own conversion of a schema writes a blank after each colon and 0.98 as 0.97999999999999998, which
-no training answer has (0.2.8, 2026-11-23); so it is told the separators, and numbers are put in afterwards.
+The conversions of the libraries that vLLM calls write a blank after each colon and 0.98 as
+0.97999999999999998, which no training answer has (xgrammar 0.2.8, 2026-11-23); so the grammar is written
+here, of the keywords that the judge's schemas use.
 """
 
 from __future__ import annotations
@@ -10,39 +11,81 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
+
+from dialint.detector.judge import compact_json
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s]")
 """What a quote may begin and end with: words, signs, and the letters of scripts that put no blanks."""
-_QUOTE = "@quote@"
+_CHARACTER = r'character ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" hex hex hex hex)'
+_HEX = "hex ::= [0-9a-fA-F]"
+
+
+def narrow_schema(schema: Mapping[str, Any], verdict: str | None, *, brief: bool) -> dict[str, Any]:
+    """`schema` of answers with this verdict. `brief`: only what the schema requires, which has an end soon;
+    that is also all that there is to say of a turn without an error."""
+    narrowed = dict(schema)
+    if verdict is not None:
+        narrowed["properties"] = {**schema["properties"], "verdict": {"enum": [verdict]}}
+    if brief or verdict not in (None, "error"):
+        required = schema.get("required", ())
+        narrowed["properties"] = {name: narrowed["properties"][name] for name in required}
+    return narrowed
 
 
 def answer_grammar(schema: Mapping[str, Any], quoted: Sequence[str] | None = None) -> str:
-    """The grammar of answers to `schema`, in xgrammar's EBNF.
+    """The grammar of answers to `schema`, in the EBNF of xgrammar and llama.cpp.
 
     `quoted` is the text that the property ``quote`` must be a part of, one item a character, as JSON spells
     it for this tokenizer (`JsonSpelling.letters`); without a word in it there is no quote. None: any quote
     that the schema takes.
     """
-    properties = schema.get("properties", {})
-    if quoted is None or "quote" not in properties:
-        return _schema_grammar(json.dumps(schema))
-    text = "".join(part if len(part) == 1 else json.loads(f'"{part}"') for part in quoted)
-    words = [match.span() for match in _WORD.finditer(text)]
-    if not words:
-        rest = {name: value for name, value in properties.items() if name != "quote"}
-        return _schema_grammar(json.dumps({**schema, "properties": rest}))
-    grammar = _schema_grammar(
-        json.dumps({**schema, "properties": {**properties, "quote": {"const": _QUOTE}}})
-    )
-    return grammar.replace(_literal(f'"{_QUOTE}"'), "quote_0") + "\n".join(_quote_rules(quoted, words))
+    properties = dict(schema.get("properties", {}))
+    rules = []
+    if quoted is not None and "quote" in properties:
+        text = "".join(part if len(part) == 1 else json.loads(f'"{part}"') for part in quoted)
+        words = [match.span() for match in _WORD.finditer(text)]
+        if words:
+            properties["quote"] = {"rule": "quote"}
+            rules = _quote_rules(quoted, words)
+        else:
+            del properties["quote"]
+        schema = {**schema, "properties": properties}
+    return "\n".join([f"root ::= {_expression(schema)}", _CHARACTER, _HEX, *rules]) + "\n"
+
+
+def _expression(schema: Mapping[str, Any]) -> str:
+    """The EBNF of the values of `schema`; ``{"rule": NAME}`` stands for a rule of this grammar.
+
+    Raises:
+        ValueError: a schema with other keywords, or whose first property may be missing.
+    """
+    if "rule" in schema:
+        return str(schema["rule"])
+    if "enum" in schema:
+        return "(" + " | ".join(_literal(compact_json(value)) for value in schema["enum"]) + ")"
+    kind = schema.get("type")
+    if kind == "string":
+        return f'"\\"" character{{0,{schema["maxLength"]}}} "\\""'
+    if kind == "array":
+        item, most = _expression(schema["items"]), schema["maxItems"]
+        return f'"[" ({item} ("," {item}){{0,{most - 1}}})? "]"'
+    if kind != "object" or schema.get("additionalProperties") is not False:
+        raise ValueError(f"no grammar for a schema of {sorted(schema)}")
+    required = schema.get("required", ())
+    parts: list[str] = []
+    for name, value in schema["properties"].items():
+        part = f"{_literal((',' if parts else '{') + compact_json(name) + ':')} {_expression(value)}"
+        if name not in required and not parts:
+            raise ValueError("the first property may be missing")
+        parts.append(part if name in required else f"({part})?")
+    return " ".join([*parts, '"}"'])
 
 
 def _quote_rules(quoted: Sequence[str], words: Sequence[tuple[int, int]]) -> list[str]:
-    """``quote_0`` begins at any word; behind each word it ends, or goes on with what follows in the text."""
-    begins = " | ".join(f"quote_from_{number}" for number in range(len(words)))
-    rules = [f'quote_0 ::= "\\"" ({begins})']
+    """``quote`` begins at any word; behind each word it ends, or goes on with what follows in the text."""
+    starts = " | ".join(f"quote_from_{number}" for number in range(len(words)))
+    rules = [f'quote ::= "\\"" ({starts})']
     for number, (start, end) in enumerate(words):
         word = _literal("".join(quoted[start:end]))
         more = ""
@@ -53,31 +96,6 @@ def _quote_rules(quoted: Sequence[str], words: Sequence[tuple[int, int]]) -> lis
     return rules
 
 
-@lru_cache(maxsize=256)
-def _schema_grammar(schema: str) -> str:
-    from xgrammar import Grammar
-
-    numbers: dict[str, str] = {}
-    marked = json.dumps(_mark_numbers(json.loads(schema), numbers))
-    grammar = str(Grammar.from_json_schema(marked, any_whitespace=False, separators=(",", ":")))
-    for mark, number in numbers.items():
-        grammar = grammar.replace(_literal(f'"{mark}"'), _literal(number))
-    return grammar
-
-
-def _mark_numbers(schema: Any, numbers: dict[str, str]) -> Any:
-    """`schema` with strings in the place of the fractions that it lists; `numbers` gets what each means."""
-    if isinstance(schema, list):
-        return [_mark_numbers(part, numbers) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    marked = {name: _mark_numbers(part, numbers) for name, part in schema.items()}
-    if "enum" in schema:
-        marked["enum"] = [f"@{value!r}@" if isinstance(value, float) else value for value in schema["enum"]]
-        numbers.update({f"@{value!r}@": repr(value) for value in schema["enum"] if isinstance(value, float)})
-    return marked
-
-
 def _literal(text: str) -> str:
-    """A string of xgrammar's EBNF."""
+    """A string of EBNF."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -45,10 +45,12 @@ class Dialect:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """`tokens` are those with log-probabilities, if any, not yet checked. `cut`: it had no room to end."""
+    """`tokens` are those with log-probabilities, if any, not yet checked; `probabilities` of the verdicts are
+    known where they were asked for by token. `cut`: it had no room to end."""
 
     text: str
-    tokens: Any
+    tokens: Any = None
+    probabilities: tuple[float, float, float] | None = None
     cut: bool
     prompt_tokens: int
     cached_tokens: int
@@ -94,13 +96,14 @@ def parse_completion(data: Any) -> Completion | None:
         text=text,
         tokens=logprobs.get("content") if isinstance(logprobs, Mapping) else None,
         cut=choice.get("finish_reason") == "length",
-        prompt_tokens=_count(counted, "prompt_tokens"),
-        cached_tokens=_count(details if isinstance(details, Mapping) else {}, "cached_tokens"),
-        output_tokens=_count(counted, "completion_tokens") or len(text) // 3 + 1,
+        prompt_tokens=token_count(counted, "prompt_tokens"),
+        cached_tokens=token_count(details if isinstance(details, Mapping) else {}, "cached_tokens"),
+        output_tokens=token_count(counted, "completion_tokens") or len(text) // 3 + 1,
     )
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int:
+def token_count(usage: Mapping[str, Any], name: str) -> int:
+    """A number of tokens in a response; 0 where there is none."""
     value = usage.get(name)
     return value if isinstance(value, int) and 0 <= value < 10**9 else 0
 

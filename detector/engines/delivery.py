@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from dialint.detector.engines.openai_server import Response
 from dialint.detector.engines.pacing import Concurrency, RetryPolicy
 from dialint.detector.errors import WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest
@@ -26,6 +27,14 @@ class TransientFailure(Exception):
     def __init__(self, reason: str, *, overload: bool = False, wait_s: float | None = None) -> None:
         super().__init__(reason)
         self.reason, self.overload, self.wait_s = reason, overload, wait_s
+
+
+class RequestRefused(Exception):
+    """The same request would be refused again."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.status)
+        self.response = response
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """The judge behind any OpenAI-compatible server: vLLM, llama.cpp, or a provider.
 
-Requests are chat completions at temperature 0 with a JSON schema and log-probabilities. What a server does
-not take is found out by one short question before any dialogue is sent, and left out: a strict schema,
-schemas, JSON, log-probabilities, `max_tokens`, a temperature. `HttpJudge.notes` says what that means for the
-user.
+On vLLM requests are token ids (`token_completions`): probabilities are those of the same weights in this
+process. Elsewhere they are chat completions at temperature 0 with a JSON schema and log-probabilities. What a
+server does not take is found out by short questions before any dialogue is sent, and left out: token ids, a
+strict schema, schemas, JSON, log-probabilities, `max_tokens`, a temperature. `HttpJudge.notes` says what that
+means for the user, and replies whether their probabilities are approximate.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ from dialint.detector.engines.chat_completions import (
     payload,
     simpler_dialect,
 )
-from dialint.detector.engines.delivery import Delivery, PendingRequest, TransientFailure
+from dialint.detector.engines.delivery import (
+    Delivery,
+    PendingRequest,
+    RequestRefused,
+    TransientFailure,
+)
 from dialint.detector.engines.json_answers import bare_json, fits_schema
 from dialint.detector.engines.openai_server import (
     ConnectionFailed,
@@ -39,6 +45,7 @@ from dialint.detector.engines.openai_server import (
 )
 from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
 from dialint.detector.engines.spelling import escape_control_tokens
+from dialint.detector.engines.token_completions import TokenCompletions
 from dialint.detector.engines.token_estimate import TokenEstimate
 from dialint.detector.engines.verdict_tokens import verdict_probabilities
 from dialint.detector.errors import ConfigError, WorldError
@@ -61,14 +68,6 @@ ANSWERS = 2
 T = TypeVar("T")
 
 
-class _Refused(Exception):
-    """The same request would be refused again."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__(response.status)
-        self.response = response
-
-
 class HttpJudge:
     """A judge on a server, ready to be asked; opening it asks the server one short question. May be used by
     one thread at a time."""
@@ -89,6 +88,7 @@ class HttpJudge:
         self._address = address
         self._estimate = TokenEstimate()
         self._dialect = Dialect()
+        self._tokens: TokenCompletions | None = None
         self._server = OpenAIServer(address, key, config.judge_concurrency + 2)
         self._loop = asyncio.new_event_loop()
         self.concurrency = Concurrency(config.judge_concurrency)
@@ -114,8 +114,9 @@ class HttpJudge:
     def fingerprint(self) -> str:
         """Hash of the server's URL, the model's name and what the server says that it is, and the form of
         requests."""
-        known = [self._address.url, self._model, self._root, self._first_dialect.answer_format]
-        return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+        form = "token ids" if self._tokens is not None else self._first_dialect.answer_format
+        parts = [self._address.url, self._model, self._root, form]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
     def max_prompt_tokens(self) -> int:
@@ -176,9 +177,18 @@ class HttpJudge:
     async def _open(self) -> None:
         """Finds the model and what the server takes, within `RetryPolicy.opening_s`."""
         await self._delivery.until_answered(self._find_model, self._policy.opening_s)
+        where = self._address.host
+        if self._is_vllm:
+            await self._delivery.until_answered(self._open_tokens, self._policy.opening_s)
+            if self._tokens is None:
+                self.notes.append(
+                    f"{where}: takes no questions as token ids (/tokenize, /v1/completions): probabilities "
+                    "are approximate, not those of the same model in this process"
+                )
         await self._delivery.until_answered(self._probe, self._policy.opening_s)
         self._first_dialect = self._dialect
-        where = self._address.host
+        if self._tokens is not None:
+            return
         if self._dialect.answer_format not in FORMATS[:2]:
             self.notes.append(
                 f"{where}: takes no JSON schema: questions show it in words; answers that do not fit it are "
@@ -190,7 +200,7 @@ class HttpJudge:
             )
 
     async def _find_model(self) -> None:
-        health = await self._get(self._address.health_url)
+        health = await self._get(f"{self._address.root_url}/health")
         if health.status >= 500:
             raise TransientFailure(f"it is not ready (health check: {health.status})")
         listed = await self._get(f"{self._address.url}/models")
@@ -213,17 +223,26 @@ class HttpJudge:
             raise self._unknown_model(models)
         entry = models.get(self._model, {})
         self._root = str([entry.get("root"), entry.get("parent")])
+        self._is_vllm = entry.get("owned_by") == "vllm"
         most = entry.get("max_model_len")
         if self._context is None and isinstance(most, int) and most > 0:
             self._context = most
+
+    async def _open_tokens(self) -> None:
+        """Finds out whether the server takes token ids. vLLM lists no context of an adapter; that of its base
+        stands in what it tokenizes."""
+        self._tokens = await TokenCompletions.open(self._post, self._address, self._model)
+        if self._tokens is not None and self._context is None:
+            self._context = self._tokens.context
 
     async def _probe(self) -> None:
         """The short question. It holds no word of a dialogue, so that what the server says may be shown."""
         try:
             completion = await self._complete(PROBE, PROBE.max_tokens, remind=False)
-        except _Refused as refusal:
+        except RequestRefused as refusal:
             raise self._config_error(refusal.response, safe=True) from None
-        if self._dialect.top_logprobs and verdict_probabilities(completion.tokens) is None:
+        approximate = verdict_probabilities(completion.tokens)
+        if self._tokens is None and self._dialect.top_logprobs and approximate is None:
             self._dialect = replace(self._dialect, top_logprobs=0)
 
     async def _send(self, pending: PendingRequest) -> None:
@@ -233,7 +252,7 @@ class HttpJudge:
             started = time.monotonic()
             try:
                 completion = await self._complete(request, pending.max_tokens, remind=pending.answers > 0)
-            except _Refused as refusal:
+            except RequestRefused as refusal:
                 if self._shorten_answer(pending, refusal.response):
                     continue
                 await self._give_up(pending, refusal.response)
@@ -253,10 +272,13 @@ class HttpJudge:
                 self._estimate.learn(request.messages, completion.prompt_tokens)
             text = bare_json(completion.text)
             if fits_schema(text, request.schema):
-                asked = request.wants_verdict and self._dialect.top_logprobs
+                probabilities = completion.probabilities
+                if probabilities is None and request.wants_verdict and self._dialect.top_logprobs:
+                    probabilities = verdict_probabilities(completion.tokens)
                 pending.finish(
                     text=text,
-                    verdict_probabilities=verdict_probabilities(completion.tokens) if asked else None,
+                    verdict_probabilities=probabilities,
+                    is_approximate=probabilities is not None and completion.probabilities is None,
                 )
                 return
             pending.answers += 1
@@ -301,36 +323,44 @@ class HttpJudge:
 
         Raises:
             TransientFailure: worth another try.
-            _Refused: not worth one.
+            RequestRefused: not worth one.
         """
+        if self._tokens is not None:
+            return await self._tokens.complete(request, max_tokens)
         while True:
             dialect = self._dialect
-            try:
-                response = await self._server.request(
-                    "POST",
-                    f"{self._address.url}/chat/completions",
-                    self._timeout_s,
-                    payload(self._model, request, max_tokens, dialect, remind=remind),
-                )
-            except ConnectionFailed as failure:
-                raise TransientFailure(failure.reason, overload=failure.timed_out) from None
-            status = response.status
-            if status in TRANSIENT or status >= 500:
-                wait_s = retry_after_s(response.headers)
-                raise TransientFailure(f"it answers {status}", overload=status in OVERLOAD, wait_s=wait_s)
-            if status == 200:
+            body = payload(self._model, request, max_tokens, dialect, remind=remind)
+            response = await self._post(f"{self._address.url}/chat/completions", body)
+            if response.status == 200:
                 completion = parse_completion(response.data)
                 if completion is None:
                     raise TransientFailure("its answer is no chat completion")
-                self._delivery.last_answer = time.monotonic()
                 return completion
-            if status in (400, 422) and context_limit(response.error) is None:
+            if response.status in (400, 422) and context_limit(response.error) is None:
                 if dialect != self._dialect:
                     continue
                 if simpler := simpler_dialect(dialect, response.error, is_probe=request is PROBE):
                     self._dialect = simpler
                     continue
-            raise _Refused(response)
+            raise RequestRefused(response)
+
+    async def _post(self, url: str, body: Mapping[str, Any]) -> Response:
+        """The response: a success, or a refusal of the request itself.
+
+        Raises:
+            TransientFailure: worth another try.
+        """
+        try:
+            response = await self._server.request("POST", url, self._timeout_s, body)
+        except ConnectionFailed as failure:
+            raise TransientFailure(failure.reason, overload=failure.timed_out) from None
+        status = response.status
+        if status in TRANSIENT or status >= 500:
+            wait_s = retry_after_s(response.headers)
+            raise TransientFailure(f"it answers {status}", overload=status in OVERLOAD, wait_s=wait_s)
+        if status == 200:
+            self._delivery.last_answer = time.monotonic()
+        return response
 
     async def _get(self, url: str) -> Response:
         try:

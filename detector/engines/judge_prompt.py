@@ -18,8 +18,18 @@ from jinja2 import TemplateError
 
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder
 from dialint.detector.engines.spelling import JsonSpelling
+from dialint.detector.engines.verdict_tokens import find_fork
 from dialint.detector.errors import ConfigError
-from dialint.detector.judge import OPENING, PROMPT_VERSION, SYSTEM, VERDICTS, Detail, Question, fit_chat
+from dialint.detector.judge import (
+    OPENING,
+    PROMPT_VERSION,
+    SYSTEM,
+    VERDICTS,
+    Detail,
+    Question,
+    fit_chat,
+    fold_system,
+)
 from dialint.detector.judge import build_chat as chat
 from dialint.detector.judge.config import PROMPT_FILE
 from dialint.detector.taxonomy import Code
@@ -118,7 +128,7 @@ class JudgePrompt:
     def fold(self, messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """The messages as the chat template shows them: system and user in one where it has no system."""
         own = [dict(message) for message in messages]
-        return own if self.shows_system or len(own) < 2 else _fold_system(own)
+        return own if self.shows_system or len(own) < 2 else fold_system(own)
 
     @cached_property
     def shows_system(self) -> bool:
@@ -131,7 +141,7 @@ class JudgePrompt:
         with suppress(TemplateError):
             return SYSTEM in self._text(chat)
         try:
-            self._text(_fold_system(chat))
+            self._text(fold_system(chat))
         except TemplateError:
             raise ConfigError("E_BASE", "the base's chat template takes no question of a user") from None
         return False
@@ -162,18 +172,10 @@ class JudgePrompt:
             ConfigError: E_BASE, this tokenizer does not tell the verdicts apart by one token.
         """
         prefix = [self.answer_ids(f'{OPENING}{verdict}"', ended=False) for verdict in VERDICTS]
-        shared = 0
-        while len({tuple(ids[: shared + 1]) for ids in prefix}) == 1:
-            shared += 1
-        first = [ids[shared] for ids in prefix]
-        if len(set(first)) != len(VERDICTS):
+        fork = find_fork(prefix)
+        if fork is None:
             raise ConfigError("E_BASE", "the tokenizer does not tell the judge's verdicts apart by one token")
-        return prefix[0][:shared], first
-
-
-def _fold_system(chat: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """System and user in one message."""
-    return [{"role": "user", "content": "\n\n".join(message["content"] for message in chat)}]
+        return fork
 
 
 def load_prompt(source: ModelSource) -> JudgePrompt:

@@ -2,9 +2,9 @@
 to their JSON schema.
 
 Chats become token ids by `JudgePrompt`, as in training and in `dialint.detector.engines.judge_local`, and
-verdicts are compared at the same tokens, so probabilities are those of the local engine. The rest of an
-answer is generated behind its most probable verdict, in a second request that finds the first one's prefix in
-the cache. A server is not started here: `dialint serve vllm` does that.
+verdicts are compared at the same tokens, so probabilities are those of the local engine. Only an error's
+answer is generated, behind that verdict, in a second request that finds the first one's prefix in the cache.
+A server is not started here: `dialint serve vllm` does that.
 """
 
 from __future__ import annotations
@@ -21,12 +21,20 @@ from typing import Any
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.engines.adapter_files import ADAPTER_CONFIG
-from dialint.detector.engines.answer_grammar import answer_grammar
+from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema
 from dialint.detector.engines.base_models import ModelSource, tokenizer_folder, weights_sha256
 from dialint.detector.engines.judge_prompt import JudgePrompt, load_prompt
+from dialint.detector.engines.verdict_tokens import verdict_softmax
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import is_installed, missing_extra_error
-from dialint.detector.judge import PROMPT_VERSION, VERDICTS, JudgeReply, JudgeRequest
+from dialint.detector.judge import (
+    PROMPT_VERSION,
+    VERDICTS,
+    JudgeReply,
+    JudgeRequest,
+    JudgeVerdict,
+    verdict_json,
+)
 
 ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
@@ -85,7 +93,7 @@ class VllmJudge:
             if len(item.ids) + item.request.max_tokens > self._context:
                 item.failure = "E_CONTEXT"
         self._find_verdicts([item for item in pending if item.request.wants_verdict and not item.failure])
-        self._write_answers([item for item in pending if not item.failure], brief=False)
+        self._write_answers([item for item in pending if not item.failure and not item.text], brief=False)
         cut = [item for item in pending if not item.failure and not item.text]
         self._write_answers(cut, brief=True)
         seconds = (time.perf_counter() - started_s) / max(1, len(pending))
@@ -114,22 +122,18 @@ class VllmJudge:
                 continue
             item.count(output)
             logprobs = output.outputs[0].logprobs[0]
-            item.probabilities = _softmax(
+            item.probabilities = verdict_softmax(
                 [logprobs[token].logprob if token in logprobs else float("-inf") for token in first]
             )
+            if item.verdict is not None and item.verdict != "error":
+                item.text = verdict_json(item.verdict, item.probabilities[0])
 
     def _write_answers(self, items: Sequence[_Pending], *, brief: bool) -> None:
-        """The answers, each behind its verdict. `brief`: only what the schema requires, which has an end
-        soon; that is also all that there is to say of a turn without an error."""
+        """The answers, each behind its verdict; `brief` as in `narrow_schema`."""
         prompts = []
         for item in items:
-            schema, quoted = dict(item.request.schema), item.request.quoted
-            if item.verdict is not None:
-                properties = {**schema["properties"], "verdict": {"enum": [item.verdict]}}
-                schema["properties"] = properties
-            if brief or item.verdict not in (None, "error"):
-                required = schema.get("required", ())
-                schema["properties"] = {name: schema["properties"][name] for name in required}
+            quoted = item.request.quoted
+            schema = narrow_schema(item.request.schema, item.verdict, brief=brief)
             letters = None if quoted is None else self.prompt.spelling.letters(quoted)
             options = {
                 "max_tokens": item.request.max_tokens,
@@ -188,7 +192,7 @@ class _Pending:
     output_tokens: int = 0
 
     @property
-    def verdict(self) -> str | None:
+    def verdict(self) -> JudgeVerdict | None:
         """The most probable verdict, if there is one."""
         if not self.probabilities:
             return None
@@ -213,13 +217,6 @@ class _Pending:
             output_tokens=self.output_tokens,
             seconds=seconds,
         )
-
-
-def _softmax(values: Sequence[float]) -> tuple[float, ...]:
-    import numpy as np
-
-    weights = np.exp(np.array(values) - max(values))
-    return tuple(float(weight) for weight in weights / weights.sum())
 
 
 def load_vllm_judge(

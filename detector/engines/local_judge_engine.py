@@ -17,7 +17,7 @@ from typing import Any
 from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest
 from dialint.detector.engines.judge_local import LocalJudge, load_judge, resolve_judge
 from dialint.detector.engines.screen_constraint import ScreenConstraint
-from dialint.detector.judge import VERDICTS, Answer, answer_json, round_to_grid
+from dialint.detector.judge import VERDICTS, verdict_json
 from dialint.detector.judge.config import PROMPT_FILE
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 
@@ -66,9 +66,7 @@ class LocalEngine:
         beliefs, computed = self.judge.beliefs_with_reuse(prompts)
         verdicts = beliefs.argmax(axis=1).tolist()
         texts = {
-            index: answer_json(
-                Answer(verdict=VERDICTS[verdict], probability=round_to_grid(float(beliefs[index, 0])))
-            )
+            index: verdict_json(VERDICTS[verdict], float(beliefs[index, 0]))
             for index, verdict in enumerate(verdicts)
         }
         errors = [index for index, verdict in enumerate(verdicts) if VERDICTS[verdict] == "error"]

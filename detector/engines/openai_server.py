@@ -64,9 +64,9 @@ class Address:
     is_loopback: bool
 
     @property
-    def health_url(self) -> str:
-        """Where servers that have a health check have it: beside ``/v1``."""
-        return re.sub(r"/v1$", "", self.url) + "/health"
+    def root_url(self) -> str:
+        """Where servers have what OpenAI's interface has not, such as ``/health``: beside ``/v1``."""
+        return re.sub(r"/v1$", "", self.url)
 
 
 def parse_address(url: str, *, has_key: bool) -> Address:

@@ -1,20 +1,42 @@
-"""Probabilities of the verdicts from the log-probabilities that a server gives beside an answer.
+"""Probabilities of the verdicts: at the token where they part (`find_fork`), or from the log-probabilities
+that a server gives beside an answer of its own.
 
-Read at the tokens in which the verdict begins, however the server's tokenizer cuts them: a token may hold
-what stands before the verdict, only its first letter, or all of it and more.
+The latter are read at the tokens in which the verdict begins, however the server's tokenizer cuts them: a
+token may hold what stands before the verdict, only its first letter, or all of it and more.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dialint.detector.judge import VERDICTS
 
 _KEY = re.compile(rb'"verdict"\s{0,8}:\s{0,8}"')
 _VERDICTS = tuple(verdict.encode() for verdict in VERDICTS)
+
+
+def find_fork(prefixes: Sequence[Sequence[int]]) -> tuple[list[int], list[int]] | None:
+    """The tokens with which all answers begin, and the first in which they differ, one for each of
+    `VERDICTS`. `prefixes` are the tokens of the answers' beginnings, verdict included, in that order; None if
+    not every two part at the same token."""
+    shortest, shared = min(map(len, prefixes)), 0
+    while shared < shortest and len({tuple(ids[: shared + 1]) for ids in prefixes}) == 1:
+        shared += 1
+    if shared == shortest:
+        return None
+    first = [ids[shared] for ids in prefixes]
+    return (list(prefixes[0][:shared]), first) if len(set(first)) == len(prefixes) else None
+
+
+def verdict_softmax(logprobs: Sequence[float]) -> tuple[float, float, float]:
+    """Probabilities of `VERDICTS` from the log-probabilities of their tokens, of which one is finite."""
+    most = max(logprobs)
+    error, no_error, not_applicable = (math.exp(value - most) for value in logprobs)
+    total = error + no_error + not_applicable
+    return error / total, no_error / total, not_applicable / total
 
 
 def verdict_probabilities(tokens: Any) -> tuple[float, float, float] | None:

@@ -30,9 +30,11 @@ from dialint.detector.judge.messages import (
     detail_schema,
     fit_answer,
     fit_chat,
+    fold_system,
     locate_quote,
     parse_answer,
     round_to_grid,
+    verdict_json,
 )
 
 __all__ = [
@@ -64,7 +66,9 @@ __all__ = [
     "detail_schema",
     "fit_answer",
     "fit_chat",
+    "fold_system",
     "locate_quote",
     "parse_answer",
     "round_to_grid",
+    "verdict_json",
 ]

@@ -23,11 +23,13 @@ ESCALATION = "E1"
 @dataclass(frozen=True)
 class Ruling:
     """The judge's answer to a question about one turn and one code. `probability` is that of an error as the
-    tokens state it, or, where `is_self_reported`, as the judge wrote it."""
+    tokens state it, or, where `is_self_reported`, as the judge wrote it; `is_approximate` as in
+    `dialint.detector.judge.engine.JudgeReply`."""
 
     answer: Answer
     probability: float
     is_self_reported: bool
+    is_approximate: bool = False
 
 
 @dataclass
@@ -133,6 +135,7 @@ class Case:
             ),
             is_audit=self.is_audit,
             is_self_reported=any(ruling.is_self_reported for ruling in self.rulings.values()),
+            is_approximate=any(ruling.is_approximate for ruling in self.rulings.values()),
         )
 
 

@@ -35,13 +35,15 @@ class JudgeReply:
 
     Exactly one of `text`, the JSON as the model wrote it and not yet checked, and `failure`, a stable code
     (``E_...``), is not empty. `verdict_probabilities`: of `VERDICTS`, in their order, summing to 1, from the
-    log-probabilities of the verdict's token; None where the engine or server gives none. Tokens are those
-    that were paid for: `prompt_tokens` include `cached_tokens`, which a prefix cache saved.
+    log-probabilities of the verdict's token; None where the engine or server gives none. `is_approximate`:
+    they were read beside an answer of the server's own form, which is not that of training answers. Tokens
+    are those that were paid for: `prompt_tokens` include `cached_tokens`, which a prefix cache saved.
     """
 
     text: str = ""
     failure: str = ""
     verdict_probabilities: tuple[float, float, float] | None = None
+    is_approximate: bool = False
     prompt_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -378,6 +378,11 @@ def _both_ends(text: str, chars: int) -> str | list[Any]:
     return [text[:start], {"left_out": len(text) - chars}, text[len(text) - end :]]
 
 
+def fold_system(messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """System and user in one message, for chat templates that do not show a system message."""
+    return [{"role": "user", "content": "\n\n".join(message["content"] for message in messages)}]
+
+
 def compact_json(value: Any) -> str:
     """JSON on one line without blanks. Invisible characters are escaped: control and format characters, all
     white space but the space, private and unassigned ones."""
@@ -391,6 +396,11 @@ def answer_json(answer: Answer) -> str:
     """The answer as in training: compact JSON, verdict first, without absent parts."""
     values = answer.model_dump(exclude={"cut"}).items()
     return compact_json({name: value for name, value in values if value not in (None, "")})
+
+
+def verdict_json(verdict: JudgeVerdict, probability: float) -> str:
+    """The answer that says no more than a verdict and the probability of an error, on `GRID`."""
+    return answer_json(Answer(verdict=verdict, probability=round_to_grid(probability)))
 
 
 def parse_answer(text: str, *, cut: bool = False) -> Answer | None:

@@ -419,7 +419,7 @@ class JudgedDetector:
             else:
                 stated = reply.verdict_probabilities
                 probability = answer.probability if stated is None else stated[VERDICTS.index("error")]
-                ruling = Ruling(answer, min(max(probability, 0.0), 1.0), stated is None)
+                ruling = Ruling(answer, min(max(probability, 0.0), 1.0), stated is None, reply.is_approximate)
                 case.rulings[task.turns[0], task.codes[0]] = ruling
                 case.asked.update(task.codes)
         if failure:

@@ -38,11 +38,20 @@ class FakeLLM:
     seed: int = 0
     models: tuple[str, ...] = ("fake-4b",)
     context: int = 8192
+    is_vllm: bool = False  # answers /tokenize and /v1/completions too
     key: str | None = None
     tokens: str = "words"  # or "letters", "whole": how the tokenizer cuts answers
     obeys: bool = False  # answers what the dialogue's text tells it to
     gives_logprobs: bool = True
-    takes: tuple[str, ...] = ("strict", "json_schema", "json_object", "logprobs", "max_tokens", "temperature")
+    takes: tuple[str, ...] = (
+        "token ids",
+        "strict",
+        "json_schema",
+        "json_object",
+        "logprobs",
+        "max_tokens",
+        "temperature",
+    )
     answer: str | None = None  # said to every question that holds a dialogue
     bad_answers: int = 0  # so many questions get `answer`, then it is forgotten
     statuses: list[tuple[int, dict[str, str]]] = field(default_factory=list)  # for the next requests
@@ -137,6 +146,20 @@ class FakeLLM:
 
     # --- its server -----------------------------------------------------------------------------------
 
+    def completion_of_tokens(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a successful response to a prompt of token ids."""
+        text = "".join(map(spelled_token, body["prompt"]))
+        messages, end = json.JSONDecoder().raw_decode(text)
+        answer, beliefs = self.reply_to({"messages": messages})
+        choice: dict[str, Any] = {"index": 0, "text": answer, "finish_reason": "stop", "logprobs": None}
+        if body.get("allowed_token_ids"):
+            assert text[end:] == OPENING
+            tokens = dict(zip(body["allowed_token_ids"], (beliefs or {}).values(), strict=True))
+            top = {f"token_id:{token}": math.log(share) for token, share in tokens.items()}
+            choice |= {"text": "", "logprobs": {"top_logprobs": [top]}, "finish_reason": "length"}
+        usage = {"prompt_tokens": len(body["prompt"]), "completion_tokens": 20}
+        return {"id": "fake", "object": "text_completion", "choices": [choice], "usage": usage}
+
     def refusal(self, path: str, headers: Mapping[str, str], body: Any) -> tuple[int, str] | None:
         """The status and the words of a refusal of the request as such."""
         if self.key is not None and headers.get("Authorization") != f"Bearer {self.key}":
@@ -185,6 +208,16 @@ class FakeLLM:
                 "prompt_tokens_details": {"cached_tokens": 16},
             },
         }  # fmt: skip
+
+
+def tokens_of(text: str) -> list[int]:
+    """Words, which names of verdicts are, and single signs."""
+    pieces = re.findall(r"[a-z_]+|.", text, re.DOTALL)
+    return [int.from_bytes(b"." + piece.encode()) for piece in pieces]
+
+
+def spelled_token(token: int) -> str:
+    return token.to_bytes(200).lstrip(b"\0")[1:].decode()
 
 
 def prompt_tokens(body: Mapping[str, Any]) -> int:
@@ -278,8 +311,22 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path == "/health":
             self.send(200, {})
         elif self.path.endswith("/models"):
-            entries = [{"id": name, "root": name, "max_model_len": llm.context} for name in llm.models]
+            owner = "vllm" if llm.is_vllm else "somebody"
+            entries = [
+                {
+                    "id": name,
+                    "root": name,
+                    "max_model_len": None if llm.is_vllm else llm.context,
+                    "owned_by": owner,
+                }
+                for name in llm.models
+            ]
             self.send(200, {"object": "list", "data": entries})
+        elif self.path == "/tokenize" and llm.is_vllm and "token ids" in llm.takes:
+            text = body["prompt"] if "prompt" in body else json.dumps(body["messages"])
+            self.send(200, {"tokens": tokens_of(text), "max_model_len": llm.context})
+        elif self.path == "/v1/completions" and llm.is_vllm:
+            self.send(200, llm.completion_of_tokens(body))
         elif self.path != "/v1/chat/completions":
             self.send(404, {"detail": "Not Found"})
         elif llm.statuses:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import socket
@@ -13,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from rude_dialogues import RUDE, SORRY
 
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
-from dialint.detector.judge import SCHEMA, JudgeRequest, Question
+from dialint.detector.judge import SCHEMA, JudgeReply, JudgeRequest, Question, parse_answer
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 
@@ -65,6 +64,26 @@ def questions(dialogues: int, codes: int, max_tokens: int = 200) -> list[Asked]:
             )
             asked.append(Asked(request, built.ids))
     return asked
+
+
+def with_quote(asked: Asked) -> Asked:
+    """The same question with an answer that is generated from its first letter to its last, and must name an error
+    and quote it."""
+    properties = {**SCHEMA["properties"], "verdict": {"enum": ["error"]}}
+    schema = {**SCHEMA, "properties": properties, "required": ["verdict", "probability", "quote"]}
+    return replace(asked, request=replace(asked.request, schema=schema, wants_verdict=False))
+
+
+def assert_quoted(asked: Sequence[Asked], replies: Sequence[JudgeReply]) -> None:
+    """All answers have the form of training answers, with a quote of the turn."""
+    for each, reply in zip(asked, replies, strict=True):
+        answer = parse_answer(reply.text)
+        assert answer is not None, reply.failure
+        assert answer.verdict == "error"
+        assert reply.text == json.dumps(json.loads(reply.text), ensure_ascii=False, separators=(",", ":"))
+        assert answer.quote
+        assert each.request.quoted is not None
+        assert answer.quote in each.request.quoted
 
 
 @dataclass
@@ -129,18 +148,15 @@ class Server:
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
-    def verdict(self, model: str, prompt: JudgePrompt, ids: Sequence[int]) -> tuple[float, ...]:
-        """Probabilities of the verdicts by one completion of one token, behind what all answers begin with."""
-        shared, first = prompt.fork
-        body = {
-            "model": model, "prompt": [*ids, *shared], "temperature": 0, "max_tokens": 1, "logprobs": len(first),
-            "allowed_token_ids": first, "return_tokens_as_token_ids": True,
-        }  # fmt: skip
-        status, text = self.post("/completions", body)
+    def load_adapter(self, adapter: Path) -> None:
+        """Puts these weights in the place of the adapter ``judge``."""
+        body = {"lora_name": "judge", "lora_path": str(adapter), "load_inplace": True}
+        status, text = self.post("/load_lora_adapter", body)
         assert status == 200, text[:300]
-        top = json.loads(text)["choices"][0]["logprobs"]["top_logprobs"][0]
-        mass = [math.exp(top.get(f"token_id:{token}", -math.inf)) for token in first]
-        return tuple(part / sum(mass) for part in mass)
+
+    def prefix_cache(self) -> tuple[float, float]:
+        """Tokens of prompts that were looked up in the prefix cache, and of these those that were there."""
+        return self.metric("vllm:prefix_cache_queries_total"), self.metric("vllm:prefix_cache_hits_total")
 
     def metric(self, name: str) -> float:
         """The sum of one of the server's metrics."""

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema
 from dialint.detector.engines.chat_completions import Dialect, context_limit, simpler_dialect
 from dialint.detector.engines.json_answers import fits_schema
 from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
 from dialint.detector.engines.spelling import escape_control_tokens
 from dialint.detector.engines.token_estimate import TokenEstimate
-from dialint.detector.engines.verdict_tokens import verdict_probabilities
+from dialint.detector.engines.verdict_tokens import find_fork, verdict_probabilities, verdict_softmax
 from dialint.detector.judge import compact_json
 
 CONTROL = [
@@ -263,3 +264,46 @@ def test_the_estimate_is_above_what_a_small_vocabulary_needs() -> None:
         content = compact_json({"customer": text}) * 5
         counted = len(tokenizer.encode(content, add_special_tokens=False).ids)
         assert counted <= TokenEstimate().of_chat([{"role": "user", "content": content}]) <= 2 * counted
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "expected"),
+    [
+        ([[1, 2, 3], [1, 2, 4, 5], [1, 2, 6]], ([1, 2], [3, 4, 6])),
+        ([[1, 3], [1, 4, 5], [1, 4, 6]], None),  # two verdicts share a token
+        ([[1, 2], [1, 2, 4], [1, 2, 6]], None),
+        ([[3], [4], [5]], ([], [3, 4, 5])),
+    ],
+)
+def test_verdicts_part_at_one_token(prefixes: list[list[int]], expected: Any) -> None:
+    assert find_fork(prefixes) == expected
+
+
+def test_probabilities_of_tokens_by_hand() -> None:
+    logprobs = [math.log(0.2), math.log(0.2), -math.inf]
+    assert verdict_softmax(logprobs) == pytest.approx((0.5, 0.5, 0.0))
+
+
+def test_a_grammar_by_hand() -> None:
+    schema = {
+        "type": "object", "required": ["verdict"], "additionalProperties": False,
+        "properties": {"verdict": {"enum": ["error", "no_error"]}, "quote": {"type": "string", "maxLength": 9}},
+    }  # fmt: skip
+    root = answer_grammar(schema).splitlines()[0]
+    assert root == (
+        r'root ::= "{\"verdict\":" ("\"error\"" | "\"no_error\"") (",\"quote\":" "\"" character{0,9} "\"")? "}"'
+    )
+    quoting = answer_grammar(narrow_schema(schema, "error", brief=False), list("No, 3")).splitlines()
+    assert quoting[0] == r'root ::= "{\"verdict\":" ("\"error\"") (",\"quote\":" quote)? "}"'
+    assert quoting[3:] == [
+        r'quote ::= "\"" (quote_from_0 | quote_from_1 | quote_from_2)',
+        r'quote_from_0 ::= "No" ("\"" | quote_from_1)',
+        r'quote_from_1 ::= "," ("\"" | " " quote_from_2)',
+        r'quote_from_2 ::= "3" ("\"")',
+    ]
+    assert "quote" not in answer_grammar(schema, list(" \n"))
+    assert "quote" not in answer_grammar(narrow_schema(schema, "no_error", brief=False))
+    with pytest.raises(ValueError):
+        answer_grammar({**schema, "required": []})
+    with pytest.raises(ValueError):
+        answer_grammar({"type": "object", "properties": {}})

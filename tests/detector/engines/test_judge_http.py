@@ -112,6 +112,35 @@ def test_a_request_is_as_servers_expect_it(llm: FakeLLM, judge: HttpJudge) -> No
     assert "logprobs" not in other
 
 
+def test_vllm_is_asked_with_the_tokens_of_training(llm: FakeLLM, url: str) -> None:
+    llm.is_vllm, llm.context = True, 4096
+    judge = opened(url)
+    assert (judge.notes, judge.max_prompt_tokens) == ([], 4096 - 512)
+    n = len(llm.log)
+    quoting = replace(request(RUDE), quoted=RUDE)
+    error, clean, screen = judge.ask([quoting, request("Yes."), replace(request(RUDE), wants_verdict=False)])
+    sure = 0.75 + 0.24 * llm.drawn("sure", "T1", RUDE)
+    assert error.verdict_probabilities == pytest.approx((sure, 0.7 * (1 - sure), 0.3 * (1 - sure)))
+    assert json.loads(error.text)["quote"] == "fool"
+    assert (json.loads(clean.text)["verdict"], screen.verdict_probabilities) == ("no_error", None)
+    assert [each.is_approximate for each in (error, clean, screen)] == [False] * 3
+    sent = [entry["body"] for entry in llm.log[n:] if entry["path"] == "/v1/completions"]
+    grammars = [body["structured_outputs"]["grammar"] for body in sent if "structured_outputs" in body]
+    assert len(sent) == 4  # nothing is generated for the turn without an error
+    assert sum("quote_from_2" in grammar for grammar in grammars) == 1
+    judge.close()
+
+
+def test_vllm_without_its_tokenizer_is_asked_by_chat_and_says_so(llm: FakeLLM, url: str) -> None:
+    llm.is_vllm, llm.takes = True, llm.takes[1:]
+    judge = opened(url)
+    assert "takes no questions as token ids" in judge.notes[0]
+    (reply,) = judge.ask([request(RUDE)])
+    assert reply.is_approximate
+    assert llm.log[-1]["path"] == "/v1/chat/completions"
+    judge.close()
+
+
 def test_name_limits_and_fingerprint(llm: FakeLLM, url: str, judge: HttpJudge) -> None:
     assert (judge.name, judge.is_remote, judge.max_prompt_tokens, judge.notes) == ("fake-4b", False, 7680, [])
     llm.models = ("/data/models/qwen", "b")
