@@ -43,8 +43,9 @@ class Contract(Record):
 
     With confidence `confidence`, at most `false_accusations_per_100` of 100 clean units (`per`: turns,
     or whole dialogues for a code of dialogue scope) are flagged at `threshold`; `recall` is the share
-    of errors found where findings begin, there or at a higher natural threshold, as measured on the
-    calibration split of `n_errors` errors and `n_clean` distinct clean units.
+    of the `n_errors` errors found where findings begin, there or at a higher natural threshold. The rate of
+    false accusations was tested on `n_clean` distinct clean units of the calibration split; a release that
+    was calibrated again has its recall from a later set of errors, and the rate of the first one.
     """
 
     threshold: Probability

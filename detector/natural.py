@@ -3,7 +3,7 @@
 `dialint eval tally --apply` writes it and `dialint score --spot-check` takes it: codes that are seldom right
 on this log are demoted to suggestions, and stated probabilities are scaled to what was measured. What was
 judged only once or twice changes little: a factor is shrunk to that of all codes, and that one to 1. No
-threshold changes, no suggestion becomes a finding, and nothing here draws or counts (`eval/spot_check.py`).
+threshold changes, no suggestion becomes a finding, and nothing here draws or counts (`eval/tally.py`).
 """
 
 from __future__ import annotations

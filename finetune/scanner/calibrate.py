@@ -78,6 +78,8 @@ class CalibrateConfig:
     """Share of a code's findings on that set that must be right, in all and in each corpus."""
     suggested_precision: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """The same of suggestions."""
+    no_suggestions: tuple[str, ...] = ()
+    """Codes that are given no threshold of suggestions, whatever the set says."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -97,10 +99,16 @@ def calibrate(config: CalibrateConfig) -> None:
         code: how.scan for code, how in info.codes.items() if how.scan is not None and code in info.head_codes
     }
     gates = {code: how.gate for code, how in info.codes.items()}
+    unknown = set(config.no_suggestions) - scans.keys()
+    if unknown:
+        covered = ", ".join(sorted(scans))
+        raise ConfigError("E_OPTION", f"--no-suggestions {min(unknown)}: the scan of {info.id} has {covered}")
     weights = {code: scan.coherence for code, scan in scans.items() if scan is not None and scan.coherence}
     fitted = calibrate_natural(
         detector, examples, scans, gates, weights, config.natural_precision, config.suggested_precision
     )
+    for code in fitted.keys() & set(config.no_suggestions):
+        fitted[code] = fitted[code].model_copy(update={"suggest_at": None})
     if contract_examples:
         scores = scan_examples(detector, contract_examples, weights)
         for code, scan in fitted.items():

@@ -16,17 +16,8 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.natural import Judged, load_natural
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.verdict_files import manifest_path
-from dialint.eval.spot_check import (
-    COLUMNS,
-    SpotCheck,
-    SpotCheckConfig,
-    _allocate,
-    count_judgements,
-    overall_precision,
-    recall_estimate,
-    spot_check,
-    tally,
-)
+from dialint.eval.spot_check import COLUMNS, SpotCheck, SpotCheckConfig, _allocate, spot_check
+from dialint.eval.tally import count_judgements, overall_precision, recall_estimate, tally
 
 
 def finding(code: str, turn: int, probability: float = 0.8) -> Finding:

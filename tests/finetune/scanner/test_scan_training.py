@@ -291,6 +291,8 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
     )  # fmt: skip
     with pytest.raises(ConfigError, match="nothing to change"):
         calibrate(again)
+    with pytest.raises(ConfigError, match="--no-suggestions L9: the scan of tiny has"):
+        calibrate(replace(again, no_suggestions=("L9",)))
     assert not again.out.exists()
     calibrate(replace(again, labelled="train"))
     calibrated = Release(again.out)
@@ -299,6 +301,10 @@ def test_real_dialogues_with_labels_decide_what_may_be_reported(
     assert fitted is not None
     assert fitted.natural is not None
     assert fitted.natural.n_turns > scan_of_t1.natural.n_turns
+    silent = replace(again, labelled="train", out=tmp_path / "silent", no_suggestions=("T1",))
+    calibrate(silent)
+    scan_without = Release(silent.out).info.codes["T1"].scan
+    assert scan_without == fitted.model_copy(update={"suggest_at": None})
     assert (again.out / "model.safetensors").read_bytes() == (packing.out / "model.safetensors").read_bytes()
     card = (again.out / "MODEL_CARD.md").read_text()
     assert card.startswith("# again\n")
