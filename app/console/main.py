@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from dialint.app.console.accounts import accounts_page
+from dialint.app.console.appeals import decide_page, own_findings_page
 from dialint.app.console.label import label_page
 from dialint.app.console.review import review_page
 from dialint.app.console.sign_in import current_account, password_page, sign_in_page, sign_out
@@ -29,6 +30,8 @@ STYLE = Path(__file__).with_name("page.css")
 PAGES: dict[str, tuple[Permission, Callable[[Store, Account], None]]] = {
     "Review": ("review", review_page),
     "Label": ("label", label_page),
+    "My findings": ("label", own_findings_page),
+    "Appeals": ("decide", decide_page),
     "Accounts": ("administer", accounts_page),
     "Your account": ("label", password_page),
 }
@@ -52,7 +55,11 @@ def main() -> None:
             pages = [_page(partial(sign_in_page, store), title) for title in titles]
             st.navigation(pages, position="hidden").run()
             return
-        visible = [(title, show) for title, (right, show) in PAGES.items() if has_permission(account, right)]
+        visible = [
+            (title, show)
+            for title, (right, show) in PAGES.items()
+            if has_permission(account, right) and (show is not own_findings_page or account.agent is not None)
+        ]
         pages = [_page(partial(show, store, account), title) for title, show in visible]
         page = st.navigation(pages, position="top")
         st.html(STYLE)

@@ -8,16 +8,16 @@ becomes gold; an amended finding also becomes an expert's annotation.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, and_, bindparam, insert, select, update
+from sqlalchemy import Row, and_, bindparam, insert, select, tuple_, update
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import REVIEW_KINDS, list_annotations, review
 from dialint.labeling.store.database.schema import accounts as account_rows
-from dialint.labeling.store.database.schema import annotation_rows, appeals, tasks
+from dialint.labeling.store.database.schema import annotation_rows, appeals, dialogues, tasks, verdicts
 from dialint.labeling.store.database.schema import appeals as appeal_rows
 from dialint.labeling.store.database.schema import leases as leases_rows
 from dialint.labeling.store.database.transactions import (
@@ -115,6 +115,43 @@ def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
     require_permission(transaction, actor, "label")
     rows = select(appeals).where(appeals.c.account == actor).order_by(appeals.c.id)
     return tuple(_record(row) for row in transaction.run(rows))
+
+
+class OwnDialogue(NamedTuple):
+    """A dialogue of an agent's own in which a release found errors: when it came to the store, and how many
+    findings the newest verdict has."""
+
+    dialogue: str
+    created_ms: int
+    n_findings: int
+
+
+@read_operation
+def list_own_dialogues(
+    transaction: Transaction, actor: str, before: OwnDialogue | None = None, n: int = 50
+) -> tuple[OwnDialogue, ...]:
+    """The newest `n` flagged dialogues of the actor's own, or the next ones after `before`, the last one of
+    the page that was shown.
+
+    Raises:
+        NotAllowed: the actor is no agent.
+    """
+    account = require_permission(transaction, actor, "label")
+    if account.agent is None:
+        raise NotAllowed("E_RIGHT", f"{actor} is not known as an agent, and has no dialogues")
+    columns = dialogues.c.created_ms, dialogues.c.id
+    flagged = select(verdicts.c.dialogue).where(
+        verdicts.c.dialogue == dialogues.c.id, verdicts.c.flagged.is_(True)
+    )
+    query = select(*columns).where(dialogues.c.agent == account.agent, flagged.exists())
+    if before is not None:
+        query = query.where(tuple_(*columns) < tuple_(before.created_ms, before.dialogue))
+    rows = transaction.run(query.order_by(*(column.desc() for column in columns)).limit(n)).all()
+    found = [load_verdict(transaction, row.id) for row in rows]
+    return tuple(
+        OwnDialogue(row.id, row.created_ms, len(verdict.findings) if verdict is not None else 0)
+        for row, verdict in zip(rows, found, strict=True)
+    )
 
 
 def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:

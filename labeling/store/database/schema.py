@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0007"
+VERSION = "0008"
 """The newest revision, which this code requires."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -49,6 +49,8 @@ dialogues = Table(
     Column("sha256", Text, nullable=False),
     Column("content", Text, nullable=False),
 )  # fmt: skip
+
+Index("dialogues_agent", dialogues.c.agent, dialogues.c.created_ms, dialogues.c.id)
 
 participants = Table(  # who spoke in a dialogue: its agent and the authors of its turns
     "participants", metadata,

@@ -83,7 +83,7 @@ def unsafe(source: str) -> list[str]:
             continue
         given = {None if n == 0 else f"#{n}": value for n, value in enumerate(call.args)}
         given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
-        if name == "selectbox" and "format_func" in given:
+        if name in ("selectbox", "radio") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
         elif name == "components":
             continue  # the dialogue's component, which draws by textContent

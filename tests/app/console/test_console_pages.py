@@ -75,7 +75,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
         assert page.labels == ["Change password", "Back"]
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words
-    assert titles(page) == ["Review", "Label", "Accounts", "Your account"]
+    assert titles(page) == ["Review", "Label", "Appeals", "Accounts", "Your account"]
     assert passwords.sign_in(store, "ada", own).role == "admin"
 
 
@@ -488,3 +488,68 @@ def test_a_long_dialogue_is_shown_page_by_page(
     (row,) = saved()
     assert row["said"] == [(1, "C1", "S2", 0, 4), (5, "C2", row["said"][1][2], 0, 25)]
     assert "anna5" not in row["findings"]
+
+
+def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, saved: Saved) -> None:
+    for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
+        accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
+        passwords.choose_password(store, name, GIVEN, PASSWORD)
+    assert "My findings" not in titles(open_page("ann"))
+    page = open_page("agnes").go("My findings")
+    assert "Appeals" not in titles(page)
+    (box,) = page.test.selectbox
+    assert [option.split(":")[0] for option in box.options] == ["hostile", "d3", "d2", "d1"]
+    page.choose("Your dialogues with findings, newest first", "d1")
+    page.press("Send the appeal")
+    assert "a statement has 1 to 4000 characters" in page.words.replace("\\", "")
+    page.test.text_area[0].set_value("I had *answered* that.")
+    page.press("Send the appeal")
+    assert "Your appeal was sent." in page.words.replace("\\", "")
+    assert "Appeal is open" in page.words
+    assert page.labels.count("Send the appeal") == 0, "one objection to one finding"
+
+    page = open_page("eve").go("Appeals")
+    assert "The blind second review comes first" in page.words
+    assert "Decide" not in page.labels
+    projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
+    appeals.open_second_reviews(store, "lea", "second")
+    projects.set_state(store, "lea", "to review", "closed")
+    open_page("ria").press("Save and next")
+    page = open_page("eve").go("Appeals")
+    assert "Reviewer 1 sees no such error" in page.words
+    assert "ria" not in page.words
+    assert not page.enabled("Decide"), "neither outcome nor reason"
+    page.test.radio[0].set_value("overturned")
+    page.test.text_area[0].set_value("She asked what else was wanted, and answered in the next turn.")
+    page.test.run()
+    page.press("Decide")
+    assert "No appeal is open." in page.words
+    page = open_page("agnes").go("My findings")
+    page.choose("Your dialogues with findings, newest first", "d1")
+    assert "Appeal accepted: the finding was wrong" in page.words.replace("\\", "")
+    assert "The expert: She asked what else was wanted" in page.words
+
+
+def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Store) -> None:
+    for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
+        accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
+        passwords.choose_password(store, name, GIVEN, PASSWORD)
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
+    appeals.open_second_reviews(store, "lea", "second")
+    projects.set_state(store, "lea", "to review", "closed")
+    open_page("ria").press("Save and next")
+    page = open_page("eve").go("Appeals")
+    page.test.radio[0].set_value("amended")
+    page.test.run()
+    page.choose("Error that stands", "T1")
+    page.fill(**{"Its words in the turn; empty: the whole turn": "no such words"})
+    page.test.text_area[0].set_value("Curt.")
+    page.test.run()
+    page.press("Decide")
+    assert "turn 1 has no such words" in page.words.replace("\\", "")
+    page.fill(**{"Its words in the turn; empty: the whole turn": "Anything else?"})
+    page.test.run()
+    page.press("Decide")
+    (decided,) = appeals.list_own(store, "agnes")
+    assert (decided.state, decided.reason) == ("amended", "Curt.")

@@ -18,6 +18,7 @@ from dialint.labeling.store import (
 from dialint.labeling.store.appeals import (
     count_withheld,
     decide_appeal,
+    list_own_dialogues,
     list_stuck,
     load_dispute,
     open_second_reviews,
@@ -52,6 +53,25 @@ def second(store: Store, *found: Any) -> None:
 
 def gold_present(store: Store) -> dict[str, bool]:
     return {one.code: one.present for one in gold.list_gold(store, "eve")}
+
+
+def test_an_agent_sees_own_flagged_dialogues_page_by_page(appealed: Store, made: Any) -> None:
+    names = [f"e{n}" for n in range(5)]
+    dialogues.add(appealed, "lea", [made.dialogue(name) for name in (*names, "clean")])
+    dialogues.add_verdicts(appealed, "lea", [made.verdict(name, made.finding()) for name in names])
+    dialogues.add_verdicts(appealed, "lea", [made.verdict("clean")])
+    pages = [list_own_dialogues(appealed, "agnes", n=2)]
+    while pages[-1]:
+        pages.append(list_own_dialogues(appealed, "agnes", pages[-1][-1], n=2))
+    assert [[one.dialogue for one in page] for page in pages] == [
+        ["e4", "e3"],
+        ["e2", "e1"],
+        ["e0", "d1"],
+        [],
+    ]
+    assert {one.n_findings for page in pages for one in page} == {1}
+    with pytest.raises(NotAllowed, match="not known as an agent"):
+        list_own_dialogues(appealed, "rob")
 
 
 def test_a_second_review_comes_first_and_is_blind(appealed: Store) -> None:
