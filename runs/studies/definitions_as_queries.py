@@ -35,7 +35,7 @@ MIN_ERRORS = 8
 STEPS, RANK, WEIGHT_DECAY = 400, 64, 1e-2
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def turn_states(
     detector: ReleaseDetector, examples: Sequence[Example]
 ) -> tuple[torch.Tensor, list[tuple[int, int]]]:
@@ -55,7 +55,7 @@ def turn_states(
                 if not keys or keys[-1] != (number, slot.turn):
                     keys.append((number, slot.turn))
                     states.append(hidden[slot.position])
-    return torch.stack(states), keys
+    return torch.stack(states).clone(), keys
 
 
 def labels_of(
@@ -76,7 +76,7 @@ def labels_of(
     return truth
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def embed(texts: Sequence[str], folder: Path) -> torch.Tensor:
     """Sentence embeddings, shape (texts, hidden): the mean over tokens, of length 1."""
     from tokenizers import Tokenizer
