@@ -133,8 +133,9 @@ def decide_page(store: Store, account: Account) -> None:
         st.info("No appeal is open.")
         return
     by_number = {one.id: one for one in listed}
+    title = f"Open appeals, oldest first: {len(listed)}"
     number = st.selectbox(
-        safe_text(f"Open appeals, oldest first: {len(listed)}"), list(by_number), key=f"appeal:{listed[0].id}",
+        safe_text(title), list(by_number), key=f"appeal:{listed[0].id}",
         format_func=lambda each: safe_text(
             f"{each}: {by_number[each].code} in turn {by_number[each].turn} of {by_number[each].dialogue}"
         ),
