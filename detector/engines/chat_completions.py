@@ -134,16 +134,16 @@ _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "schema", "gui
 def simpler_dialect(dialect: Dialect, message: str, *, is_probe: bool) -> Dialect | None:
     """The dialect without what a server's `message` says it does not take; None if it says nothing of the
     kind. To a probe any refusal is about form."""
-    said = message.lower()
+    words = message.lower()
     formats = FORMATS[FORMATS.index(dialect.answer_format) + 1 :]
     fewer = TOP_LOGPROBS[TOP_LOGPROBS.index(dialect.top_logprobs) + 1 :]
-    if "logprobs" in said and fewer:
+    if "logprobs" in words and fewer:
         return replace(dialect, top_logprobs=fewer[0])
-    if "max_completion_tokens" in said and dialect.tokens_field == "max_tokens":
+    if "max_completion_tokens" in words and dialect.tokens_field == "max_tokens":
         return replace(dialect, tokens_field="max_completion_tokens")
-    if "temperature" in said and dialect.has_temperature:
+    if "temperature" in words and dialect.has_temperature:
         return replace(dialect, has_temperature=False)
-    names_format = any(word in said for word in _FORMAT_WORDS)
-    if formats and (names_format or (is_probe and "model" not in said)):
+    names_format = any(word in words for word in _FORMAT_WORDS)
+    if formats and (names_format or (is_probe and "model" not in words)):
         return replace(dialect, answer_format=formats[0])
-    return replace(dialect, top_logprobs=0) if is_probe and fewer and "model" not in said else None
+    return replace(dialect, top_logprobs=0) if is_probe and fewer and "model" not in words else None

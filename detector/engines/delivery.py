@@ -144,22 +144,22 @@ class Delivery:
             await self.send(pending)
             return
         except TransientFailure as failure:
-            asked_s = failure.wait_s
-            wait_s = self.policy.wait_s(pending.failures + pending.overloads, asked_s, self._draw)
+            retry_after_s = failure.wait_s
+            wait_s = self.policy.wait_s(pending.failures + pending.overloads, retry_after_s, self._draw)
             if failure.overload:
-                self.concurrency.overloaded(epoch, None if asked_s is None else wait_s)
+                self.concurrency.overloaded(epoch, None if retry_after_s is None else wait_s)
                 pending.overloads += 1
             else:
                 pending.failures += 1
         finally:
             await self.concurrency.release()
-        if asked_s is not None:
+        if retry_after_s is not None:
             await asyncio.sleep(wait_s)
         if self.last_answer <= started:  # nobody was answered meanwhile
             async with self._gone:
                 if self.last_answer <= started:
                     await self.until_answered(self.probe, self.policy.outage_s)
-        if asked_s is None:
+        if retry_after_s is None:
             await asyncio.sleep(wait_s)
 
 

@@ -58,7 +58,7 @@ ANSWER_TOKENS = 512
 """Of the context that are kept for the answer, at most a quarter of it."""
 MIN_ANSWER_TOKENS = 64
 """A shorter room for the answer is not worth asking."""
-NAMES_SHOWN = 5
+MAX_NAMES = 5
 TRANSIENT = {408, 409, 425, 429}
 """Beside those of the server's own failures, 500 and above."""
 OVERLOAD = {429, 503}
@@ -216,7 +216,7 @@ class HttpJudge:
         }
         if not self._model:
             if len(models) != 1:
-                names = f" (it has {_shown(models)})" if models else ""
+                names = f" (it has {_list_names(models)})" if models else ""
                 raise ConfigError("E_JUDGE", f"{self._address.url}: name the model: --judge-model{names}")
             self._model = next(iter(models))
         if models and self._model not in models:
@@ -390,12 +390,12 @@ class HttpJudge:
         )
 
     def _unknown_model(self, models: Iterable[str]) -> ConfigError:
-        names = f": it has {_shown(models)}" if models else ""
+        names = f": it has {_list_names(models)}" if models else ""
         return ConfigError("E_JUDGE", f"{self._address.url}: no model {self._model!r} (--judge-model){names}")
 
 
-def _shown(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     """Some of the server's models, in one line."""
     listed = sorted(repr(name[:60]) for name in names)
-    more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
-    return ", ".join(listed[:NAMES_SHOWN]) + more
+    more = f" and {len(listed) - MAX_NAMES} more" if len(listed) > MAX_NAMES else ""
+    return ", ".join(listed[:MAX_NAMES]) + more

@@ -122,8 +122,8 @@ class JudgePrompt:
     def _count_bare(self, question: Question, code: Code) -> int:
         """Tokens of the prompt beside the dialogue and what belongs to it."""
         bare = question.dialogue.model_copy(update={"turns": (), "sources": ()})
-        asked = Question(dialogue=bare, turn=question.turn, code=question.code)
-        return len(self.of_chat(chat(asked, code, self.spelling, self.detail).messages))
+        empty = Question(dialogue=bare, turn=question.turn, code=question.code)
+        return len(self.of_chat(chat(empty, code, self.spelling, self.detail).messages))
 
     def fold(self, messages: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
         """The messages as the chat template shows them: system and user in one where it has no system."""

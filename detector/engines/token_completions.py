@@ -152,13 +152,13 @@ class TokenCompletions:
 
     def _probabilities(self, choice: Mapping[str, Any]) -> tuple[float, float, float] | None:
         """Of `VERDICTS`; None if the server did not give every token's."""
-        logprobs = choice.get("logprobs")
-        top = logprobs.get("top_logprobs") if isinstance(logprobs, Mapping) else None
+        content = choice.get("logprobs")
+        top = content.get("top_logprobs") if isinstance(content, Mapping) else None
         values = top[0] if isinstance(top, list) and top and isinstance(top[0], Mapping) else {}
-        known = [values.get(f"token_id:{token}") for token in self.first]
+        logprobs = [values.get(f"token_id:{token}") for token in self.first]
         return (
-            verdict_softmax([float(value) for value in known if value is not None])
-            if None not in known
+            verdict_softmax([float(value) for value in logprobs if value is not None])
+            if None not in logprobs
             else None
         )
 

@@ -59,22 +59,22 @@ def verdict_probabilities(tokens: Any) -> tuple[float, float, float] | None:
         if position == len(spelled):
             return None
     lead = b"".join(spelled)[start : key.end()]  # of the token, what stands before the verdict
-    mass, path, begun = [0.0] * len(VERDICTS), 1.0, b""
+    mass, path, written = [0.0] * len(VERDICTS), 1.0, b""
     for token, text in zip(tokens[position:], spelled[position:], strict=True):
-        taken = 0.0
+        chosen = 0.0
         for alternative, probability in _alternatives(token):
             if not alternative.startswith(lead):
                 continue
-            starts = _begins(begun + alternative[len(lead) :])
+            starts = _begins(written + alternative[len(lead) :])
             if alternative == text and len(starts) > 1:
-                taken = probability
+                chosen = probability
             elif 0 < len(starts) < len(VERDICTS):
                 for verdict in starts:
                     mass[verdict] += path * probability / len(starts)
-        begun += text[len(lead) :]
-        if taken == 0.0:
+        written += text[len(lead) :]
+        if chosen == 0.0:
             break
-        path, lead = path * taken, b""
+        path, lead = path * chosen, b""
     total = sum(mass)
     if total < 1e-12:
         return None

@@ -29,26 +29,26 @@ CODES = load_taxonomy(None).codes
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgeCase:
     """The same question as each engine gets it."""
 
     request: JudgeRequest
     ids: list[int]
 
 
-def questions(dialogues: int, codes: int, max_tokens: int = 200) -> list[Asked]:
+def questions(dialogues: int, codes: int, max_tokens: int = 200) -> list[JudgeCase]:
     """So many dialogues of twelve turns, each asked for so many codes; grouped by dialogue."""
     prompt = JudgePrompt.of(SMALL_DECODER)
-    asked = []
+    cases = []
     for number in range(dialogues):
-        said = ["Good morning, my parcel never came and I would like to know where it is now."]
+        texts = ["Good morning, my parcel never came and I would like to know where it is now."]
         for part in range(5):
-            said.append(f"{SORRY} I have opened case {number * 7 + part} for you.")
-            said.append(f"It is order {number}, the {part + 1}. time that I ask, and I am still waiting.")
-        said.append(RUDE if number % 2 else SORRY)
+            texts.append(f"{SORRY} I have opened case {number * 7 + part} for you.")
+            texts.append(f"It is order {number}, the {part + 1}. time that I ask, and I am still waiting.")
+        texts.append(RUDE if number % 2 else SORRY)
         turns = tuple(
             Turn(index=index, role=("customer", "agent")[index % 2], text=text)
-            for index, text in enumerate(said)
+            for index, text in enumerate(texts)
         )
         dialogue = Dialogue(id=f"dialogue{number}", turns=turns)
         for code in list(CODES.values())[:codes]:
@@ -60,23 +60,24 @@ def questions(dialogues: int, codes: int, max_tokens: int = 200) -> list[Asked]:
                 schema=SCHEMA,
                 max_tokens=max_tokens,
                 wants_verdict=True,
-                quoted=said[-1],
+                quoted=texts[-1],
             )
-            asked.append(Asked(request, built.ids))
-    return asked
+            cases.append(JudgeCase(request, built.ids))
+    return cases
 
 
-def with_quote(asked: Asked) -> Asked:
+def with_quote(case: JudgeCase) -> JudgeCase:
     """The same question with an answer that is generated from its first letter to its last, and must name an error
     and quote it."""
-    properties = {**SCHEMA["properties"], "verdict": {"enum": ["error"]}}
-    schema = {**SCHEMA, "properties": properties, "required": ["verdict", "probability", "quote"]}
-    return replace(asked, request=replace(asked.request, schema=schema, wants_verdict=False))
+    parts = ("verdict", "probability", "quote")
+    properties = {name: SCHEMA["properties"][name] for name in parts} | {"verdict": {"enum": ["error"]}}
+    schema = {**SCHEMA, "properties": properties, "required": parts}
+    return replace(case, request=replace(case.request, schema=schema, wants_verdict=False))
 
 
-def assert_quoted(asked: Sequence[Asked], replies: Sequence[JudgeReply]) -> None:
+def assert_quoted(cases: Sequence[JudgeCase], replies: Sequence[JudgeReply]) -> None:
     """All answers have the form of training answers, with a quote of the turn."""
-    for each, reply in zip(asked, replies, strict=True):
+    for each, reply in zip(cases, replies, strict=True):
         answer = parse_answer(reply.text)
         assert answer is not None, reply.failure
         assert answer.verdict == "error"

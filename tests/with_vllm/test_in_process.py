@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import xgrammar
 import xgrammar.testing
-from served import Asked, assert_quoted, questions, with_quote
+from served import JudgeCase, assert_quoted, questions, with_quote
 
 from dialint.detector.engines.answer_grammar import answer_grammar
 from dialint.detector.engines.base_models import SMALL_DECODER
@@ -34,15 +34,15 @@ def judge(adapters: tuple[Path, Path]) -> Iterator[VllmJudge]:
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[Asked]:
+def cases() -> list[JudgeCase]:
     return questions(20, 10)
 
 
 @pytest.fixture(scope="module")
-def replies(judge: VllmJudge, asked: list[Asked]) -> list[JudgeReply]:
+def replies(judge: VllmJudge, cases: list[JudgeCase]) -> list[JudgeReply]:
     started_s = time.perf_counter()
     queries, hits = judge.prefix_cache_counts()
-    replies = judge.ask([each.request for each in asked])
+    replies = judge.ask([each.request for each in cases])
     seconds = time.perf_counter() - started_s
     queries, hits = (
         after - before for after, before in zip(judge.prefix_cache_counts(), (queries, hits), strict=True)
@@ -55,22 +55,22 @@ def replies(judge: VllmJudge, asked: list[Asked]) -> list[JudgeReply]:
 
 
 def test_probabilities_are_those_of_the_local_engine(
-    adapters: tuple[Path, Path], asked: list[Asked], replies: list[JudgeReply]
+    adapters: tuple[Path, Path], cases: list[JudgeCase], replies: list[JudgeReply]
 ) -> None:
-    local = load_judge(str(adapters[0])).beliefs([each.ids for each in asked])
+    local = load_judge(str(adapters[0])).beliefs([each.ids for each in cases])
     own = np.array([reply.verdict_probabilities for reply in replies])
     difference = np.abs(local - own).max()
-    print(f"\nin process: greatest difference of a probability {difference:.2e} on {len(asked)} questions")
-    assert len(asked) == 200
+    print(f"\nin process: greatest difference of a probability {difference:.2e} on {len(cases)} questions")
+    assert len(cases) == 200
     assert difference < 0.01
     assert np.ptp(own[:, 0]) > 0.01  # the questions are not all one to it
 
 
-def test_answers_are_valid_and_quotes_verbatim(asked: list[Asked], replies: list[JudgeReply]) -> None:
+def test_answers_are_valid_and_quotes_verbatim(cases: list[JudgeCase], replies: list[JudgeReply]) -> None:
     answers = [parse_answer(reply.text) for reply in replies]
     assert [reply.failure for reply in replies] == [""] * 200
     quoted = 0
-    for each, reply, answer in zip(asked, replies, answers, strict=True):
+    for each, reply, answer in zip(cases, replies, answers, strict=True):
         assert answer is not None
         assert reply.verdict_probabilities is not None
         assert answer.verdict == VERDICTS[int(np.argmax(reply.verdict_probabilities))]
@@ -86,19 +86,21 @@ def test_answers_are_valid_and_quotes_verbatim(asked: list[Asked], replies: list
     )
 
 
-def test_generated_answers_fit_the_schema_and_quote_the_turn(judge: VllmJudge, asked: list[Asked]) -> None:
-    replies = judge.ask([with_quote(each).request for each in asked])
-    assert_quoted(asked, replies)
+def test_generated_answers_fit_the_schema_and_quote_the_turn(
+    judge: VllmJudge, cases: list[JudgeCase]
+) -> None:
+    replies = judge.ask([with_quote(each).request for each in cases])
+    assert_quoted(cases, replies)
     print(f"\nin process: {len(replies)} generated errors, all valid and with a verbatim quote")
 
 
-def test_tokens_are_counted(asked: list[Asked], replies: list[JudgeReply]) -> None:
-    assert [reply.prompt_tokens for reply in replies] == [len(each.ids) for each in asked]
+def test_tokens_are_counted(cases: list[JudgeCase], replies: list[JudgeReply]) -> None:
+    assert [reply.prompt_tokens for reply in replies] == [len(each.ids) for each in cases]
     assert all(0 <= reply.cached_tokens < reply.prompt_tokens for reply in replies)
     assert all(reply.output_tokens > 0 for reply in replies)
 
 
-def test_a_screen_of_turns_and_codes(judge: VllmJudge, asked: list[Asked]) -> None:
+def test_a_screen_of_turns_and_codes(judge: VllmJudge, cases: list[JudgeCase]) -> None:
     pair = {
         "type": "object", "required": ["turn", "code"], "additionalProperties": False,
         "properties": {"turn": {"enum": [1, 3, 5]}, "code": {"enum": ["I1", "T1"]}},
@@ -109,7 +111,7 @@ def test_a_screen_of_turns_and_codes(judge: VllmJudge, asked: list[Asked]) -> No
     }  # fmt: skip
     requests = [
         JudgeRequest(dialogue_id="d", messages=each.request.messages, schema=schema, max_tokens=80)
-        for each in asked[:10]
+        for each in cases[:10]
     ]
     for reply in judge.ask(requests):
         assert reply.verdict_probabilities is None
@@ -118,15 +120,15 @@ def test_a_screen_of_turns_and_codes(judge: VllmJudge, asked: list[Asked]) -> No
             assert error["code"] in ("I1", "T1")
 
 
-def test_one_bad_request_fails_alone(judge: VllmJudge, asked: list[Asked]) -> None:
-    good = asked[0].request
+def test_one_bad_request_fails_alone(judge: VllmJudge, cases: list[JudgeCase]) -> None:
+    good = cases[0].request
     long = JudgeRequest(
         dialogue_id="l", messages=({"role": "user", "content": "word " * 3000},), schema=SCHEMA, max_tokens=20
     )
     endless = JudgeRequest(dialogue_id="e", messages=good.messages, schema=SCHEMA, max_tokens=2)
     replies = judge.ask([good, long, endless, good])
     assert [reply.failure for reply in replies] == ["", "E_CONTEXT", "E_ANSWER", ""]
-    assert judge.count_tokens(good.messages) == len(asked[0].ids) <= judge.max_prompt_tokens
+    assert judge.count_tokens(good.messages) == len(cases[0].ids) <= judge.max_prompt_tokens
     assert not judge.is_remote
 
 
@@ -136,7 +138,7 @@ def test_the_context_is_within_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['I said "no", twice: 3.50€', "Да. Нет!", "お荷物は明日届きます", "a\\b 😀 c\u00a0d", "…"]
+    "text", ['I texts "no", twice: 3.50€', "Да. Нет!", "お荷物は明日届きます", "a\\b 😀 c\u00a0d", "…"]
 )
 def test_the_grammar_takes_parts_of_the_text_only(text: str) -> None:
     accepts = xgrammar.testing._is_grammar_accept_string

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from served import Asked, Server, assert_quoted, questions, with_quote
+from served import JudgeCase, Server, assert_quoted, questions, with_quote
 
 from dialint.detector.engines.judge_http import HttpJudge
 from dialint.detector.engines.judge_local import load_judge
@@ -26,7 +26,7 @@ def judge(server: Server) -> Iterator[HttpJudge]:
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[Asked]:
+def cases() -> list[JudgeCase]:
     return questions(20, 10)
 
 
@@ -41,11 +41,11 @@ def difference(replies: Sequence[JudgeReply], expected: np.ndarray) -> float:
 
 
 def test_adapters_are_swapped_while_the_server_runs(
-    server: Server, judge: HttpJudge, adapters: tuple[Path, Path], asked: list[Asked]
+    server: Server, judge: HttpJudge, adapters: tuple[Path, Path], cases: list[JudgeCase]
 ) -> None:
     """The first one's prompts are in the prefix cache when the second one comes under its name."""
-    requests = [each.request for each in asked]
-    expected = [load_judge(str(adapter)).beliefs([each.ids for each in asked]) for adapter in adapters]
+    requests = [each.request for each in cases]
+    expected = [load_judge(str(adapter)).beliefs([each.ids for each in cases]) for adapter in adapters]
     assert np.abs(expected[0] - expected[1]).max(1).min() > 0.02
     for which in (0, 1, 0):
         server.load_adapter(adapters[which])
@@ -54,24 +54,26 @@ def test_adapters_are_swapped_while_the_server_runs(
         after = server.prefix_cache()
         rate = (after[1] - hits) / (after[0] - queries)
         print(
-            f"over HTTP, adapter {which + 1}: greatest difference {greatest:.2e} on {len(asked)} questions, all answers "
+            f"over HTTP, adapter {which + 1}: greatest difference {greatest:.2e} on {len(cases)} questions, all answers "
             f"valid; prefix cache: {after[1] - hits:.0f} of {after[0] - queries:.0f} tokens, {rate:.3f}"
         )
-        assert len(asked) == 200
+        assert len(cases) == 200
         assert greatest < 0.01
     body = {"lora_name": "judge", "lora_path": str(adapters[0])}
     assert server.post("/load_lora_adapter", body)[0] == 400
 
 
-def test_generated_answers_fit_the_schema_and_quote_the_turn(judge: HttpJudge, asked: list[Asked]) -> None:
-    replies = judge.ask([with_quote(each).request for each in asked])
-    assert_quoted(asked, replies)
+def test_generated_answers_fit_the_schema_and_quote_the_turn(
+    judge: HttpJudge, cases: list[JudgeCase]
+) -> None:
+    replies = judge.ask([with_quote(each).request for each in cases])
+    assert_quoted(cases, replies)
     print(f"over HTTP: {len(replies)} generated errors, all valid and with a verbatim quote")
 
 
-def test_a_prompt_that_is_too_long_fails_alone(judge: HttpJudge, asked: list[Asked]) -> None:
-    long = replace(asked[0].request, messages=({"role": "user", "content": "word " * 3000},))
-    replies = judge.ask([asked[0].request, long, asked[1].request])
+def test_a_prompt_that_is_too_long_fails_alone(judge: HttpJudge, cases: list[JudgeCase]) -> None:
+    long = replace(cases[0].request, messages=({"role": "user", "content": "word " * 3000},))
+    replies = judge.ask([cases[0].request, long, cases[1].request])
     assert [reply.failure for reply in replies] == ["", "E_CONTEXT", ""]
 
 
