@@ -1,9 +1,11 @@
 """Recall and precision of scan, judge and both by budget, with a simulated judge of stated error rates.
 
     python runs/studies/judge_budget.py --out build/judge_budget.json
+    python runs/studies/judge_budget.py --out OUT.json --examples build/examples/test_unseen.jsonl --limit 300
 
-The judge is no model: it knows the labels of the sample log and errs at the rates given here, drawn by a hash
-of dialogue, turn and code. The figures say what the plan of questions does with such a judge, and
+The dialogues are those of the sample log or, with `--examples`, drawn by seed from a file of `dialint data
+inject`. The judge is no model: it knows their labels and errs at the rates given here, drawn by a hash of
+dialogue, turn and code. The figures say what the plan of questions does with such a judge, and
 nothing about any LLM. The scan is the embedded release.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +22,7 @@ from typing import Any
 import cyclopts
 
 from dialint.detector.artifacts import write_json
-from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.read import Counts, Loaded, open_logs, read
+from dialint.detector.example_files import read_examples
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.budget import Budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
@@ -31,6 +33,7 @@ from dialint.detector.pipeline import load_detector, score
 from dialint.detector.policy import load_policies
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval.results import read_labelled_log
 
 SAMPLE = Path(__file__).parents[2] / "app" / "sample"
 Key = tuple[str, int, str]
@@ -109,13 +112,33 @@ class LabelJudge:
         return draw >= self.miss if key in self.truth else draw < invent
 
 
-def main(*, out: Path, miss: float = 0.15, invent: float = 0.05, invent_screen: float = 0.01) -> None:
+def main(
+    *,
+    out: Path,
+    miss: float = 0.15,
+    invent: float = 0.05,
+    invent_screen: float = 0.01,
+    examples: Path | None = None,
+    limit: int = 300,
+    seed: int = 0,
+) -> None:
     """Print the table and write it as JSON."""
-    sources = open_logs([str(SAMPLE / "dialogues.jsonl")])
-    loaded = [record for record in read(sources, ReadConfig(), Counts()) if isinstance(record, Loaded)]
-    dialogues = [record.dialogue for record in loaded]
-    labels = [json.loads(line) for line in (SAMPLE / "labels.jsonl").read_text().splitlines()]
-    truth = {(label["dialogue_id"], label["turn"], label["code"]) for label in labels}
+    if examples is None:
+        labelled = list(read_labelled_log(SAMPLE / "dialogues.jsonl", SAMPLE / "labels.jsonl"))
+    else:
+        every = list(read_examples(examples))
+        labelled = random.Random(seed).sample(every, min(limit, len(every)))
+    dialogues = [
+        each.dialogue
+        if examples is None
+        else each.dialogue.model_copy(update={"id": f"{each.dialogue.id} {n}"})
+        for n, each in enumerate(labelled)
+    ]
+    truth = {
+        (dialogue.id, label.turn, label.code)
+        for dialogue, each in zip(dialogues, labelled, strict=True)
+        for label in each.errors
+    }
     policies = tuple(sorted((SAMPLE / "policies").glob("*.yaml")))
     detector = load_detector(DetectorConfig(threads=1, policy=policies))
     scanned = score(dialogues, detector)
@@ -132,9 +155,14 @@ def main(*, out: Path, miss: float = 0.15, invent: float = 0.05, invent_screen: 
     judge_only = Stored(blank, ())
     rows = [_figures("scan", None, scanned, truth, None)]
     for budget in (250, 500, 1000, 2000, 4000, None):
-        for name, inner in (("judge", judge_only), ("scan and judge", with_scan)):
+        for name, inner, audit in (
+            ("judge", judge_only, 0.0),
+            ("scan and judge", with_scan, 0.0),
+            ("scan and judge, all codes asked", with_scan, 1.0),
+        ):
             options = StageOptions(
                 codes=frozenset(detector.taxonomy.codes),
+                audit=audit,
                 threshold=0.5,
                 budget=None if budget is None else Budget(budget, "questions"),
                 policies=load_policies(policies),
