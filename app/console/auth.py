@@ -3,7 +3,8 @@ server signs everybody out.
 
 A session is a random token with an idle limit, bound to one browser. The page holds no token: it stays in the
 server's session state. Streamlit hands a session state to whoever names its id, so a token counts only
-together with the browser's cookie (`dialint.app.console.middleware`).
+together with the browser's cookie (`dialint.app.console.middleware`). A reloaded page and another tab find
+the session by that cookie; signing out in one of them signs out of all.
 
 Attempts are counted by account and source under one lock, before anything is hashed, so parallel attempts do
 not evade the limit. Strangers cannot lock an owner out: they use up attempts of their own source alone. An
@@ -75,10 +76,21 @@ class Sessions:
             session.used_s = self.now_s()
             return session.account
 
-    def end(self, token: str | None) -> None:
-        """End one session."""
+    def find(self, browser: str) -> str | None:
+        """The token of the session that was used last in a browser; None if there is none."""
         with self._lock:
-            self._by_token.pop(token or "", None)
+            self._expire()
+            own = [
+                (s.used_s, token) for token, s in self._by_token.items() if browser and s.browser == browser
+            ]
+            return max(own)[1] if own else None
+
+    def end(self, browser: str) -> None:
+        """End the sessions of a browser."""
+        with self._lock:
+            self._by_token = {
+                t: session for t, session in self._by_token.items() if session.browser != browser
+            }
 
     def end_all(self, account: str) -> None:
         """End all sessions of an account: its password has changed, or it was closed."""

@@ -25,6 +25,7 @@ from dialint.app.console.page_session import (
 from dialint.app.console.text import (
     code_title,
     lookup_code,
+    origin_text,
     safe_markdown,
     safe_text,
     severity_title,
@@ -73,6 +74,8 @@ def _show_item(session: PageSession, item: Item, answer: Answer) -> None:
             queue = tasks.count_tasks(session.store, session.account.id, session.project or "")["main"]
             where = f"Dialogue {item.dialogue.id}; {queue['open']} more in the queue"
         st.caption(safe_markdown(where))
+        if not item.blind and (origin := origin_text(item.dialogue)):
+            st.caption(safe_markdown(origin))
         focus = None if current is None else answer.choices[current].finding.turn
         show_dialogue(session, "review", focus)
     with right:

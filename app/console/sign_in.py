@@ -30,8 +30,11 @@ def current_client() -> Client:
 
 def current_account(store: Store) -> Account | None:
     """The account of this page's session, as it is in the store; None if the session expired or belongs to
-    another browser, or the account was closed."""
-    name = SESSIONS.account(st.session_state.get(TOKEN), current_client().browser)
+    another browser, or the account was closed. A new page of a browser that is signed in has its session."""
+    browser = current_client().browser
+    if TOKEN not in st.session_state and (token := SESSIONS.find(browser)) is not None:
+        st.session_state[TOKEN] = token
+    name = SESSIONS.account(st.session_state.get(TOKEN), browser)
     account = None if name is None else passwords.find_signed_in(store, name)
     if account is None and TOKEN in st.session_state:
         sign_out()
@@ -40,8 +43,8 @@ def current_account(store: Store) -> Account | None:
 
 
 def sign_out() -> None:
-    """End the session and clear the session state of this page."""
-    SESSIONS.end(st.session_state.get(TOKEN))
+    """End the sessions of this browser and clear the session state of this page."""
+    SESSIONS.end(current_client().browser)
     for name in list(st.session_state.keys()):
         del st.session_state[name]
 

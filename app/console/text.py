@@ -8,7 +8,7 @@ from functools import cache
 from typing import get_args
 
 from dialint.detector.languages import describe_gaps, language_name
-from dialint.detector.records import Finding, Severity, Verdict
+from dialint.detector.records import Dialogue, Finding, JudgeRecord, Severity, Verdict
 from dialint.detector.release import EMBEDDED
 from dialint.detector.taxonomy import Code, Names, Taxonomy
 
@@ -154,7 +154,29 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
     more = f", and {hidden} more that this task does not ask about" if hidden else ""
     if n_suggested:
         more += f"; {n_suggested} suggestion{'s' * (n_suggested > 1)} below, not counted"
-    return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}."
+    return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}.{_judge_text(verdict.judge)}"
+
+
+def _judge_text(judge: JudgeRecord | None) -> str:
+    """What an LLM was asked beside the release, and of what that says nothing; empty without one."""
+    if judge is None:
+        return ""
+    silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
+    n, codes = judge.screens + judge.details, ", ".join(sorted(silent))
+    limits = f"; it says nothing of {codes}" if codes else ""
+    return f" {judge.name} answered {n} question{'s' * (n != 1)}{limits}."
+
+
+def origin_text(dialogue: Dialogue) -> str:
+    """Whose dialogue it is, and from where and when; empty if the log does not say."""
+    at = dialogue.started_at
+    parts = [
+        f"Agent {dialogue.agent}" if dialogue.agent is not None else "",
+        f"team {dialogue.team}" if dialogue.team is not None else "",
+        dialogue.channel or "",
+        f"{at:%Y-%m-%d %H:%M}" if at is not None else "",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def explain_code(code: Code) -> str:

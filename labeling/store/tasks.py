@@ -165,7 +165,8 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     codes need them, and personal data as placeholders unless the project is not masked. Reviewers who do not
     hold the task see verdict and answers, which is recorded.
 
-    Suggestions of the verdict are for reviewers in review projects alone.
+    Suggestions of the verdict are for reviewers in review projects alone; so are, where the project is
+    pre-labelled, the agent's name and team.
 
     With `again`, the view that the actor had when answering the task.
 
@@ -190,11 +191,13 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
             kinds.append("answers")
         record_read(transaction, account, row.dialogue, *kinds)
     if holds:
-        dialogue = (
-            _hide_origin(dialogue)
-            if has_permission(account, "review")
-            else _keep_needed(dialogue, task_alias(task), project)
-        )
+        if not has_permission(account, "review"):
+            dialogue = _keep_needed(dialogue, task_alias(task), project)
+        elif project.purpose == "review" and project.prelabelled:
+            origin = {"agent": dialogue.agent, "team": dialogue.team}
+            dialogue = _hide_origin(dialogue).model_copy(update=origin)
+        else:
+            dialogue = _hide_origin(dialogue)
     if verdict is not None:
         sees_suggestions = project.purpose == "review" and has_permission(account, "review")
         verdict = verdict.model_copy(

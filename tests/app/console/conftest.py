@@ -1,6 +1,7 @@
 """A small store with work for both pages, and pages driven by Streamlit's AppTest."""
 
 import json
+import secrets
 import shutil
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from playwright.sync_api import sync_playwright
 from streamlit.testing.v1 import AppTest
 
@@ -300,11 +302,17 @@ def signed_in() -> Callable[[Any, int, str], None]:
     return _sign_in
 
 
+def page_client() -> Client:
+    """A client whose browser no other page has."""
+    return Client("local", st.session_state.setdefault("browser of this page", secrets.token_hex(16)))
+
+
 @pytest.fixture(autouse=True)
 def throttle(monkeypatch: pytest.MonkeyPatch) -> LoginRateLimiter:
     """Tries at passwords in one test do not count in the next."""
     new = LoginRateLimiter()
     monkeypatch.setattr(dialint.app.console.sign_in, "RATE_LIMITER", new)
     # AppTest has no connection that says who is there
-    monkeypatch.setattr(dialint.app.console.sign_in, "current_client", lambda: Client("local", "browser"))
+    # each page of a test is a browser of its own; a test of tabs patches it again
+    monkeypatch.setattr(dialint.app.console.sign_in, "current_client", page_client)
     return new

@@ -204,11 +204,14 @@ def test_sessions_end_by_themselves_and_by_hand() -> None:
     now[0] = 101.0
     assert (sessions.account(one, "b"), sessions.account(two, "b")) == ("ann", None)
     assert sessions.account(None, "b") is None
-    sessions.end(one)
-    assert sessions.account(one, "b") is None
+    assert (sessions.find("b"), sessions.find("c"), sessions.find("")) == (one, None, None)
+    elsewhere = sessions.create("ann", "c")
+    sessions.end("b")
+    assert (sessions.account(one, "b"), sessions.find("b"), sessions.find("c")) == (None, None, elsewhere)
     first, other = sessions.create("ann", "b"), sessions.create("ben", "b")
     sessions.end_all("ann")
     assert (sessions.account(first, "b"), sessions.account(other, "b")) == (None, "ben")
+    assert sessions.find("b") == other
 
 
 def ask(

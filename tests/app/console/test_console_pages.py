@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console import answer, dialogue_view, items
+from dialint.app.console import answer, dialogue_view, items, sign_in
 from dialint.app.console.answer import parse_selection, seal
-from dialint.app.console.auth import FREE_TRIES
+from dialint.app.console.auth import FREE_TRIES, Client
 from dialint.app.console.page_session import save
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.records import Dialogue, Finding, JudgeRecord, Turn, Verdict
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -77,6 +78,21 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
     assert "Your password was changed." in page.words
     assert titles(page) == ["Review", "Label", "Appeals", "Accounts", "Your account"]
     assert passwords.sign_in(store, "ada", own).role == "admin"
+
+
+def test_another_tab_is_signed_in_and_out_with_the_first(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "current_client", lambda: Client("local", "one browser"))
+    first = open_page("rob")
+    second = open_page()
+    assert "Sign in" not in second.labels
+    assert "rob (reviewer)" in second.words.replace("\\", "")
+    second.press("Sign out")
+    assert second.labels == ["Sign in"]
+    first.test.run()
+    assert first.labels == ["Sign in"]
+    assert "You were signed out" in first.words
 
 
 def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
@@ -553,3 +569,30 @@ def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Sto
     page.press("Decide")
     (decided,) = appeals.list_own(store, "agnes")
     assert (decided.state, decided.reason) == ("amended", "Curt.")
+
+
+def test_the_review_page_says_whose_dialogue_it_is_and_what_a_judge_was_asked(
+    open_page: Open, store: Store
+) -> None:
+    said = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
+    turns = (
+        Turn(index=0, role="customer", text="Where is it?", at=said),
+        Turn(index=1, role="agent", text="Soon."),
+    )
+    dialogues.add(store, "lea", [Dialogue(id="own", turns=turns, agent="a*7*", team="north", channel="chat")])
+    asked = JudgeRecord(
+        name="judge-1", prompt="judge-3", screens=2, details=1, unasked=("P1",), unmet=("I1",)
+    )
+    found = Finding(
+        code="C1", turn=1, severity="S2", probability=0.9, quote="Soon", start=0, end=4, reason="judge-1 confirms."
+    )  # fmt: skip
+    said_of_it = Verdict(
+        dialogue_id="own", release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=(found,),
+        judge=asked,
+    )  # fmt: skip
+    dialogues.add_verdicts(store, "lea", [said_of_it])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue="own", priority=9.0)])
+    words = open_page("rob").words.replace("\\", "").replace("\u2060", "")
+    assert "Agent a*7*, team north, chat, 2026-11-03 09:30" in words
+    assert "judge-1 answered 3 questions; it says nothing of I1, P1." in words
+    assert "judge-1 confirms." in words
