@@ -37,6 +37,7 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 MAX_WORDS = 100
 """Most characters of a turn that a reason quotes."""
 FAR_LOG = "the log is far from what the release was calibrated on"
+NO_POLICY = "no policy that is given asks for it in this dialogue"
 _Kind = Literal["finding", "suggestion", "dropped"]
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 
@@ -349,6 +350,9 @@ class ReleaseDetector:
                     if scanned == "finding" and self._far_from is not None:
                         scanned = "suggestion"
                         gate_proofs.append(f"demoted: {FAR_LOG}")
+                    if scanned == "finding" and code in lacking:
+                        scanned = "suggestion"
+                        gate_proofs.append(f"demoted: {NO_POLICY}")
                     if scanned == "finding" or outcome == "dropped":
                         outcome, proofs, where = scanned, gate_proofs, evidence
                 if outcome == "dropped":

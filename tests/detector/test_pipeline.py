@@ -28,7 +28,7 @@ from dialint.detector.calibration import (
 from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns
-from dialint.detector.pipeline import ReleaseDetector, _reason, load_detector
+from dialint.detector.pipeline import NO_POLICY, ReleaseDetector, _reason, load_detector
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
@@ -165,6 +165,22 @@ def test_what_may_only_be_suggested_is_no_finding(
         ("M2", "exact check 'unfilled_placeholder'"),
         ("T1", "demoted: confirmed 2 of 14 times"),
     }
+
+
+def test_a_skipped_step_needs_a_policy_that_asks_for_it(detector: ReleaseDetector) -> None:
+    """The scan alone cannot accuse of a code that policies prove: without one it suggests."""
+    codes = dict(detector.info.codes)
+    check = Check(name="policy", precision=0.9)
+    codes["T1"] = codes["T1"].model_copy(update={"checks": (check,)})
+    proven = detector.with_info(detector.info.model_copy(update={"codes": codes}))
+    n = 0
+    for before, after in zip(detector.verdicts(many()), proven.verdicts(many()), strict=True):
+        assert [each for each in before.findings if each.code != "T1"] == list(after.findings)
+        demoted = [each for each in after.suggestions if each.code == "T1"]
+        assert [each.turn for each in demoted] == [each.turn for each in before.findings if each.code == "T1"]
+        assert all(each.reason.endswith(f"(demoted: {NO_POLICY}).") for each in demoted)
+        n += len(demoted)
+    assert n > 0
 
 
 def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:
