@@ -55,13 +55,14 @@ def main() -> None:
             pages = [_page(partial(sign_in_page, store), title) for title in titles]
             st.navigation(pages, position="hidden").run()
             return
-        visible = [
-            (title, show)
+        is_open = {
+            title: has_permission(account, right)
+            and (show is not own_findings_page or account.agent is not None)
             for title, (right, show) in PAGES.items()
-            if has_permission(account, right) and (show is not own_findings_page or account.agent is not None)
-        ]
-        pages = [_page(partial(show, store, account), title) for title, show in visible]
-        page = st.navigation(pages, position="top")
+        }
+        pages = [_page(partial(PAGES[title][1], store, account), title) for title in PAGES if is_open[title]]
+        closed = [_page(_closed_page, title, is_hidden=True) for title in PAGES if not is_open[title]]
+        page = st.navigation([*pages, *closed], position="top")
         st.html(STYLE)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
             st.caption(safe_markdown(f"Signed in as {account.id} ({account.role})"), width="content")
@@ -73,8 +74,13 @@ def main() -> None:
         st.error(safe_markdown(f"{failed.message} ({failed.code})"))
 
 
-def _page(show: Callable[[], None], title: str) -> StreamlitPage:
-    return st.Page(show, title=title, url_path=title.lower().replace(" ", "-"))
+def _page(show: Callable[[], None], title: str, is_hidden: bool = False) -> StreamlitPage:
+    address = title.lower().replace(" ", "-")
+    return st.Page(show, title=title, url_path=address, visibility="hidden" if is_hidden else "visible")
+
+
+def _closed_page() -> None:
+    st.info("This page is not open to your role.")
 
 
 if __name__ == "__main__":

@@ -247,9 +247,11 @@ def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, 
     assert "owned" not in label.title()
     label.set_viewport_size({"width": 420, "height": 800})
     picture(label, "label-narrow")
-    label.goto(f"http://127.0.0.1:{server.port}/accounts")  # signed out by that, and no page of theirs
-    button(label, "Sign in").wait_for()
+    label.goto(f"http://127.0.0.1:{server.port}/accounts")  # no page of theirs
+    label.get_by_text("This page is not open to your role.").wait_for()
     assert label.get_by_text("Page not found").count() == 0
+    button(label, "Sign out").click()
+    button(label, "Sign in").wait_for()
     page.set_viewport_size({"width": 420, "height": 800})
     picture(page, "review-narrow")
     page.close()
@@ -368,7 +370,8 @@ def test_f8_the_connection_drops_with_a_draft_open(
         page.wait_for_timeout(100)
         wire.mend()
         if number % 2:  # the person reloads; otherwise the page finds its way back by itself
-            signed_in(page, wire.port, "rob")
+            page.reload()
+            button(page, "Sign out").wait_for()
         page.get_by_text("You say: nothing wrong here.").wait_for()
         button(page, "Save and next").click()
         page.get_by_text(f"Dialogue {name}").wait_for(state="detached")

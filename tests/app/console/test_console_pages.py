@@ -36,7 +36,7 @@ Saved = Callable[[], list[dict[str, Any]]]
 
 
 def titles(page: Any) -> list[str]:
-    """The pages in the navigation."""
+    """The pages in the navigation, then those that are not open to the account."""
     return [info["page_name"] for info in page.test._registered_pages.values()]
 
 
@@ -76,7 +76,7 @@ def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: 
         assert page.labels == ["Change password", "Back"]
     page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
     assert "Your password was changed." in page.words
-    assert titles(page) == ["Review", "Label", "Appeals", "Accounts", "Your account"]
+    assert titles(page) == ["Review", "Label", "Appeals", "Accounts", "Your account", "My findings"]
     assert passwords.sign_in(store, "ada", own).role == "admin"
 
 
@@ -411,8 +411,11 @@ def test_a_draft_is_found_again_after_a_reload(open_page: Open, saved: Saved) ->
 
 
 def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, store: Store) -> None:
-    assert titles(open_page("ann")) == ["Label", "Your account"]
-    assert titles(open_page("rob")) == ["Review", "Label", "Your account"]
+    for name, visible in (("ann", ["Label", "Your account"]), ("rob", ["Review", "Label", "Your account"])):
+        page = open_page(name)
+        assert titles(page)[: len(visible)] == visible
+        for title in titles(page)[len(visible) :]:
+            assert "This page is not open to your role" in page.go(title).words
     for act in (
         lambda: items.claim_next(store, "ann", "to review", blind=False),
         lambda: dialogues.read(store, "ann", "d1"),
@@ -510,9 +513,11 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
     for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
         accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
         passwords.choose_password(store, name, GIVEN, PASSWORD)
-    assert "My findings" not in titles(open_page("ann"))
+    closed = "This page is not open to your role"
+    assert closed in open_page("ann").go("My findings").words
+    assert closed in open_page("agnes").go("Appeals").words
     page = open_page("agnes").go("My findings")
-    assert "Appeals" not in titles(page)
+    assert closed not in page.words
     (box,) = page.test.selectbox
     assert [option.split(":")[0] for option in box.options] == ["hostile", "d3", "d2", "d1"]
     page.choose("Your dialogues with findings, newest first", "d1")

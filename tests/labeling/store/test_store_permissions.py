@@ -226,6 +226,11 @@ ROWS: dict[str, Row] = {
         others=lambda s, a, m: appeals.list_own(s, a),
         instead=(),
     ),
+    "store.appeals.list_own_dialogues": Row(
+        "labeler",
+        lambda s, a, m: appeals.list_own_dialogues(s, SPOKE.get(a, (a, ""))[0]),
+        others=lambda s, a, m: appeals.list_own_dialogues(s, a),
+    ),
     "store.annotations.submit": Row(
         "labeler",
         lambda s, a, m: annotations.submit(s, a, m.task, m.token, f"answer {a}"),
