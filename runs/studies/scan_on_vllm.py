@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
+from dialint.detector.artifacts import atomic_file, make_output_folder, write_json
 from dialint.detector.engines.local import WindowScores, load_engine
 from dialint.detector.engines.scan_model import ScanModel
 from dialint.detector.records import Dialogue, Turn
@@ -32,16 +33,17 @@ HEADS = ("turn_head", "dialogue_head", "span_head")
 
 def export(model: ScanModel, config: dict[str, object], folder: Path) -> None:
     """The backbone and the stacked head, of shape (3 x codes, hidden), as token classification."""
-    folder.mkdir(parents=True)
+    make_output_folder(folder, new=True)
     tensors = {f"bert.{name}": tensor for name, tensor in model.backbone.state_dict().items()}
     for part in ("weight", "bias"):
         tensors[f"classifier.{part}"] = torch.cat(
             [getattr(getattr(model, head), part) for head in HEADS]
         ).detach()
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    with atomic_file(folder / "model.safetensors") as file:
+        file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
     labels = {str(index): f"L{index}" for index in range(len(tensors["classifier.bias"]))}
     architecture = {"architectures": ["BertForTokenClassification"], "id2label": labels}
-    (folder / "config.json").write_text(json.dumps({**config, **architecture, "dtype": "float32"}))
+    write_json(folder / "config.json", {**config, **architecture, "dtype": "float32"})
 
 
 def read_scores(model: ScanModel, window: Rendered, logits: np.ndarray) -> WindowScores:
