@@ -37,7 +37,7 @@ from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 MAX_WORDS = 100
 """Most characters of a turn that a reason quotes."""
 FAR_LOG = "the log is far from what the release was calibrated on"
-NO_POLICY = "no policy that is given asks for it in this dialogue"
+NO_POLICY = "no policy with rules for it applies to the dialogue"
 _Kind = Literal["finding", "suggestion", "dropped"]
 _SENTENCE_END = re.compile(r"[.!?？؟;。\n]")
 

@@ -35,7 +35,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import read
 from dialint.labeling.store.records import Account, Appeal, Outcome
 
-PER_PAGE = 50
+PER_PAGE = 20
 STATES = {
     "open": "Appeal is open",
     "upheld": "Appeal rejected: the finding stands",
@@ -55,10 +55,10 @@ def own_findings_page(store: Store, account: Account) -> None:
     _show_notice()
     pages: list[OwnDialogue] = st.session_state.setdefault(f"own pages:{account.id}", [])
     listed = appeals.list_own_dialogues(store, account.id, pages[-1] if pages else None, PER_PAGE)
-    if not listed:
-        st.info("No finding in your dialogues." if not pages else "No more dialogues.")
+    by_id = {one.dialogue: one for one in listed if one.n_findings}
+    if not by_id:
+        st.info("No finding in your dialogues here.")
     else:
-        by_id = {one.dialogue: one for one in listed}
         chosen = st.selectbox(
             "Your dialogues with findings, newest first", list(by_id), key=f"own:{len(pages)}",
             format_func=lambda name: safe_text(_title(by_id[name])),

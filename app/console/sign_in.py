@@ -31,12 +31,19 @@ def current_client() -> Client:
 def current_account(store: Store) -> Account | None:
     """The account of this page's session, as it is in the store; None if the session expired or belongs to
     another browser, or the account was closed. A new page of a browser that is signed in has its session."""
-    browser = current_client().browser
-    if TOKEN not in st.session_state and (token := SESSIONS.find(browser)) is not None:
+    browser, token = current_client().browser, st.session_state.get(TOKEN)
+    if SESSIONS.account(token, browser) is None:
+        if token is not None:  # it has ended, which says nothing of a newer session in another tab
+            st.session_state.clear()
+            st.session_state["ended"] = True
+        token = SESSIONS.find(browser)
+        if token is None:
+            return None
+        st.session_state.pop("ended", None)
         st.session_state[TOKEN] = token
-    name = SESSIONS.account(st.session_state.get(TOKEN), browser)
+    name = SESSIONS.account(token, browser)
     account = None if name is None else passwords.find_signed_in(store, name)
-    if account is None and TOKEN in st.session_state:
+    if account is None:
         sign_out()
         st.session_state["ended"] = True
     return account
@@ -45,8 +52,7 @@ def current_account(store: Store) -> Account | None:
 def sign_out() -> None:
     """End the sessions of this browser and clear the session state of this page."""
     SESSIONS.end(current_client().browser)
-    for name in list(st.session_state.keys()):
-        del st.session_state[name]
+    st.session_state.clear()
 
 
 def sign_in_page(store: Store) -> None:

@@ -164,7 +164,7 @@ def _judge_text(judge: JudgeRecord | None) -> str:
     silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
     n, codes = judge.screens + judge.details, ", ".join(sorted(silent))
     limits = f"; it says nothing of {codes}" if codes else ""
-    return f" {judge.name} answered {n} question{'s' * (n != 1)}{limits}."
+    return f" {judge.name} was asked {n} question{'s' * (n != 1)}{limits}."
 
 
 def origin_text(dialogue: Dialogue) -> str:

@@ -118,8 +118,8 @@ def list_own(transaction: Transaction, actor: str) -> tuple[Appeal, ...]:
 
 
 class OwnDialogue(NamedTuple):
-    """A dialogue of an agent's own in which a release found errors: when it came to the store, and how many
-    findings the newest verdict has."""
+    """A flagged dialogue of an agent's own: when it came to the store, and how many findings the newest
+    verdict has. None, if only an older one had some, or if it could not be judged."""
 
     dialogue: str
     created_ms: int
@@ -128,7 +128,7 @@ class OwnDialogue(NamedTuple):
 
 @read_operation
 def list_own_dialogues(
-    transaction: Transaction, actor: str, before: OwnDialogue | None = None, n: int = 50
+    transaction: Transaction, actor: str, before: OwnDialogue | None = None, n: int = 20
 ) -> tuple[OwnDialogue, ...]:
     """The newest `n` flagged dialogues of the actor's own, or the next ones after `before`, the last one of
     the page that was shown.

@@ -129,8 +129,7 @@ def main(natural: Path, release: Path, base: Path, limit: int | None = None) -> 
     queries = embed([f"{taxonomy.codes[code].name.en}. {taxonomy.codes[code].test}" for code in codes], base)
     mean, spread = states.mean(0), states.std(0)
     states, test_states = (states - mean) / spread, (test_states - mean) / spread
-    with torch.no_grad():
-        joint_scores = fit_scores(states, truth, queries, test_states)
+    joint = fit(states, truth, queries)
     print(f"{len(states)} turns fitted, {len(test_states)} tested")
     print("| code | in the release | errors | a coin | definition only | fitted with the code | probe |")
     print("|---|---|---:|---:|---:|---:|---:|")
@@ -141,11 +140,10 @@ def main(natural: Path, release: Path, base: Path, limit: int | None = None) -> 
         probe = fit(states, truth[:, [column]], queries[[column]])
         usable = ~test_truth[:, column].isnan()
         is_error = (test_truth[usable, column] > 0.5).numpy()
-        scores = [
-            (alone(test_states[usable]) @ queries[column]).detach().numpy(),
-            joint_scores[usable, column].numpy(),
-            (probe(test_states[usable]) @ queries[column]).detach().numpy(),
-        ]
+        with torch.no_grad():
+            scores = [
+                (mapping(test_states[usable]) @ queries[column]).numpy() for mapping in (alone, joint, probe)
+            ]
         row = [is_error.mean(), *(average_precision(is_error, each) for each in scores)]
         rows.append(row)
         inside = "yes" if code in detector.info.head_codes else "no"
@@ -154,16 +152,6 @@ def main(natural: Path, release: Path, base: Path, limit: int | None = None) -> 
             flush=True,
         )
     print("| mean | | | " + " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0)) + " |")
-
-
-def fit_scores(
-    states: torch.Tensor, truth: torch.Tensor, queries: torch.Tensor, test_states: torch.Tensor
-) -> torch.Tensor:
-    """Scores of every code by a map that was fitted on all of them, shape (turns, codes)."""
-    with torch.enable_grad():
-        mapping = fit(states, truth, queries)
-    scores: torch.Tensor = mapping(test_states) @ queries.T
-    return scores
 
 
 if __name__ == "__main__":

@@ -167,7 +167,9 @@ def test_what_may_only_be_suggested_is_no_finding(
     }
 
 
-def test_a_skipped_step_needs_a_policy_that_asks_for_it(detector: ReleaseDetector) -> None:
+def test_a_skipped_step_needs_a_policy_that_asks_for_it(
+    detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The scan alone cannot accuse of a code that policies prove: without one it suggests."""
     codes = dict(detector.info.codes)
     check = Check(name="policy", precision=0.9)
@@ -181,6 +183,9 @@ def test_a_skipped_step_needs_a_policy_that_asks_for_it(detector: ReleaseDetecto
         assert all(each.reason.endswith(f"(demoted: {NO_POLICY}).") for each in demoted)
         n += len(demoted)
     assert n > 0
+    monkeypatch.setattr(ReleaseDetector, "_codes_without_policy", lambda *_: ())
+    for before, after in zip(detector.verdicts(many()), proven.verdicts(many()), strict=True):
+        assert after.findings == before.findings
 
 
 def test_a_spot_check_scales_probabilities_and_demotes(tmp_path: Path) -> None:

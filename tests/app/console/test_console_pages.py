@@ -95,6 +95,21 @@ def test_another_tab_is_signed_in_and_out_with_the_first(
     assert "You were signed out" in first.words
 
 
+def test_a_tab_whose_session_ended_leaves_the_newer_one_alone(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a new password: its tab has a new session, the others still hold the old one."""
+    monkeypatch.setattr(sign_in, "current_client", lambda: Client("local", "one browser"))
+    stale, changed = open_page("rob"), open_page()
+    new = "another very long one"
+    changed.go("Your account").fill(Password_now=PASSWORD, New_password=new, New_password_again=new)
+    changed.press("Change password")
+    stale.test.run()
+    for page in (stale, changed):
+        page.test.run()
+        assert "rob (reviewer)" in page.words.replace("\\", "")
+
+
 def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
     page = open_page("rob")
     accounts.set_password(store, "ada", "rob", "once-and not before")
@@ -599,5 +614,5 @@ def test_the_review_page_says_whose_dialogue_it_is_and_what_a_judge_was_asked(
     tasks.add(store, "lea", "to review", [NewTask(dialogue="own", priority=9.0)])
     words = open_page("rob").words.replace("\\", "").replace("\u2060", "")
     assert "Agent a*7*, team north, chat, 2026-11-03 09:30" in words
-    assert "judge-1 answered 3 questions; it says nothing of I1, P1." in words
+    assert "judge-1 was asked 3 questions; it says nothing of I1, P1." in words
     assert "judge-1 confirms." in words
