@@ -7,12 +7,16 @@ import os
 from pathlib import Path
 
 from starlette.middleware import Middleware
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.middleware import SecurityMiddleware
+from dialint.app.console.theme import FONT_PATH, FONTS
 
 app = App(
     Path(__file__).with_name("main.py"),
+    routes=[Mount(FONT_PATH, StaticFiles(directory=FONTS))],
     middleware=[Middleware(SecurityMiddleware, hosts=os.environ.get(HOSTS_VARIABLE, "").split())],
 )

@@ -16,6 +16,7 @@ from types import FrameType
 
 from dialint.app.console.auth import IDLE_VARIABLE
 from dialint.app.console.middleware import IDENTITY, LOCAL_HOSTS
+from dialint.app.console.theme import theme_options
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -45,8 +46,6 @@ SETTINGS = {
     "client.disableDataExport": "true",
     "runner.magicEnabled": "false",
     "runner.postScriptGC": "false",  # 80 ms of CPU after each click, during which no answer is sent
-    "theme.base": "light",
-    "theme.primaryColor": "#1c5fb0",
     "logger.level": "error",
     "logger.hideWelcomeMessage": "true",
 }
@@ -55,7 +54,7 @@ SETTINGS = {
 
 def server_command(port: int, address: str, hosts: Sequence[str] = ()) -> list[str]:
     """The command line of the server, which browsers reach by `hosts` and by this machine's own names."""
-    flags = {**SETTINGS, "server.port": str(port), "server.address": address}
+    flags = {**SETTINGS, **theme_options(), "server.port": str(port), "server.address": address}
     options = [f"--{name}={value}" for name, value in flags.items()]
     options += [f"--server.allowedHosts={host}" for host in (*LOCAL_HOSTS, *hosts)]
     return [sys.executable, "-m", "streamlit", "run", str(SERVER), *options]

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0008"
+VERSION = "0009"
 """The newest revision, which this code requires."""
 
 Key = BigInteger().with_variant(Integer, "sqlite")
@@ -254,6 +254,75 @@ drafts = Table(
     Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
     Column("item", Text, primary_key=True),
     Column("content", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+preferences = Table(  # how an account likes its screens: language, keys
+    "preferences", metadata,
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("content", Text, nullable=False),
+)  # fmt: skip
+
+saved_views = Table(  # searches with a name; shared ones are everybody's who may search
+    "saved_views", metadata,
+    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("shared", Boolean, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+notes = Table(  # what a lead writes to an agent, and when the agent has acknowledged it
+    "notes", metadata,
+    Column("id", Key, primary_key=True, autoincrement=True),
+    Column("agent", Text, nullable=False),
+    Column("dialogue", Text, ForeignKey("dialogues.id")),
+    Column("author", Text, ForeignKey("accounts.id"), nullable=False),
+    Column("content", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("acknowledged_by", Text, ForeignKey("accounts.id")),
+    Column("acknowledged_ms", BigInteger),
+)  # fmt: skip
+Index("notes_agent", notes.c.agent, notes.c.id)
+
+documents = Table(  # versions of a taxonomy or policy edited in the console
+    "documents", metadata,
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),
+    Column("author", Text, ForeignKey("accounts.id"), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("published_ms", BigInteger),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+score_jobs = Table(  # logs scored in the console; progress is in the job's folder
+    "score_jobs", metadata,
+    Column("id", Text, primary_key=True),
+    Column("account", Text, ForeignKey("accounts.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("ended_ms", BigInteger),
+)  # fmt: skip
+Index("score_jobs_created", score_jobs.c.created_ms, score_jobs.c.id)
+
+identities = Table(  # who signs in by OpenID Connect
+    "identities", metadata,
+    Column("issuer", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("account", Text, ForeignKey("accounts.id"), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)  # fmt: skip
+
+erasures = Table(  # dialogues that were deleted everywhere; nothing of their content is here
+    "erasures", metadata,
+    Column("dialogue_sha256", Text, primary_key=True),
+    Column("account", Text, ForeignKey("accounts.id"), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("content", Text, nullable=False),  # what was deleted, in counts
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
 

@@ -1,0 +1,14 @@
+"""The Coaching page: an agent's dialogues with the confirmed findings, and notes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dialint.app.console.i18n import _
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+
+
+def coaching_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    st.subheader(_("Coaching"), anchor=False)

@@ -1,0 +1,14 @@
+"""The Dialogue page: one dialogue with its whole history, at an address that can be shared."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dialint.app.console.i18n import _
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+
+
+def dialogue_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    st.subheader(_("Dialogue"), anchor=False)

@@ -1,0 +1,98 @@
+"""The language of the screens: gettext catalogues in `locales/`, chosen by each account.
+
+Texts are written in English in the code, inside of `_` or `ngettext`; `locales/LANGUAGE.po` has their
+translations. Text of dialogues, names and codes' identifiers are never translated; names of codes are in the taxonomy.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from io import BytesIO
+from pathlib import Path
+from typing import Literal, get_args
+
+import streamlit as st
+from babel.core import Locale
+from babel.dates import format_date, format_datetime
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal, format_percent
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from dialint.detector.taxonomy import Names
+
+Language = Literal["en", "es", "ru"]
+LANGUAGES: dict[Language, str] = {"en": "English", "es": "Español", "ru": "Русский"}
+assert set(LANGUAGES) == set(get_args(Language))
+LOCALES = Path(__file__).with_name("locales")
+STATE = "language"
+"""Key in session state; `main` sets it from the account's preferences."""
+
+
+def current_language() -> Language:
+    """The language of this page: the account's choice, else the browser's if the console has it."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return "en"
+    chosen = st.session_state.get(STATE)
+    if chosen is None:
+        chosen = (st.context.locale or "en")[:2].lower()
+    return chosen if chosen in LANGUAGES else "en"
+
+
+@cache
+def load_catalogue(language: Language) -> NullTranslations:
+    """The translations into a language; English needs none."""
+    if language == "en":
+        return NullTranslations()
+    with (LOCALES / f"{language}.po").open("rb") as file:
+        catalogue = read_po(file, locale=language, abort_invalid=True)
+    compiled = BytesIO()
+    write_mo(compiled, catalogue)
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def _(message: str) -> str:
+    """`message` in the language of this page."""
+    return load_catalogue(current_language()).gettext(message)
+
+
+def ngettext(singular: str, plural: str, n: int) -> str:
+    """The form of a text for the number `n` in the language of this page; ``{n}`` in it becomes `n`."""
+    return load_catalogue(current_language()).ngettext(singular, plural, n).format(n=show_number(n))
+
+
+def choose_name(names: Names) -> str:
+    """The name of a code, category or severity in the language of this page."""
+    return str(getattr(names, current_language()))
+
+
+def show_number(number: float, pattern: str | None = None) -> str:
+    """A number with the separators of the language; `pattern` is CLDR's, such as ``0.0``."""
+    return format_decimal(number, format=pattern, locale=_locale())
+
+
+def show_percent(share: float, pattern: str | None = None) -> str:
+    """A share in [0, 1] as a percentage."""
+    return format_percent(share, format=pattern, locale=_locale())
+
+
+def show_day(at: datetime) -> str:
+    """The day of a time, in UTC."""
+    return format_date(at.astimezone(UTC), format="medium", locale=_locale())
+
+
+def show_time(at: datetime) -> str:
+    """Day and minute of a time, in UTC, which the text says."""
+    return f"{format_datetime(at.astimezone(UTC), format='medium', locale=_locale())} UTC"
+
+
+@cache
+def _parse_locale(language: Language) -> Locale:
+    return Locale.parse(language)
+
+
+def _locale() -> Locale:
+    return _parse_locale(current_language())

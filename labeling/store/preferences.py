@@ -1,0 +1,44 @@
+"""How an account likes its screens: language, keys, what was learnt from its use. Only its owner reads it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from sqlalchemy import select
+
+from dialint.detector.records import Record
+from dialint.labeling.store.database.audit import canonical_json
+from dialint.labeling.store.database.schema import preferences
+from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
+from dialint.labeling.store.permissions import require_permission
+
+Text = Annotated[str, Field(max_length=200)]
+
+
+class Preferences(Record):
+    """What an account chose. `keys`: the key of an action of the review page, by the action's name, where it
+    is not the usual one. `reasons`: how often a reason for rejecting a code was chosen, by ``CODE:reason``."""
+
+    language: Literal["en", "es", "ru"] | None = None
+    keys: Annotated[dict[Text, Text], Field(max_length=100)] = Field(default_factory=dict)
+    reasons: Annotated[dict[Text, int], Field(max_length=1000)] = Field(default_factory=dict)
+    hide_names: bool = True
+
+
+@read_operation
+def load_preferences(transaction: Transaction, actor: str) -> Preferences:
+    """The actor's preferences; the usual ones if nothing was chosen."""
+    require_permission(transaction, actor, "label")
+    query = select(preferences.c.content).where(preferences.c.account == actor)
+    content = transaction.run(query).scalar_one_or_none()
+    return Preferences() if content is None else Preferences.model_validate_json(content)
+
+
+@write_operation(repeatable=True)
+def save_preferences(transaction: Transaction, actor: str, chosen: Preferences) -> None:
+    """Save the actor's preferences."""
+    require_permission(transaction, actor, "label")
+    content = canonical_json(chosen.model_dump(mode="json"))
+    upsert(transaction, preferences, {"account": actor, "content": content})
+    transaction.log(actor, "preferences.save", actor)
