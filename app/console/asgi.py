@@ -13,10 +13,10 @@ from streamlit.starlette import App
 
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.middleware import SecurityMiddleware
-from dialint.app.console.theme import FONT_PATH, FONTS
+from dialint.app.console.theme import STATIC, STATIC_PATH
 
 app = App(
     Path(__file__).with_name("main.py"),
-    routes=[Mount(FONT_PATH, StaticFiles(directory=FONTS))],
+    routes=[Mount(STATIC_PATH, StaticFiles(directory=STATIC))],
     middleware=[Middleware(SecurityMiddleware, hosts=os.environ.get(HOSTS_VARIABLE, "").split())],
 )

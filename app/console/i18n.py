@@ -1,7 +1,8 @@
 """The language of the screens: gettext catalogues in `locales/`, chosen by each account.
 
 Texts are written in English in the code, inside of `_` or `ngettext`; `locales/LANGUAGE.po` has their
-translations. Text of dialogues, names and codes' identifiers are never translated; names of codes are in the taxonomy.
+translations. Text of dialogues, names and identifiers are never translated; names of codes are in the
+taxonomy.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from dialint.app.console.rules import rules_page
 from dialint.app.console.score import score_page
 from dialint.app.console.sign_in import current_account, password_page, sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.theme import ICON
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import Permission, has_permission
@@ -42,11 +43,10 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 class PageEntry(NamedTuple):
-    """A page: its section in the navigation, its icon, the right that shows it, and its function. A hidden
-    one is reached by links only."""
+    """A page: its section in the navigation, the right that shows it, and its function. A hidden one is
+    reached by links only. (Streamlit would ask another host for a page's icon.)"""
 
     section: str
-    icon: str
     right: Permission
     show: Callable[[Store, Account], None]
     hidden: bool = False
@@ -55,23 +55,23 @@ class PageEntry(NamedTuple):
 # By title, which is English here and gives the address.
 # (A comment, as Streamlit's magic would print a docstring.)
 PAGES: dict[str, PageEntry] = {
-    "Overview": PageEntry("Quality", ":material/monitoring:", "plan", overview_page),
-    "Explore": PageEntry("Quality", ":material/search:", "review", explore_page),
-    "Dialogue": PageEntry("Quality", ":material/forum:", "review", dialogue_page, hidden=True),
-    "Coaching": PageEntry("Quality", ":material/school:", "label", coaching_page),
-    "People": PageEntry("Quality", ":material/groups:", "plan", people_page),
-    "Review": PageEntry("Work", ":material/rate_review:", "review", review_page),
-    "Label": PageEntry("Work", ":material/label:", "label", label_page),
-    "Adjudicate": PageEntry("Work", ":material/gavel:", "decide", adjudicate_page),
-    "Calibration": PageEntry("Work", ":material/balance:", "label", calibration_page),
-    "My findings": PageEntry("Work", ":material/feedback:", "label", own_findings_page),
-    "Appeals": PageEntry("Work", ":material/contract_edit:", "decide", decide_page),
-    "Score": PageEntry("System", ":material/upload_file:", "plan", score_page),
-    "Releases": PageEntry("System", ":material/deployed_code:", "plan", releases_page),
-    "Taxonomy and policies": PageEntry("System", ":material/rule:", "plan", rules_page),
-    "Accounts": PageEntry("System", ":material/manage_accounts:", "administer", accounts_page),
-    "Admin": PageEntry("System", ":material/admin_panel_settings:", "plan", admin_page),
-    "Your account": PageEntry("System", ":material/account_circle:", "label", password_page),
+    "Overview": PageEntry("Quality", "plan", overview_page),
+    "Explore": PageEntry("Quality", "review", explore_page),
+    "Dialogue": PageEntry("Quality", "review", dialogue_page, hidden=True),
+    "Coaching": PageEntry("Quality", "label", coaching_page),
+    "People": PageEntry("Quality", "plan", people_page),
+    "Review": PageEntry("Work", "review", review_page),
+    "Label": PageEntry("Work", "label", label_page),
+    "Adjudicate": PageEntry("Work", "decide", adjudicate_page),
+    "Calibration": PageEntry("Work", "label", calibration_page),
+    "My findings": PageEntry("Work", "label", own_findings_page),
+    "Appeals": PageEntry("Work", "decide", decide_page),
+    "Score": PageEntry("System", "plan", score_page),
+    "Releases": PageEntry("System", "plan", releases_page),
+    "Taxonomy and policies": PageEntry("System", "plan", rules_page),
+    "Accounts": PageEntry("System", "administer", accounts_page),
+    "Admin": PageEntry("System", "plan", admin_page),
+    "Your account": PageEntry("System", "label", password_page),
 }
 START: dict[AccountRole, str] = {
     "labeler": "Label", "reviewer": "Review", "expert": "Review", "lead": "Overview", "admin": "Overview",
@@ -88,7 +88,7 @@ def open_store(location: str) -> Store:
 
 def main() -> None:
     """One run of the script."""
-    st.set_page_config(page_title="dialint", layout="wide")
+    st.set_page_config(page_title="dialint", page_icon=ICON, layout="wide")
     try:
         store = open_store(os.environ.get("DIALINT_STORE", ""))
         account = current_account(store)
@@ -101,16 +101,7 @@ def main() -> None:
         if STATE not in st.session_state:
             chosen = load_preferences(store, account.id).language
             st.session_state[STATE] = chosen or current_language()
-        sections: dict[str, list[StreamlitPage]] = {}
-        for title, entry in PAGES.items():
-            is_open = has_permission(account, entry.right)
-            is_open = is_open and (entry.show not in NEEDS_AGENT or account.agent is not None)
-            show = partial(entry.show, store, account) if is_open else _closed_page
-            hidden, start = entry.hidden or not is_open, title == START[account.role]
-            sections.setdefault(_(entry.section), []).append(
-                _page(show, title, entry.icon, is_hidden=hidden, is_start=start)
-            )
-        page = st.navigation(sections, position="sidebar")
+        page = st.navigation(_list_pages(store, account), position="sidebar")
         st.html(STYLE)
         with st.sidebar:
             _show_account(store, account)
@@ -121,17 +112,28 @@ def main() -> None:
         st.error(safe_markdown(f"{failed.message} ({failed.code})"))
 
 
-def _page(
-    show: Callable[[], None],
-    title: str,
-    icon: str | None = None,
-    *,
-    is_hidden: bool = False,
-    is_start: bool = False,
-) -> StreamlitPage:
+def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:
+    """The pages by section. Those that are not open to the account say so at their addresses; the address
+    without a page leads to the start page of the role."""
+    sections: dict[str, list[StreamlitPage]] = {}
+    start: StreamlitPage | None = None
+    for title, entry in PAGES.items():
+        is_open = has_permission(account, entry.right)
+        is_open = is_open and (entry.show not in NEEDS_AGENT or account.agent is not None)
+        show = partial(entry.show, store, account) if is_open else _closed_page
+        page = _page(show, title, is_hidden=entry.hidden or not is_open)
+        sections.setdefault(_(entry.section), []).append(page)
+        start = page if title == START[account.role] else start
+    assert start is not None
+    home = st.Page(
+        partial(st.switch_page, start), title="dialint", url_path="home", default=True, visibility="hidden"
+    )
+    return {"": [home], **sections}
+
+
+def _page(show: Callable[[], None], title: str, *, is_hidden: bool = False) -> StreamlitPage:
     address = title.lower().replace(" ", "-")
-    visibility = "hidden" if is_hidden else "visible"
-    return st.Page(show, title=_(title), icon=icon, url_path=address, visibility=visibility, default=is_start)
+    return st.Page(show, title=_(title), url_path=address, visibility="hidden" if is_hidden else "visible")
 
 
 def _show_account(store: Store, account: Account) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-FONTS = Path(__file__).with_name("fonts")
-"""Inter, SIL Open Font License 1.1, from @fontsource-variable/inter 5.3.0."""
-FONT_PATH = "/fonts"
+STATIC = Path(__file__).with_name("static")
+"""The icon, and the font: Inter, SIL Open Font License 1.1, from @fontsource-variable/inter 5.3.0."""
+STATIC_PATH = "/static-dialint"
 """The path at which the server has them (`dialint.app.console.asgi`)."""
+ICON = f"{STATIC_PATH}/favicon.svg"
 UNICODE_RANGES = {
     "inter-latin": "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,U+0329,"
     "U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD",
@@ -36,7 +37,7 @@ def theme_options() -> dict[str, str]:
     """Streamlit's options, by name. Without `theme.base` a browser's preference decides between the two."""
     faces = [
         {
-            "family": "Inter", "url": f"{FONT_PATH}/{name}.woff2", "weight": "100 900", "style": "normal",
+            "family": "Inter", "url": f"{STATIC_PATH}/{name}.woff2", "weight": "100 900", "style": "normal",
             "unicodeRange": unicode_range,
         }
         for name, unicode_range in UNICODE_RANGES.items()

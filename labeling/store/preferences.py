@@ -18,7 +18,8 @@ Text = Annotated[str, Field(max_length=200)]
 
 class Preferences(Record):
     """What an account chose. `keys`: the key of an action of the review page, by the action's name, where it
-    is not the usual one. `reasons`: how often a reason for rejecting a code was chosen, by ``CODE:reason``."""
+    is not the usual one. `reasons`: how often a reason for rejecting a code was chosen, by
+    ``CODE:reason``."""
 
     language: Literal["en", "es", "ru"] | None = None
     keys: Annotated[dict[Text, Text], Field(max_length=100)] = Field(default_factory=dict)

@@ -1,0 +1,123 @@
+"""Takes screenshots of the console's pages in a real browser, light and dark, wide and narrow.
+
+    python runs/studies/console_screenshots.py OUT [--pages Overview Review ...] [--role lead]
+
+Runs `dialint console --demo` on a free port, signs in by role and saves ``OUT/PAGE-THEME-WIDTH.png``. It
+reports what a person would not see in a picture: requests to other hosts, errors in the browser's log,
+horizontal scrolling.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from dialint.app.console.main import PAGES, START
+from dialint.labeling.store.permissions import LOWEST_ROLE
+
+WIDTHS = {"wide": (1440, 900), "narrow": (360, 780)}
+THEMES = ("light", "dark")
+WAIT_MS = 60_000
+
+
+@contextmanager
+def run_demo() -> Iterator[tuple[int, dict[str, str]]]:
+    """The demo's console: its port, and the password of each role."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    command = [sys.executable, "-m", "dialint", "console", "--demo", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        passwords: dict[str, str] = {}
+        assert server.stdout is not None
+        for line in server.stdout:
+            parts = line.split()
+            if line.startswith("  ") and len(parts) == 2:
+                passwords[parts[0]] = parts[1]
+            if line.startswith("http"):
+                break
+        try:
+            yield port, passwords
+        finally:
+            server.terminate()
+
+
+def open_signed_in(browser: Any, port: int, role: str, password: str, theme: str, width: str) -> Any:
+    """A page of a new browser context in which a role is signed in."""
+    width_px, height_px = WIDTHS[width]
+    context = browser.new_context(viewport={"width": width_px, "height": height_px}, color_scheme=theme)
+    page = context.new_page()
+    page.on("console", lambda message: message.type == "error" and print(f"  browser: {message.text}"))
+    page.on("request", lambda request: _report_foreign(request.url, port))
+    for _ in range(60):
+        try:
+            page.goto(f"http://127.0.0.1:{port}/")
+            break
+        except Exception:  # noqa: BLE001  the server is starting
+            page.wait_for_timeout(500)
+    page.get_by_label("Name").fill(role, timeout=WAIT_MS)
+    page.get_by_label("Password", exact=True).fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text(f"Signed in as {role}").first.wait_for(state="attached", timeout=WAIT_MS)
+    return page
+
+
+def _report_foreign(url: str, port: int) -> None:
+    if not url.startswith((f"http://127.0.0.1:{port}/", f"ws://127.0.0.1:{port}/", "data:", "blob:")):
+        print(f"  another host was asked: {url}")
+
+
+def role_of(title: str) -> str:
+    """The lowest role that sees a page; leads for start pages of leads."""
+    right = PAGES[title].right
+    return next((role for role, start in START.items() if start == title), LOWEST_ROLE[right])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument(
+        "--pages", nargs="*", default=[name for name, entry in PAGES.items() if not entry.hidden]
+    )
+    parser.add_argument("--role", help="one role for all pages, instead of the lowest that sees each")
+    parser.add_argument("--themes", nargs="*", default=THEMES)
+    parser.add_argument("--widths", nargs="*", default=list(WIDTHS))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with run_demo() as (port, passwords), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for theme in options.themes:
+            for width in options.widths:
+                by_role: dict[str, Any] = {}
+                for title in options.pages:
+                    role = options.role or role_of(title)
+                    if role not in by_role:
+                        by_role[role] = open_signed_in(browser, port, role, passwords[role], theme, width)
+                    page = by_role[role]
+                    page.goto(f"http://127.0.0.1:{port}/{title.lower().replace(' ', '-')}")
+                    page.get_by_text(f"Signed in as {role}").first.wait_for(state="attached", timeout=WAIT_MS)
+                    page.locator('[data-test-script-state="notRunning"]').first.wait_for(
+                        state="attached", timeout=WAIT_MS
+                    )
+                    page.wait_for_timeout(1200)
+                    name = f"{title.lower().replace(' ', '-')}-{theme}-{width}"
+                    page.screenshot(path=options.out / f"{name}.png")
+                    wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+                    print(f"{name}{f': {wider} px wider than the window' if wider > 0 else ''}", flush=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
