@@ -8,29 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from dialint.app.console.accounts import accounts_page
-from dialint.app.console.adjudicate import adjudicate_page
-from dialint.app.console.admin import admin_page
-from dialint.app.console.appeals import decide_page, own_findings_page
-from dialint.app.console.calibration import calibration_page
-from dialint.app.console.coaching import coaching_page
-from dialint.app.console.dialogue_page import dialogue_page
-from dialint.app.console.explore import explore_page
 from dialint.app.console.i18n import LANGUAGES, STATE, _, current_language
-from dialint.app.console.label import label_page
-from dialint.app.console.overview import overview_page
-from dialint.app.console.people import people_page
-from dialint.app.console.releases import releases_page
-from dialint.app.console.review import review_page
-from dialint.app.console.rules import rules_page
-from dialint.app.console.score import score_page
-from dialint.app.console.sign_in import current_account, password_page, sign_in_page, sign_out
+from dialint.app.console.sign_in import current_account, sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.theme import ICON
 from dialint.detector.errors import DialintError
@@ -43,41 +29,46 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 class PageEntry(NamedTuple):
-    """A page: its section in the navigation, the right that shows it, and its function. A hidden one is
-    reached by links only. (Streamlit would ask another host for a page's icon.)"""
+    """A page: its section in the navigation, the right that shows it, and its function in a module of this
+    folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
+    accounts that are an agent. (No icon: Streamlit would ask another host for it.)"""
 
     section: str
     right: Permission
-    show: Callable[[Store, Account], None]
+    function: str
     hidden: bool = False
+    for_agents: bool = False
+
+    def show(self, store: Store, account: Account) -> None:
+        """Show the page to `account`."""
+        module, name = self.function.split(".")
+        getattr(import_module(f"dialint.app.console.{module}"), name)(store, account)
 
 
 # By title, which is English here and gives the address.
 # (A comment, as Streamlit's magic would print a docstring.)
 PAGES: dict[str, PageEntry] = {
-    "Overview": PageEntry("Quality", "plan", overview_page),
-    "Explore": PageEntry("Quality", "review", explore_page),
-    "Dialogue": PageEntry("Quality", "review", dialogue_page, hidden=True),
-    "Coaching": PageEntry("Quality", "label", coaching_page),
-    "People": PageEntry("Quality", "plan", people_page),
-    "Review": PageEntry("Work", "review", review_page),
-    "Label": PageEntry("Work", "label", label_page),
-    "Adjudicate": PageEntry("Work", "decide", adjudicate_page),
-    "Calibration": PageEntry("Work", "label", calibration_page),
-    "My findings": PageEntry("Work", "label", own_findings_page),
-    "Appeals": PageEntry("Work", "decide", decide_page),
-    "Score": PageEntry("System", "plan", score_page),
-    "Releases": PageEntry("System", "plan", releases_page),
-    "Taxonomy and policies": PageEntry("System", "plan", rules_page),
-    "Accounts": PageEntry("System", "administer", accounts_page),
-    "Admin": PageEntry("System", "plan", admin_page),
-    "Your account": PageEntry("System", "label", password_page),
+    "Overview": PageEntry("Quality", "plan", "overview.overview_page"),
+    "Explore": PageEntry("Quality", "review", "explore.explore_page"),
+    "Dialogue": PageEntry("Quality", "review", "dialogue_page.dialogue_page", hidden=True),
+    "Coaching": PageEntry("Quality", "label", "coaching.coaching_page"),
+    "People": PageEntry("Quality", "plan", "people.people_page"),
+    "Review": PageEntry("Work", "review", "review.review_page"),
+    "Label": PageEntry("Work", "label", "label.label_page"),
+    "Adjudicate": PageEntry("Work", "decide", "adjudicate.adjudicate_page"),
+    "Calibration": PageEntry("Work", "label", "calibration.calibration_page"),
+    "My findings": PageEntry("Work", "label", "appeals.own_findings_page", for_agents=True),
+    "Appeals": PageEntry("Work", "decide", "appeals.decide_page"),
+    "Score": PageEntry("System", "plan", "score.score_page"),
+    "Releases": PageEntry("System", "plan", "releases.releases_page"),
+    "Taxonomy and policies": PageEntry("System", "plan", "rules.rules_page"),
+    "Accounts": PageEntry("System", "administer", "accounts.accounts_page"),
+    "Admin": PageEntry("System", "plan", "admin.admin_page"),
+    "Your account": PageEntry("System", "label", "sign_in.password_page"),
 }
 START: dict[AccountRole, str] = {
     "labeler": "Label", "reviewer": "Review", "expert": "Review", "lead": "Overview", "admin": "Overview",
 }  # fmt: skip
-NEEDS_AGENT = (own_findings_page,)
-"""Pages for accounts that are an agent."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -101,7 +92,7 @@ def main() -> None:
         if STATE not in st.session_state:
             chosen = load_preferences(store, account.id).language
             st.session_state[STATE] = chosen or current_language()
-        page = st.navigation(_list_pages(store, account), position="sidebar")
+        page = st.navigation(_list_pages(store, account), position="sidebar", expanded=True)
         st.html(STYLE)
         with st.sidebar:
             _show_account(store, account)
@@ -119,7 +110,7 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
     start: StreamlitPage | None = None
     for title, entry in PAGES.items():
         is_open = has_permission(account, entry.right)
-        is_open = is_open and (entry.show not in NEEDS_AGENT or account.agent is not None)
+        is_open = is_open and (not entry.for_agents or account.agent is not None)
         show = partial(entry.show, store, account) if is_open else _closed_page
         page = _page(show, title, is_hidden=entry.hidden or not is_open)
         sections.setdefault(_(entry.section), []).append(page)

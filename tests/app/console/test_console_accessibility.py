@@ -1,0 +1,56 @@
+"""Every page of the console under axe-core in a real browser: no serious violation, nothing wider than a phone.
+
+`DIALINT_AXE_THEMES=light,dark` looks at both themes; without it the dark one is left to `theme.py`'s own test.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from dialint.app.console.main import PAGES
+
+THEMES = os.environ.get("DIALINT_AXE_THEMES", "light").split(",")
+SERIOUS = ("serious", "critical")
+PHONE_PX = 360
+WAIT_MS = 30_000
+
+
+def violations(page: Any) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}"
+        for each in found
+        if each["impact"] in SERIOUS
+    ]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_page_has_a_serious_violation(
+    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], theme: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
+    page = context.new_page()
+    failures: dict[str, list[str]] = {}
+    page.goto(f"http://127.0.0.1:{server.port}/")
+    page.get_by_label("Name").wait_for(timeout=WAIT_MS)
+    failures["Sign in"] = violations(page)
+    signed_in(page, server.port, "ada")
+    for title, entry in PAGES.items():
+        if entry.hidden:
+            continue
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(f"http://127.0.0.1:{server.port}/{title.lower().replace(' ', '-')}")
+        page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
+        page.locator('[data-test-script-state="notRunning"]').first.wait_for(
+            state="attached", timeout=WAIT_MS
+        )
+        failures[title] = violations(page)
+        page.set_viewport_size({"width": PHONE_PX, "height": 780})
+        page.wait_for_timeout(300)
+        if (wider := page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) > 0:
+            failures[title].append(f"{wider} px wider than {PHONE_PX} px")
+    context.close()
+    assert not {title: found for title, found in failures.items() if found}

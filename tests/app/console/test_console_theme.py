@@ -1,0 +1,67 @@
+"""The look: contrast of both themes, and texts of the screens in every language."""
+
+import re
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+import dialint.app.console
+from dialint.app.console import theme
+from dialint.app.console.i18n import LOCALES
+
+AA = 4.5
+
+
+def luminance(color: str) -> float:
+    """Relative luminance by WCAG 2.2."""
+    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_measure_of_contrast_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("colors", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_text_and_links_can_be_read_on_both_backgrounds(colors: dict[str, str]) -> None:
+    for background in ("backgroundColor", "secondaryBackgroundColor"):
+        for text in ("textColor", "linkColor"):
+            assert contrast(colors[text], colors[background]) >= AA, (text, background)
+    assert contrast("#ffffff", colors["primaryColor"]) >= AA  # the label of a primary button
+
+
+def messages() -> set[str]:
+    """All texts of the screens, as `babel extract` finds them."""
+    from babel.messages.extract import extract_from_dir
+
+    folder = Path(dialint.app.console.__file__).parent
+    found = extract_from_dir(folder, [("**.py", "python")], {}, keywords={"_": None, "ngettext": (1, 2)})
+    return {message[0] if isinstance(message, tuple) else message for _, _, message, _, _ in found}
+
+
+@pytest.mark.parametrize("language", ["es", "ru"])
+def test_every_text_is_translated_with_its_placeholders(language: str) -> None:
+    with (LOCALES / f"{language}.po").open("rb") as file:
+        catalogue = read_po(file, locale=language)
+    known = {
+        message.id[0] if isinstance(message.id, tuple) else message.id: message
+        for message in catalogue
+        if message.id
+    }
+    wanted = messages()
+    assert not wanted - known.keys(), "run: make translations"
+    assert not known.keys() - wanted, "run: make translations"
+    for name, message in known.items():
+        forms = message.string if isinstance(message.string, tuple) else (message.string,)
+        assert all(forms), f"{name!r} is not translated"
+        assert not message.fuzzy, name
+        for form in forms:
+            assert set(re.findall(r"\{\w*\}", form)) == set(re.findall(r"\{\w*\}", name)), (name, form)
