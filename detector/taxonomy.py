@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Fault, Finding, Record, Scope, Severity
-from dialint.detector.yaml_document import first_error, read_document
+from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
 
 PACKAGED = Path(__file__).with_name("taxonomy.yaml")
 
@@ -177,7 +177,19 @@ def load_taxonomy(path: Path | None = None) -> Taxonomy:
     Raises:
         ConfigError: the file is missing, not YAML, or not of the taxonomy's shape; one line says where.
     """
-    document = read_document(path or PACKAGED, "E_TAXONOMY")
+    return _validate(read_document(path or PACKAGED, "E_TAXONOMY"))
+
+
+def parse_taxonomy(text: str, name: str = "taxonomy") -> Taxonomy:
+    """The taxonomy in a text, which messages call `name`.
+
+    Raises:
+        ConfigError: it is not YAML or not of the taxonomy's shape; one line says where.
+    """
+    return _validate(parse_document(text, Path(name), "E_TAXONOMY"))
+
+
+def _validate(document: Document) -> Taxonomy:
     try:
         return Taxonomy.model_validate(document.value, strict=False)
     except ValidationError as error:

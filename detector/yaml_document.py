@@ -50,7 +50,17 @@ def read_document(path: Path, code: str) -> Document:
     Raises:
         ConfigError: with `code`; the file cannot be read, is too large, or is not plain YAML.
     """
-    content = _content(path, code)
+    return parse_document(_content(path, code), path, code)
+
+
+def parse_document(content: str, path: Path, code: str) -> Document:
+    """As `read_document`, of a text; `path` names it in messages.
+
+    Raises:
+        ConfigError: with `code`; it is too large or not plain YAML.
+    """
+    if len(content.encode(errors="replace")) > MAX_BYTES:
+        raise ConfigError(code, f"{path}: larger than {MAX_BYTES:,} bytes")
     try:
         _validate_plain(content, path, code)
         node = yaml.compose(content, Loader=_LOADER)

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Record
 from dialint.detector.taxonomy import Text
-from dialint.detector.yaml_document import first_error, read_document
+from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
 
 Code = Literal["P1", "P2", "P3", "P4"]
 RULES = ("before", "after", "forbid", "only_if", "consent", "limit", "stated")
@@ -283,7 +283,19 @@ def load_policy(path: Path) -> Policy:
     Raises:
         ConfigError: E_POLICY; the file is missing, not YAML, or not a policy; one line says where.
     """
-    document = read_document(path, "E_POLICY")
+    return _validate(read_document(path, "E_POLICY"))
+
+
+def parse_policy(text: str, name: str = "policy") -> Policy:
+    """The policy in a text, which messages call `name`.
+
+    Raises:
+        ConfigError: E_POLICY; it is not YAML, or not a policy; one line says where.
+    """
+    return _validate(parse_document(text, Path(name), "E_POLICY"))
+
+
+def _validate(document: Document) -> Policy:
     try:
         policy = Policy.model_validate(document.value, strict=False)
     except ValidationError as error:

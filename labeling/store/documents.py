@@ -1,0 +1,248 @@
+"""Versions of the texts that a team edits in the console: its taxonomy and its policies.
+
+A version is never changed. At most one version of a document is published: the one that `dialint policy
+export` writes for ``score``. What a text means is decided elsewhere; only a text
+that can be read as its kind is published.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+from sqlalchemy import Row, func, insert, select, update
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.policy import parse_policy
+from dialint.detector.records import Dialogue, Record, Verdict
+from dialint.detector.taxonomy import parse_taxonomy
+from dialint.labeling.store.database.schema import dialogues, documents, verdicts
+from dialint.labeling.store.database.transactions import (
+    Transaction,
+    read_operation,
+    write_operation,
+)
+from dialint.labeling.store.dialogues import compute_sha256, parse_verdict
+from dialint.labeling.store.errors import Conflict, StoreRefused
+from dialint.labeling.store.exposure import record_read
+from dialint.labeling.store.permissions import require_permission
+
+Kind = Literal["taxonomy", "policy"]
+TAXONOMY = "taxonomy"
+"""The one name of a document of kind ``taxonomy``: a store has one taxonomy."""
+MAX_CHARACTERS, MAX_REASON, MAX_NAME = 400_000, 1000, 64
+MAX_NEWEST = 2000
+"""Verdicts or dialogues that one preview reads at most."""
+
+
+class Version(Record):
+    """One version of a document, numbered from 1, without its text."""
+
+    kind: Kind
+    name: str
+    version: int
+    author: str
+    reason: str
+    at: datetime
+    published_at: datetime | None
+    sha256: str
+
+
+@write_operation(repeatable=True)
+def save_version(
+    transaction: Transaction, actor: str, kind: Kind, name: str, text: str, reason: str, *, expected: int
+) -> Version:
+    """Save a text as the next version, as a draft. `expected` is the newest version that the actor saw, 0 if
+    there was none. Saving the newest text again returns it.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        Conflict: somebody saved a version since.
+        StoreRefused: no reason, no name, or a text that is empty or too long.
+    """
+    require_permission(transaction, actor, "plan")
+    if kind not in get_args(Kind) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+        raise StoreRefused("E_DOCUMENT", f"a document has a kind and a name of 1 to {MAX_NAME} characters")
+    if kind == "taxonomy" and name != TAXONOMY:
+        raise StoreRefused("E_DOCUMENT", f"the taxonomy's document is called {TAXONOMY}")
+    if not text.strip() or len(text) > MAX_CHARACTERS or "\x00" in text + reason:
+        raise StoreRefused("E_DOCUMENT", f"a document has 1 to {MAX_CHARACTERS:,} characters")
+    if not 0 < len(reason.strip()) <= MAX_REASON:
+        raise StoreRefused("E_DOCUMENT", f"a version needs a reason of 1 to {MAX_REASON} characters")
+    newest = _find(transaction, kind, name)
+    if newest is not None and newest.content == text:
+        return _record(newest)
+    number = 0 if newest is None else newest.version
+    if number != expected:
+        assert newest is not None
+        raise Conflict(f"version {number} of {name} was saved by {newest.author}", (_record(newest),), text)
+    row = {
+        "kind": kind, "name": name, "version": number + 1, "content": text, "author": actor,
+        "reason": reason, "at_ms": transaction.now_ms,
+    }  # fmt: skip
+    saved = transaction.run(insert(documents).values(row).returning(documents)).one()
+    transaction.log(actor, "document.save", f"{kind} {name}", version=number + 1, sha256=compute_sha256(text))
+    return _record(saved)
+
+
+@write_operation(repeatable=True)
+def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version: int) -> Version:
+    """Publish a version in place of the one that was published before. Publishing it again changes nothing.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: there is no such version, or its text cannot be read as a document of its kind.
+    """
+    require_permission(transaction, actor, "plan")
+    row = _find(transaction, kind, name, version)
+    if row is None:
+        raise StoreRefused("E_DOCUMENT", f"{name}: no version {version}")
+    try:
+        if kind == "taxonomy":
+            parse_taxonomy(row.content)
+        elif parse_policy(row.content).policy != name:
+            raise ConfigError("E_POLICY", f"the text calls the policy otherwise than {name}")
+    except ConfigError as error:
+        raise StoreRefused("E_DOCUMENT", f"version {version} cannot be published: {error.message}") from None
+    if row.published_ms is not None:
+        return _record(row)
+    own = (documents.c.kind == kind, documents.c.name == name)
+    before = transaction.run(
+        select(documents.c.version).where(*own, documents.c.published_ms.is_not(None))
+    ).scalar_one_or_none()
+    if before is not None:
+        transaction.run(
+            update(documents).where(*own, documents.c.version == before).values(published_ms=None)
+        )
+    mark = update(documents).where(*own, documents.c.version == version)
+    transaction.run(mark.values(published_ms=transaction.now_ms))
+    transaction.log(actor, "document.publish", f"{kind} {name}", version=version, before=before)
+    published = _find(transaction, kind, name, version)
+    assert published is not None
+    return _record(published)
+
+
+@write_operation(repeatable=True)
+def withdraw(transaction: Transaction, actor: str, kind: Kind, name: str) -> None:
+    """Take the published mark off a document; the packaged taxonomy, or no policy, counts again.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    marked = (documents.c.kind == kind, documents.c.name == name, documents.c.published_ms.is_not(None))
+    if transaction.run(update(documents).where(*marked).values(published_ms=None)).rowcount:
+        transaction.log(actor, "document.withdraw", f"{kind} {name}")
+
+
+@read_operation
+def list_versions(transaction: Transaction, actor: str, kind: Kind, name: str) -> tuple[Version, ...]:
+    """All versions of a document, newest first.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    own = select(documents).where(documents.c.kind == kind, documents.c.name == name)
+    return tuple(map(_record, transaction.run(own.order_by(documents.c.version.desc()))))
+
+
+@read_operation
+def list_names(transaction: Transaction, actor: str, kind: Kind) -> tuple[str, ...]:
+    """The names of all documents of a kind.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    names = select(documents.c.name).where(documents.c.kind == kind).distinct().order_by(documents.c.name)
+    return tuple(transaction.run(names).scalars())
+
+
+@read_operation
+def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, version: int) -> str:
+    """The text of a version.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: there is no such version.
+    """
+    require_permission(transaction, actor, "plan")
+    row = _find(transaction, kind, name, version)
+    if row is None:
+        raise StoreRefused("E_DOCUMENT", f"{name[:MAX_NAME]}: no version {version}")
+    return str(row.content)
+
+
+@read_operation
+def load_published(transaction: Transaction, actor: str, kind: Kind) -> dict[str, str]:
+    """The published texts of a kind, by name.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    columns = (documents.c.name, documents.c.content)
+    marked = select(*columns).where(documents.c.kind == kind, documents.c.published_ms.is_not(None))
+    return {row.name: row.content for row in transaction.run(marked.order_by(documents.c.name))}
+
+
+@read_operation
+def list_newest_verdicts(transaction: Transaction, actor: str, n: int) -> tuple[Verdict, ...]:
+    """The newest `n` verdicts with a result, newest first, one for each dialogue and release; for a preview.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    newest = select(verdicts.c.content).order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue.desc())
+    rows = transaction.run(newest.limit(min(n, MAX_NEWEST))).scalars()
+    return tuple(verdict for verdict in map(parse_verdict, rows) if verdict.status == "scored")
+
+
+@read_operation
+def list_newest_dialogues(transaction: Transaction, actor: str, n: int) -> tuple[Dialogue, ...]:
+    """The newest `n` dialogues, newest first; for a preview.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    newest = select(dialogues.c.content).order_by(dialogues.c.created_ms.desc(), dialogues.c.id.desc())
+    rows = transaction.run(newest.limit(min(n, MAX_NEWEST))).scalars()
+    return tuple(map(Dialogue.model_validate_json, rows))
+
+
+@read_operation
+def record_previewed(transaction: Transaction, actor: str, names: tuple[str, ...]) -> None:
+    """Record that a preview lists these dialogues with what was found in them.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    account = require_permission(transaction, actor, "plan")
+    for name in names:
+        record_read(transaction, account, name, "verdict")
+
+
+def _find(transaction: Transaction, kind: str, name: str, version: int | None = None) -> Row[Any] | None:
+    """The row of a version, or of the newest one."""
+    own = select(documents).where(documents.c.kind == kind, documents.c.name == name)
+    if version is None:
+        newest = select(func.max(documents.c.version)).where(
+            documents.c.kind == kind, documents.c.name == name
+        )
+        own = own.where(documents.c.version == newest.scalar_subquery())
+    else:
+        own = own.where(documents.c.version == version)
+    return transaction.run(own).one_or_none()
+
+
+def _record(row: Row[Any]) -> Version:
+    published = row.published_ms
+    return Version(
+        kind=row.kind, name=row.name, version=row.version, author=row.author, reason=row.reason,
+        at=datetime.fromtimestamp(row.at_ms / 1000, UTC),
+        published_at=None if published is None else datetime.fromtimestamp(published / 1000, UTC),
+        sha256=compute_sha256(row.content),
+    )  # fmt: skip

@@ -1,0 +1,106 @@
+"""Versions of taxonomies and policies, on both databases: drafts, conflicts, the published mark, rights."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.detector.taxonomy import PACKAGED, parse_taxonomy
+from dialint.labeling.store import dialogues, documents
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
+
+TEXT = PACKAGED.read_text(encoding="utf-8")
+POLICY = (Path(__file__).parents[3] / "app/sample/policies/retail.yaml").read_text(encoding="utf-8")
+
+
+def test_a_version_is_saved_once_and_never_over_a_newer_one(store: Store) -> None:
+    first = documents.save_version(store, "lea", "taxonomy", "taxonomy", TEXT, "as packaged", expected=0)
+    assert (first.version, first.author, first.published_at) == (1, "lea", None)
+    again = documents.save_version(store, "lea", "taxonomy", "taxonomy", TEXT, "again", expected=0)
+    assert again == first
+    changed = TEXT.replace("penalty: 25", "penalty: 30")
+    with pytest.raises(Conflict, match="version 1 of taxonomy was saved by lea"):
+        documents.save_version(store, "lea", "taxonomy", "taxonomy", changed, "late", expected=0)
+    second = documents.save_version(store, "lea", "taxonomy", "taxonomy", changed, "stricter", expected=1)
+    listed = documents.list_versions(store, "lea", "taxonomy", "taxonomy")
+    assert listed == (second, first)
+    assert documents.load_version(store, "lea", "taxonomy", "taxonomy", 2) == changed
+
+
+def test_one_version_is_published_and_the_mark_moves(store: Store) -> None:
+    changed = TEXT.replace("penalty: 25", "penalty: 30")
+    for number, text in enumerate((TEXT, changed)):
+        documents.save_version(store, "lea", "taxonomy", "taxonomy", text, "why", expected=number)
+    assert documents.load_published(store, "lea", "taxonomy") == {}
+    for number, text in ((2, changed), (2, changed), (1, TEXT)):
+        documents.publish(store, "lea", "taxonomy", "taxonomy", number)
+        assert documents.load_published(store, "lea", "taxonomy") == {"taxonomy": text}
+    marks = [
+        one.published_at is not None for one in documents.list_versions(store, "lea", "taxonomy", "taxonomy")
+    ]
+    assert marks == [False, True]
+    documents.withdraw(store, "lea", "taxonomy", "taxonomy")
+    assert documents.load_published(store, "lea", "taxonomy") == {}
+
+
+def test_what_cannot_be_read_is_a_draft_only(store: Store) -> None:
+    broken = TEXT.replace("severity: S3", "severity: S9", 1)
+    documents.save_version(store, "lea", "taxonomy", "taxonomy", broken, "draft", expected=0)
+    with pytest.raises(StoreRefused, match=r"version 1 cannot be published: taxonomy:\d+: .*severity"):
+        documents.publish(store, "lea", "taxonomy", "taxonomy", 1)
+    documents.save_version(store, "lea", "policy", "shop", POLICY, "draft", expected=0)
+    with pytest.raises(StoreRefused, match="otherwise than shop"):
+        documents.publish(store, "lea", "policy", "shop", 1)
+    documents.save_version(store, "lea", "policy", "retail", POLICY, "draft", expected=0)
+    documents.publish(store, "lea", "policy", "retail", 1)
+    assert documents.list_names(store, "lea", "policy") == ("retail", "shop")
+    assert documents.load_published(store, "lea", "policy") == {"retail": POLICY}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("taxonomy", " \n", "why"),
+        ("taxonomy", TEXT, " "),
+        ("other", TEXT, "why"),
+        ("taxonomy", "\x00", "why"),
+    ],
+)
+def test_a_version_needs_a_text_and_a_reason(store: Store, name: str, text: str, reason: str) -> None:
+    with pytest.raises(StoreRefused):
+        documents.save_version(store, "lea", "taxonomy", name, text, reason, expected=0)
+    with pytest.raises(StoreRefused, match="no version 3"):
+        documents.publish(store, "lea", "taxonomy", "taxonomy", 3)
+
+
+def test_only_leads_see_and_change_documents(store: Store) -> None:
+    documents.save_version(store, "lea", "taxonomy", "taxonomy", TEXT, "why", expected=0)
+    for actor in ("ann", "rob", "eve"):
+        for operation in (
+            lambda who: documents.save_version(store, who, "policy", "p", POLICY, "why", expected=0),
+            lambda who: documents.publish(store, who, "taxonomy", "taxonomy", 1),
+            lambda who: documents.withdraw(store, who, "taxonomy", "taxonomy"),
+            lambda who: documents.list_versions(store, who, "taxonomy", "taxonomy"),
+            lambda who: documents.load_version(store, who, "taxonomy", "taxonomy", 1),
+            lambda who: documents.load_published(store, who, "taxonomy"),
+            lambda who: documents.list_names(store, who, "policy"),
+            lambda who: documents.list_newest_verdicts(store, who, 1),
+            lambda who: documents.list_newest_dialogues(store, who, 1),
+            lambda who: documents.record_previewed(store, who, ("d1",)),
+        ):
+            with pytest.raises(NotAllowed):
+                operation(actor)
+
+
+def test_a_preview_reads_the_newest(store: Store, made: Any) -> None:
+    for name in ("d1", "d2"):
+        dialogues.add(store, "lea", [made.dialogue(name)])
+        dialogues.add_verdicts(store, "lea", [made.verdict(name, made.finding())])
+    assert [one.dialogue_id for one in documents.list_newest_verdicts(store, "lea", 1)] == ["d2"]
+    assert [one.id for one in documents.list_newest_dialogues(store, "lea", 9)] == ["d2", "d1"]
+    documents.record_previewed(store, "lea", ("d1",))
+
+
+def test_a_text_is_read_as_its_file_is() -> None:
+    assert parse_taxonomy(TEXT).version == "1.0.0"
