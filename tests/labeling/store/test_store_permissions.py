@@ -30,6 +30,7 @@ from dialint.labeling.store import (
     passwords,
     projects,
     rater_status,
+    score_jobs,
     tasks,
 )
 from dialint.labeling.store.database.schema import tasks as task_rows
@@ -311,6 +312,40 @@ ROWS: dict[str, Row] = {
     ),
 }
 """Every operation of the store, by module and name."""
+
+
+def brought(store: Store, actor: str, made: Any) -> object:
+    new = score_jobs.NewScoreJob(
+        id=f"{len(actor):08x}{actor.encode().hex()[:8]:0>8}", name="log", size=1, sha256=""
+    )
+    return score_jobs.create_job(store, "lea", new)
+
+
+def ended(store: Store, actor: str, made: Any) -> object:
+    brought(store, actor, made)
+    score_jobs.queue_job(store, "lea", brought(store, actor, made).id)  # type: ignore[attr-defined]
+    return score_jobs.record_end(
+        store, "lea", brought(store, actor, made).id, "done", score_jobs.ScoreResult()
+    )  # type: ignore[attr-defined]
+
+
+ADDED = score_jobs.AddedCounts(dialogues=0, verdicts=0, known=0, changed=0)
+JOB = score_jobs.NewScoreJob(id="f" * 16, name="log", size=1, sha256="")
+ROWS |= {
+    "store.score_jobs.create_job": Row("lead", lambda s, a, m: score_jobs.create_job(s, a, JOB)),
+    "store.score_jobs.list_jobs": Row("lead", lambda s, a, m: score_jobs.list_jobs(s, a)),
+    "store.score_jobs.load_job": Row("lead", lambda s, a, m: score_jobs.load_job(s, a, m.id), brought),
+    "store.score_jobs.queue_job": Row("lead", lambda s, a, m: score_jobs.queue_job(s, a, m.id), brought),
+    "store.score_jobs.record_end": Row(
+        "lead",
+        lambda s, a, m: score_jobs.record_end(s, a, m.id, "done", score_jobs.ScoreResult()),
+        brought,
+    ),
+    "store.score_jobs.record_added": Row(
+        "lead", lambda s, a, m: score_jobs.record_added(s, a, m.id, ADDED), ended
+    ),
+    "store.score_jobs.remove_job": Row("lead", lambda s, a, m: score_jobs.remove_job(s, a, m.id), brought),
+}
 
 OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
