@@ -26,7 +26,7 @@ from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database import catalog
 from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, iterate_entries
-from dialint.labeling.store.database.changes import Replay
+from dialint.labeling.store.database.changes import Replay, unpack
 from dialint.labeling.store.database.keys import Key
 from dialint.labeling.store.database.schema import (
     annotation_rows,
@@ -42,6 +42,10 @@ from dialint.labeling.store.errors import StoreDamaged
 
 SEALED_SINCE = "0007"
 """The first version whose log is signed and records the changed rows."""
+
+ERASE = "dialogues.erase"
+"""Action of the entries that annotations may end by (`dialint.labeling.store.erasure`)."""
+ANNOTATIONS = annotation_rows.name
 
 HASHED = tuple(column.name for column in annotation_rows.columns if column.name not in ("id", "sha256"))
 """Columns that an annotation's sha256 covers: all but its number."""
@@ -133,9 +137,12 @@ def _check_pages(connection: Connection) -> None:
 def _check_audit(
     connection: Connection, key: Key | None, expect_head: Head | None, replay: Replay
 ) -> tuple[Head, int, Entry | None]:
-    """Verify the chain, and the annotation of every entry that saved one. Returns the head, the number of
-    annotations, and the entry of the last upgrade."""
-    head, n_logged, upgrade = Head(0, START), 0, None
+    """Verify the chain, and the annotation of every entry that saved one, unless a later entry erased it.
+    Returns the head, the number of annotations, and the entry of the last upgrade."""
+    head, upgrade = Head(0, START), None
+    logged: dict[int, str] = {}
+    differing: set[int] = set()  # annotations that must have been erased by a later entry
+    n_logged = n_erased = 0
     has_expected = expect_head is None or expect_head == head
     chain = iterate_entries(connection, key)
     while batch := list(islice(chain, BATCH)):
@@ -144,15 +151,29 @@ def _check_audit(
             upgrade = entry if entry.action in ("upgrade", "rekey") else upgrade
             if entry.changes is not None:
                 replay.play(head.number, entry.changes)
-        logged = [json.loads(entry.content) for _, entry in batch if entry.action == "annotate"]
-        _check_annotations(connection, {one["id"]: one["sha256"] for one in logged})
-        n_logged += len(logged)
+            if entry.action == "annotate":
+                content = json.loads(entry.content)
+                logged[content["id"]] = content["sha256"]
+                n_logged += 1
+            elif entry.action == ERASE and entry.changes is not None:
+                # SQLite may give the number of an erased annotation to a later one
+                differing |= _find_differing(connection, logged)
+                logged = {}
+                erased = {change.row["id"] for change in unpack(entry.changes) if change.table == ANNOTATIONS}
+                n_erased += len(erased)
+                differing -= erased
+        differing |= _find_differing(connection, logged)
+        logged = {}
+    if differing:
+        raise StoreDamaged("E_ANNOTATION", f"annotation {min(differing)} is missing or was changed")
     n_stored = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
-    if n_stored != n_logged:
-        raise StoreDamaged("E_ANNOTATION", f"{n_stored} annotations, but the audit log tells of {n_logged}")
+    if n_stored != n_logged - n_erased:
+        raise StoreDamaged(
+            "E_ANNOTATION", f"{n_stored} annotations, but the audit log tells of {n_logged - n_erased}"
+        )
     if not has_expected:
         raise StoreDamaged("E_HEAD", f"audit log: the head {expect_head} is not in it; it ends at {head}")
-    return head, n_logged, upgrade
+    return head, n_stored, upgrade
 
 
 def check_schema(connection: Connection, written: dict[str, str]) -> None:
@@ -171,15 +192,17 @@ def check_schema(connection: Connection, written: dict[str, str]) -> None:
             raise StoreDamaged("E_SCHEMA", f"schema: {name} {what} since the last upgrade")
 
 
-def _check_annotations(connection: Connection, hashes: dict[int, str]) -> None:
+def _find_differing(connection: Connection, hashes: dict[int, str]) -> set[int]:
+    """The numbers of annotations that are missing or not as they were logged."""
     if not hashes:
-        return
+        return set()
     query = select(annotation_rows).where(annotation_rows.c.id.in_(hashes))
-    rows = {row.id: row for row in connection.execute(query)}
-    for number, sha256 in sorted(hashes.items()):
-        row = rows.get(number)
-        if row is None or not row.sha256 == sha256 == hash_annotation(dict(row._mapping)):
-            raise StoreDamaged("E_ANNOTATION", f"annotation {number} is missing or was changed")
+    same = {
+        row.id
+        for row in connection.execute(query)
+        if row.sha256 == hashes[row.id] == hash_annotation(dict(row._mapping))
+    }
+    return hashes.keys() - same
 
 
 def _check_content(connection: Connection, table: Table) -> int:
