@@ -1,4 +1,5 @@
-"""The demo's store: the sample log, its verdicts, tasks for reviewers and labelers, an account for each role.
+"""The demo's store: the sample log, its verdicts, tasks for reviewers and labelers, an account for each role,
+and a past that is made up (`demo_activity`).
 
 The embedded release scores the sample once; its verdicts are cached under ``$DIALINT_HOME/demo``. Everything
 else is deleted with the store.
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+from dialint.app.console.demo_activity import AGENT, SAMPLE_LABELS, add_coaching, add_log, add_people
 from dialint.app.console.text import judged_codes
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
@@ -21,7 +23,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import read_verdicts
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.queue.policy import SeverityWeights
-from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
+from dialint.labeling.store import accounts, passwords, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold
@@ -29,7 +31,6 @@ from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Project
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "dialogues.jsonl"
-SAMPLE_LABELS = SAMPLE.with_name("labels.jsonl")
 REVIEW, LABEL = "review", "label"
 LABEL_CODES = ("C1", "T1", "U2", "L1")
 UNCOVERED = ("C2", "U3")
@@ -46,25 +47,28 @@ INSTRUCTIONS = (
 )
 
 
-def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[AccountRole, str]:
-    """Create the store at `location`. Returns the passwords of its accounts: one for each role, named like
-    it, with a password that need not be changed. The sample is scored if there are no `verdicts`."""
+def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[str, str]:
+    """Create the store at `location`. Returns the passwords of its accounts, which need not be changed: one
+    for each role, named like it, and ``agent``, a labeler who is an agent of the log. The sample is scored if
+    there are no `verdicts`."""
     upgrade(location)
-    by_role: dict[AccountRole, str] = {role: secrets.token_hex(8) for role in get_args(AccountRole)}
+    by_name = {name: secrets.token_hex(8) for name in (*get_args(AccountRole), "agent")}
     with Store.open(location) as store:
         first = one_time_password()
         accounts.create_first(store, "admin", first)
-        for role, password in by_role.items():
-            if role != "admin":
-                accounts.create(store, "admin", Account(id=role, role=role), first)
-            passwords.choose_password(store, role, first, password)
+        people = [Account(id=role, role=role) for role in get_args(AccountRole) if role != "admin"]
+        for account in (*people, Account(id="agent", role="labeler", agent=AGENT)):
+            accounts.create(store, "admin", account, first)
+        for name, password in by_name.items():
+            passwords.choose_password(store, name, first, password)
         sample = load_sample()
-        dialogues.add(store, "lead", sample)
         verdicts = score_sample() if verdicts is None else verdicts
-        dialogues.add_verdicts(store, "lead", verdicts)
+        past = add_log(location, sample, verdicts)
         _create_review_project(store, verdicts)
         _create_label_project(store, sample)
-    return by_role
+        add_people(store, past)
+        add_coaching(store, past)
+    return by_name
 
 
 def load_sample() -> list[Dialogue]:

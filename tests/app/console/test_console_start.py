@@ -6,12 +6,15 @@ import pytest
 
 from dialint.app.commands.console import ConsoleConfig
 from dialint.app.console.demo import CONTROL_SHARE, LABEL, REVIEW, load_sample, make_demo
+from dialint.app.console.demo_activity import AGENT, APPEALS
 from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, server_command, server_environment
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Finding, Verdict
 from dialint.labeling.store import leases, passwords, projects, tasks
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.notes import list_notes
 
 
 def test_the_server_is_safe_by_its_flags() -> None:
@@ -80,10 +83,10 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
     ]  # fmt: skip
     place = str(tmp_path / "store.sqlite")
     people = make_demo(place, said)
-    assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin"}
+    assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin", "agent"}
     with Store.open(place) as store:
         for name, password in people.items():
-            assert passwords.sign_in(store, name, password).role == name
+            assert passwords.sign_in(store, name, password).role == ("labeler" if name == "agent" else name)
         lease = leases.claim(store, "reviewer", REVIEW)
         assert lease is not None
         assert lease.dialogue == found[0].id
@@ -94,5 +97,8 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
         with pytest.raises(NotAllowed):
             leases.claim(store, "labeler", REVIEW)
         shares = {project.id: project.control_share for project, _ in projects.list_projects(store, "lead")}
-        assert shares == {REVIEW: 0.0, LABEL: CONTROL_SHARE}
+        assert shares == {REVIEW: 0.0, LABEL: CONTROL_SHARE, APPEALS: 0.0}
         assert tasks.count_tasks(store, "lead", LABEL)["control"]["open"] == 5
+        verify(store)
+        notes = list_notes(store, "agent", AGENT)
+        assert {note.acknowledged_by for note in notes} == {None, "agent"}
