@@ -118,6 +118,23 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
 
 
+def difference_interval(successes: int, n: int, successes_before: int, n_before: int) -> tuple[float, float]:
+    """95 % interval of the difference of two independent proportions, the second taken from the first; the
+    whole range where one has no trials.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10: of the two score intervals.
+    """
+    if n == 0 or n_before == 0:
+        return -1.0, 1.0
+    share, before = successes / n, successes_before / n_before
+    low, high = wilson_interval(successes, n)
+    low_before, high_before = wilson_interval(successes_before, n_before)
+    difference = share - before
+    below = math.hypot(share - low, high_before - before)
+    above = math.hypot(high - share, before - low_before)
+    return max(-1.0, difference - below), min(1.0, difference + above)
+
+
 def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:
     """Exact one-sided upper bound of a proportion.
 

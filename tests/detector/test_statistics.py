@@ -9,6 +9,7 @@ from dialint.detector.statistics import (
     bootstrap_counts,
     bootstrap_estimate,
     clopper_pearson_upper,
+    difference_interval,
     grouped_sum,
     percentile_interval,
     ratio,
@@ -55,6 +56,13 @@ def test_wilson_by_hand() -> None:
     assert wilson_interval(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
     assert wilson_interval(0, 7)[0] == pytest.approx(0.0, abs=1e-12)
     assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+def test_the_difference_of_two_proportions_as_published() -> None:
+    """Newcombe 1998, table II, method 10: 56/70 - 48/80, 10/10 - 0/20."""
+    assert difference_interval(56, 70, 48, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert difference_interval(10, 10, 0, 20) == pytest.approx((0.6791, 1.0), abs=5e-5)
+    assert difference_interval(0, 0, 3, 4) == (-1.0, 1.0)
 
 
 def test_the_bound_of_no_hits_is_known_in_closed_form() -> None:
