@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.dialogue_answers import WHOLE_DIALOGUE, CodeAnswers
 from dialint.labeling.aggregation.joint import confusion_matrices
-from dialint.labeling.raters.anomalies import find_anomalies
+from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.estimates import (
     Figure,
     Speed,
@@ -96,14 +96,19 @@ class _CodeMeasures:
 
 
 def measure_quality(
-    workload: Workload, gold: Gold, price_per_hour: float | None = None, rule: FlagRule | None = None
+    workload: Workload,
+    gold: Gold,
+    price_per_hour: float | None = None,
+    rule: FlagRule | None = None,
+    anomalies: CrowdAnomalies | None = None,
 ) -> CrowdQuality:
-    """Measure the quality of all labelers; `price_per_hour` in any currency.
+    """Measure the quality of all labelers; `price_per_hour` in any currency. `anomalies` are those of the
+    workload, if they are known already.
 
     Raises:
         ValueError: nobody answered anything.
     """
-    anomalies = find_anomalies(*workload.crowd(), rule)
+    anomalies = anomalies or find_anomalies(*workload.crowd(), rule)
     parts = {
         code: _measure_code(others, workload.answers.codes[code], _gold_of_code(gold, code))
         for code, others in anomalies.others.items()
