@@ -181,6 +181,35 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     return updated.rowcount
 
 
+@write_operation(repeatable=True)
+def restore_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
+    """Use a retired dialogue as a control task again; return how many of its gold labels were retired.
+
+    Raises:
+        NotAllowed: the actor does not plan, or spoke in the dialogue.
+        StoreRefused: there is no retired gold on the dialogue.
+    """
+    require_not_own(transaction, require_permission(transaction, actor, "plan"), dialogue)
+    is_retired = (gold.c.dialogue == dialogue) & gold.c.retired
+    updated = transaction.run(update(gold).where(is_retired).values(retired=False))
+    if not updated.rowcount:
+        raise StoreRefused("E_GOLD", f"{dialogue[:80]!r}: there is no retired gold on this dialogue")
+    doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
+    if transaction.run(doubted).first() is None:
+        _offer_again(transaction, dialogue)
+    transaction.log(actor, "gold.restore", dialogue, n=updated.rowcount)
+    return updated.rowcount
+
+
+def _offer_again(transaction: Transaction, dialogue: str) -> None:
+    """Put the withdrawn control tasks on a dialogue back into their queues."""
+    withdrawn = select(task_rows.c.id).where(
+        task_rows.c.dialogue == dialogue, task_rows.c.pool == "control", task_rows.c.wanted == 0
+    )
+    for task in transaction.run(withdrawn.order_by(task_rows.c.id)).scalars().all():
+        update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
+
+
 def has_gold(transaction: Transaction) -> bool:
     """Whether there is gold that is not retired; permissions are checked by the caller."""
     return transaction.run(select(gold.c.dialogue).where(~gold.c.retired).limit(1)).first() is not None
@@ -229,11 +258,7 @@ def decide_gold(
     put_gold(transaction, actor, decided)
     doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
     if not row.retired and transaction.run(doubted).one_or_none() is None:
-        withdrawn = select(task_rows.c.id).where(
-            task_rows.c.dialogue == dialogue, task_rows.c.pool == "control", task_rows.c.wanted == 0
-        )
-        for task in transaction.run(withdrawn.order_by(task_rows.c.id)).scalars().all():
-            update_task(transaction, lock_task(transaction, task), wanted=ENDLESS)
+        _offer_again(transaction, dialogue)
     return decided
 
 

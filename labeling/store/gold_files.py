@@ -38,6 +38,28 @@ def read_gold_file(path: Path, taxonomy: Taxonomy | None = None) -> list[Gold]:
     return list(rows.values())
 
 
+def parse_gold_lines(text: str, taxonomy: Taxonomy | None = None) -> list[Gold]:
+    """Read gold that somebody pasted as JSON lines; as `read_gold_file`.
+
+    Raises:
+        InputRefused: a line that is not a JSON object, a bad row, or two rows that contradict each other.
+    """
+    rows: dict[tuple[str, int, str], Gold] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            cells = json.loads(line)
+        except (ValueError, RecursionError):
+            cells = None
+        if not isinstance(cells, dict):
+            raise InputRefused("E_GOLD", f"line {number}: expected a JSON object")
+        row = _parse_row(cells, f"line {number}", taxonomy)
+        if rows.setdefault((row.dialogue, row.turn, row.code), row).present != row.present:
+            raise InputRefused("E_GOLD", f"line {number}: contradicts an earlier row")
+    return list(rows.values())
+
+
 def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy | None) -> Gold:
     dialogue, turn = _cell(row, "dialogue_id", "dialogue"), str(_cell(row, "turn"))
     code, answer = _cell(row, "code"), str(_cell(row, "present", "answer")).strip().lower()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import ValidationError
 from sqlalchemy import bindparam, func, insert, select, update
 
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects
+from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import require_permission
@@ -49,6 +54,78 @@ def set_state(transaction: Transaction, actor: str, name: str, state: str) -> No
         raise StoreRefused("E_PROJECT", "a project is open or closed")
     transaction.run(update(projects).where(projects.c.id == name).values(state=state))
     transaction.log(actor, "project.state", name, state=state)
+
+
+@write_operation(repeatable=True)
+def change_limits(
+    transaction: Transaction,
+    actor: str,
+    name: str,
+    *,
+    overlap: int,
+    most: int,
+    fair_share: float | None,
+    control_share: float,
+    deadline: datetime | None,
+) -> Project:
+    """Change what a project may cost. The overlap holds for tasks that are added from now on.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: no such project, or limits that contradict each other.
+    """
+    require_permission(transaction, actor, "plan")
+    changes = {
+        "overlap": overlap, "most": most, "fair_share": fair_share, "control_share": control_share,
+        "deadline": deadline,
+    }  # fmt: skip
+    try:
+        changed = Project.model_validate(get_project(transaction, name).model_dump() | changes)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        raise StoreRefused("E_PROJECT", f"{'.'.join(map(str, first['loc']))} {first['msg']}") from None
+    values = {"content": canonical_json(changed.model_dump(mode="json"))}
+    transaction.run(update(projects).where(projects.c.id == name).values(values))
+    transaction.log(actor, "project.limits", name, **changed.model_dump(mode="json", include=set(changes)))
+    return changed
+
+
+class Spending(NamedTuple):
+    """What a project has cost and still may: answers in the main queue, and seconds as far as they are
+    known."""
+
+    answers: int
+    seconds: float
+    timed_answers: int
+    open_answers: int
+    """Answers that the tasks still ask for; one that newcomers give may ask for more."""
+
+    @property
+    def minutes_left(self) -> float | None:
+        """The open answers at the mean time of those so far; none without any."""
+        return self.open_answers * self.seconds / self.timed_answers / 60 if self.timed_answers else None
+
+
+@read_operation
+def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
+    """What each project has cost and still may.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    rows = annotation_rows.c
+    spent = select(rows.project, func.count(), func.sum(rows.seconds), func.count(rows.seconds))
+    spent = spent.where(rows.project.is_not(None)).group_by(rows.project)
+    by_project = {row[0]: tuple(row[1:]) for row in transaction.run(spent)}
+    left = select(task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered))
+    left = left.where(task_rows.c.pool == "main", task_rows.c.state.in_(("open", "full")))
+    open_answers = {row[0]: int(row[1]) for row in transaction.run(left.group_by(task_rows.c.project))}
+    spending = {}
+    for name in list_names(transaction):
+        answers, seconds, timed = by_project.get(name, (0, None, 0))
+        spending[name] = Spending(answers, float(seconds or 0.0), timed, open_answers.get(name, 0))
+    return spending
 
 
 @read_operation

@@ -1,0 +1,125 @@
+"""Identities of OpenID Connect: which account somebody has who signs in at the company's provider.
+
+A provider names a person by its issuer and a subject, which never change; names and e-mail addresses do. An
+admin links the two to an account. An account that is linked needs no password. Who proved to be a subject is
+the console's matter (`dialint.app.console.oidc`), as it is for passwords.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from sqlalchemy import delete, insert, select
+
+from dialint.detector.records import Record
+from dialint.labeling.store.database.schema import identities
+from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.passwords import CLOSED_STATUSES
+from dialint.labeling.store.permissions import find_account, require_permission
+from dialint.labeling.store.records import Account, Name
+
+Url = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[\x21-\x7e]+$")]
+Subject = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[\x20-\x7e]+$")]
+
+
+class Identity(Record):
+    """Who somebody is at a provider: `subject` is unique within an `issuer`."""
+
+    issuer: Url
+    subject: Subject
+
+
+class LinkedIdentity(Identity):
+    """An identity with its account."""
+
+    account: Name
+    at_ms: int
+
+
+@write_operation(repeatable=True)
+def link(transaction: Transaction, actor: str, identity: Identity, account: str) -> None:
+    """Let an identity sign in to an account; the same again changes nothing.
+
+    Raises:
+        NotAllowed: the actor is no admin.
+        StoreRefused: there is no such account, or the identity is linked to another one.
+    """
+    require_permission(transaction, actor, "administer")
+    if find_account(transaction, account) is None:
+        raise StoreRefused("E_ACCOUNT", "there is no such account")
+    linked = _find(transaction, identity)
+    if linked not in (None, account):
+        raise StoreRefused("E_IDENTITY", f"this identity is linked to {linked}; unlink it first")
+    if linked is None:
+        _insert(transaction, actor, identity, account)
+
+
+@write_operation(repeatable=True)
+def unlink(transaction: Transaction, actor: str, identity: Identity) -> None:
+    """End the link of an identity, if there is one.
+
+    Raises:
+        NotAllowed: the actor is no admin.
+    """
+    require_permission(transaction, actor, "administer")
+    if transaction.run(delete(identities).where(*_key(identity))).rowcount:
+        transaction.log(actor, "identity.unlink", identity.subject, issuer=identity.issuer)
+
+
+@read_operation
+def list_identities(transaction: Transaction, actor: str) -> list[LinkedIdentity]:
+    """All linked identities, by account.
+
+    Raises:
+        NotAllowed: the actor is no admin.
+    """
+    require_permission(transaction, actor, "administer")
+    rows = transaction.run(select(identities).order_by(identities.c.account, identities.c.subject))
+    return [LinkedIdentity(**row) for row in rows.mappings()]
+
+
+@write_operation(repeatable=True)
+def sign_in_identity(transaction: Transaction, identity: Identity, name: str | None = None) -> Account:
+    """The account of somebody who proved this identity. With `name`, which the caller vouches for, a new
+    identity is linked to the account of that name.
+
+    Raises:
+        NotAllowed: no account is linked, or it is closed.
+    """
+    linked = _find(transaction, identity)
+    account = find_account(transaction, linked or name) if linked or name else None
+    if account is None or account.status in CLOSED_STATUSES:
+        raise NotAllowed("E_SIGN_IN", "no account is linked to this identity, or it is closed")
+    if linked is None:
+        _insert(transaction, account.id, identity, account.id)
+    return account
+
+
+@read_operation
+def find_linked(transaction: Transaction, name: str) -> Account | None:
+    """The present account of somebody who signed in by an identity before; none if it was closed, or no
+    identity is linked to it any more."""
+    account = find_account(transaction, name)
+    query = select(identities.c.account).where(identities.c.account == name).limit(1)
+    if account is None or account.status in CLOSED_STATUSES or transaction.run(query).first() is None:
+        return None
+    return account
+
+
+def _key(identity: Identity) -> tuple[object, ...]:
+    return identities.c.issuer == identity.issuer, identities.c.subject == identity.subject
+
+
+def _find(transaction: Transaction, identity: Identity) -> str | None:
+    found: str | None = transaction.run(
+        select(identities.c.account).where(*_key(identity))
+    ).scalar_one_or_none()
+    return found
+
+
+def _insert(transaction: Transaction, actor: str, identity: Identity, account: str) -> None:
+    row = {**identity.model_dump(), "account": account, "at_ms": transaction.now_ms}
+    transaction.run(insert(identities), row)
+    transaction.log(actor, "identity.link", account, **identity.model_dump())
