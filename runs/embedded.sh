@@ -14,7 +14,7 @@ set -euo pipefail
 work=${1:-build}
 python=${PYTHON:-.venv/bin/python}
 seed=${SEED:-1}  # of the two trainings; the examples are the same
-epochs=${EPOCHS:-0.35}  # of the first training; what ships had 0.85 and took longer than three CPU hours
+epochs=${EPOCHS:-0.2}  # of the first training; what ships had 0.85 and took longer than three CPU hours
 mkdir -p "$work"
 short=()      # what a rehearsal adds to the steps that train
 few=()        # and to those that read the corpora
