@@ -15,12 +15,13 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select, update
 
 from dialint.labeling.store.database.audit import canonical_json
+from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import accounts, annotation_rows, leases, projects, tasks
 from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.passwords import CLOSED_STATUSES, hash_temporary
 from dialint.labeling.store.permissions import ROLES, find_account, require_permission
-from dialint.labeling.store.records import Account, Status
+from dialint.labeling.store.records import Account, AccountRole, Status
 from dialint.labeling.store.task_queue import end_lease, update_task
 
 
@@ -106,6 +107,22 @@ def set_skills(transaction: Transaction, actor: str, name: str, skills: tuple[st
         update(accounts).where(accounts.c.id == name).values(skills=canonical_json(sorted_skills))
     )
     transaction.log(actor, "account.skills", name, skills=sorted_skills)
+
+
+@write_operation(repeatable=True)
+def change(transaction: Transaction, actor: str, name: str, role: AccountRole, agent: str | None) -> None:
+    """Set the role of an account, and which agent of the dialogues it is.
+
+    Raises:
+        NotAllowed: the actor is no admin, or changes itself.
+        StoreRefused: there is no such account.
+    """
+    require_permission(transaction, actor, "administer")
+    account = require_changeable(transaction, actor, name, own=False)
+    changed = Account(**{**account.model_dump(), "role": role, "agent": agent})
+    values = {"role": changed.role, "agent": changed.agent}
+    transaction.run(update(accounts).where(accounts.c.id == name).values(values))
+    transaction.log(actor, "account.change", name, **values)
 
 
 def require_changeable(transaction: Transaction, actor: str, name: str, *, own: bool) -> Account:
@@ -195,6 +212,7 @@ def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tupl
     for row in sorted(rows, key=lambda row: int(row.id)):
         transaction.run(_DISCARD_ANSWER, {"its_task": row.id, "its_account": name})
         update_task(transaction, row, answered=row.answered - 1)
+    refresh(transaction, (row.dialogue for row in rows))
     transaction.log(actor, "account.exclude", name, n=len(rows))
     return rows[-1].number, len(rows)
 

@@ -16,6 +16,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.annotations import REVIEW_KINDS, list_annotations, review
+from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import accounts as account_rows
 from dialint.labeling.store.database.schema import annotation_rows, appeals, dialogues, tasks, verdicts
 from dialint.labeling.store.database.schema import appeals as appeal_rows
@@ -66,6 +67,7 @@ def open_appeal(
         return _record(existing)
     values = {**item, "statement": statement, "state": "open", "at_ms": transaction.now_ms}
     row = transaction.run(insert(appeals).values(values).returning(appeals)).one()
+    refresh(transaction, (dialogue,))
     transaction.log(actor, "appeal.open", f"appeal {row.id}", dialogue=dialogue, turn=turn, code=code)
     return _record(row)
 
@@ -91,6 +93,7 @@ def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome,
         raise NotAllowed("E_RIGHT", f"{actor} has a part in this dialogue; somebody else decides")
     values = {"state": outcome, "decided_by": actor, "reason": reason}
     transaction.run(update(appeals).where(appeals.c.id == number).values(values))
+    refresh(transaction, (row.dialogue,))
     transaction.log(actor, "appeal.decide", f"appeal {number}", outcome=outcome)
     if outcome == "overturned":
         gold = Gold(dialogue=row.dialogue, turn=row.turn, code=row.code, present=False, source="appeal")

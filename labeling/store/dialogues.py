@@ -13,6 +13,7 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
+from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import dialogues, verdicts
 from dialint.labeling.store.database.transactions import (
     Store,
@@ -55,6 +56,7 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
         add_participants(transaction, (dialogue for dialogue in new_dialogues if dialogue.id in ids))
+        refresh(transaction, sorted(ids))
         transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
     return len(new)
 
@@ -85,6 +87,7 @@ def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Ve
     new = _select_new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)})
     if new:
         transaction.run(insert(verdicts), new)
+        refresh(transaction, sorted({row["dialogue"] for row in new}))
         transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
     return len(new)
 

@@ -20,12 +20,14 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, Delete, Row, Table, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Delete, Row, Table, delete, func, select, update
+from sqlalchemy import text as sql_text
 from sqlalchemy.exc import DBAPIError
 
 from dialint.detector.records import Record
 from dialint.labeling.store.database import schema
 from dialint.labeling.store.database.audit import Head, canonical_json
+from dialint.labeling.store.database.derived import forget
 from dialint.labeling.store.database.engine import PATIENCE_S, is_locked
 from dialint.labeling.store.database.schema import annotation_rows, audit, dialogues, drafts, erasures
 from dialint.labeling.store.database.schema import leases as lease_rows
@@ -51,8 +53,8 @@ ERASED: tuple[Table, ...] = (
     schema.labels, schema.gold, schema.pairs, schema.reads, schema.appeals, schema.notes, schema.masked_views,
     schema.verdicts, schema.participants, annotation_rows,
 )  # fmt: skip
-"""Tables of which the rows with a `dialogue` are deleted, in this order; leases and drafts go with their tasks,
-then tasks, then dialogues."""
+"""Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks, tasks
+and dialogues."""
 KEPT: dict[str, str] = {
     "accounts": "people of the company", "projects": "no dialogues", "shares": "counts, corrected",
     "counts": "counts, corrected", "clocks": "machines", "bulk_reads": "numbers", "settings": "rules",
@@ -107,12 +109,15 @@ def find_dialogues(
     actor: str,
     *,
     ids: Sequence[str] = (),
+    text: str | None = None,
     agent: str | None = None,
     channel: str | None = None,
     since_ms: int | None = None,
     until_ms: int | None = None,
 ) -> list[FoundDialogue]:
-    """The first 1,000 dialogues that meet all given conditions, by id; times are those of the import.
+    """The first 1,000 dialogues that meet all given conditions, by id; times are those of the import. `text`
+    is searched for in everything that is stored of a dialogue, whatever the case of ASCII letters: all are
+    read, as an index of words might lack some.
 
     Raises:
         NotAllowed: the actor is no admin.
@@ -127,6 +132,8 @@ def find_dialogues(
         for column, value in ((dialogues.c.agent, agent), (dialogues.c.channel, channel))
         if value is not None
     ]
+    if text is not None:
+        conditions.append(dialogues.c.content.icontains(canonical_json(text)[1:-1], autoescape=True))
     conditions += [] if since_ms is None else [dialogues.c.created_ms >= since_ms]
     conditions += [] if until_ms is None else [dialogues.c.created_ms < until_ms]
     if not conditions:
@@ -157,6 +164,7 @@ def preview(transaction: Transaction, actor: str, ids: Sequence[str]) -> dict[st
 def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str) -> tuple[str, ...]:
     """Delete everything about the dialogues; return their sha256."""
     tasks = _check(transaction, actor, ids, reason)
+    forget(transaction, ids)
     for row in _answers_by_share(transaction, ids):
         share = {"project": row.project, "pool": row.pool, "account": row.labeler, "answered": -row.n}
         transaction.at_end(upsert_adding(schema.shares, transaction.on_sqlite, "answered"), share)
@@ -244,7 +252,7 @@ def scrub(store: Store, actor: str) -> str:
         try:
             with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 if not sqlite:
-                    connection.execute(text(f"VACUUM (FULL) {tables}"))
+                    connection.execute(sql_text(f"VACUUM (FULL) {tables}"))
                     return "VACUUM FULL of PostgreSQL's tables; its write-ahead log is reused in time"
                 plain: Any = connection.connection.dbapi_connection
                 if connection.in_transaction():

@@ -17,6 +17,7 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.records import Finding
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical_json
+from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import annotation_rows, dialogues
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.verify import hash_annotation
@@ -99,6 +100,7 @@ def save(transaction: Transaction, actor: str, values: dict[str, Any]) -> Annota
     row = {"at_ms": transaction.now_ms, **_to_columns(values)}
     row["sha256"] = hash_annotation(row)
     saved = transaction.run(_INSERT, row).one()
+    refresh(transaction, (saved.dialogue,))
     transaction.log(actor, "annotate", f"annotation {saved.id}", id=saved.id, sha256=row["sha256"])
     return to_annotation(saved)
 

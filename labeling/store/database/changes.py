@@ -25,7 +25,9 @@ from dialint.labeling.store.database.audit import BATCH, canonical_json
 from dialint.labeling.store.database.catalog import Columns, list_tables
 from dialint.labeling.store.database.keys import Key
 
-DERIVED = ("counts",)
+WORDS = ("dialogue_words", *(f"dialogue_words_{part}" for part in ("data", "idx", "docsize", "config")))
+"""The full-text index, and the tables that SQLite keeps it in."""
+DERIVED = ("counts", "dialogue_index", "finding_index", "daily_counts", *WORDS)
 """Tables that are not recorded, because `verify` recomputes them from others."""
 UNSEALED = (*DERIVED, "audit", "audit_head")
 

@@ -21,8 +21,13 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0009"
+VERSION = "0010"
 """The newest revision, which this code requires."""
+
+FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
+"""What is counted of findings; `added` is by people."""
+COUNTS = ("stored", "dialogues", "flagged", "not_judged", "failed", "reviewed", "flagged_by_severity", "reviewed_by_severity", *FINDING_COUNTS)  # fmt: skip # noqa: E501
+COUNT_KEYS = ("agent", "team", "channel", "release", "code", "severity")
 
 Key = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
@@ -325,6 +330,65 @@ erasures = Table(  # dialogues that were deleted everywhere; nothing of their co
     Column("content", Text, nullable=False),  # what was deleted, in counts
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
+
+# Derived from dialogues, verdicts, annotations and appeals by `derived`, for searching and counting. A text
+# that the log lacks is empty here, and a name of more than 100 characters is cut.
+
+dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialogues are ordered by time
+    "dialogue_index", metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("dialogue", Text, ForeignKey("dialogues.id"), nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("day", Integer, nullable=False),
+    *(Column(name, Text, nullable=False) for name in ("agent", "team", "channel", "release", "status")),
+    Column("quality", Float),
+    Column("worst", Text, nullable=False),
+    Column("probability", Float, nullable=False),
+    Column("review", Text, nullable=False),
+    Column("appeal", Text, nullable=False),
+    *(Column(f"n_{name}", Integer, nullable=False) for name in FINDING_COUNTS),
+    UniqueConstraint("dialogue", name="dialogue_index_dialogue"),
+)  # fmt: skip
+for _name in ("agent", "team", "channel", "release", "probability"):
+    Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number)
+RARE = {"status": text("status <> 'scored'"), "review": text("review <> 'none'"), "appeal": text("appeal <> 'none'")}  # fmt: skip # noqa: E501
+"""Values of these columns are indexed but for the usual one."""
+for _name, _rare in RARE.items():
+    Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number, sqlite_where=_rare, postgresql_where=_rare)  # fmt: skip # noqa: E501
+
+finding_index = Table(  # findings and suggestions of the newest verdict, and what people added
+    "finding_index", metadata,
+    Column("number", BigInteger, ForeignKey("dialogue_index.number"), primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("day", Integer, nullable=False),
+    *(Column(name, Text, nullable=False) for name in ("agent", "team", "channel", "release")),
+    Column("suggestion", Boolean, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("probability", Float, nullable=False),
+    Column("decision", Text, nullable=False),
+    Column("appeal", Text, nullable=False),
+    Column("review", Text, nullable=False),
+    Column("first_of_code", Boolean, nullable=False),
+    Column("first_of_severity", Boolean, nullable=False),
+)  # fmt: skip
+Index("finding_index_code", finding_index.c.code, finding_index.c.number)
+Index("finding_index_likely", finding_index.c.code, finding_index.c.probability, finding_index.c.number)
+Index("finding_index_probability", finding_index.c.probability, finding_index.c.number)
+Index("finding_index_severity", finding_index.c.severity, finding_index.c.number)
+DECIDED = text("decision <> 'open'")
+Index("finding_index_decision", finding_index.c.decision, finding_index.c.number, sqlite_where=DECIDED, postgresql_where=DECIDED)  # fmt: skip # noqa: E501
+
+daily_counts = Table(  # sums over both, by level (see `derived.LEVELS`); what a level leaves out is empty
+    "daily_counts", metadata,
+    Column("level", Text, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    *(Column(name, Text, primary_key=True) for name in COUNT_KEYS),
+    *(Column(name, BigInteger, nullable=False) for name in COUNTS),
+)  # fmt: skip
+Index("daily_counts_agent", daily_counts.c.agent, daily_counts.c.level, daily_counts.c.day)
+Index("daily_counts_team", daily_counts.c.team, daily_counts.c.level, daily_counts.c.day)
 
 audit = Table(
     "audit", metadata,

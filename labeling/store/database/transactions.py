@@ -79,6 +79,9 @@ class Transaction:
     writes: bool = False
     after: list[Work[None]] = field(default_factory=list)
     """Writes that follow a read-only transaction before its result is returned."""
+    final: dict[str, Work[None]] = field(default_factory=dict)
+    """Writes at the end of the transaction, by name, under the lock of the log's head: they see what all
+    earlier transactions committed, and no other one writes at the same time."""
     _entries: list[Entry] = field(default_factory=list)
     _last: list[tuple[Executable, Any]] = field(default_factory=list)
     _changes: Changes = field(default_factory=Changes)
@@ -133,8 +136,10 @@ class Transaction:
 
     def finish(self) -> None:
         """Run the work for the end of the transaction and append to the audit log."""
-        if self._entries or self._last or self._changes:
+        if self._entries or self._last or self._changes or self.final:
             lock_head(self.connection)
+        for work in self.final.values():
+            work(self)
         for statement, parameters in self._last:
             self.run(statement, parameters)
         if self._changes and not self._entries:

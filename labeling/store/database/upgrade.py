@@ -30,6 +30,7 @@ from dialint.labeling.store.database.audit import (
 from dialint.labeling.store.database.backup import MANIFEST, backup
 from dialint.labeling.store.database.catalog import list_objects
 from dialint.labeling.store.database.changes import Changes, Replay
+from dialint.labeling.store.database.derived import rebuild
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
 from dialint.labeling.store.database.keys import Key, make_key
 from dialint.labeling.store.database.migrate import migrate, newest_revision
@@ -117,6 +118,7 @@ def _upgrade(transaction: Transaction, revisions: tuple[Path, ...]) -> None:
             head = Head(0, START) if before is None else check_log(connection, None, replay)[0]
             migrate(connection, revisions=revisions)
             sign(connection, head, key)
+        rebuild(connection)
         _record_rows(transaction, replay, key, "upgrade", version=read_version(transaction))
 
 

@@ -1,0 +1,170 @@
+"""What people have made of a dialogue's verdict: the decision on each finding, and the state of the dialogue.
+
+Pure functions from a verdict, the answers that count and the appeals to the rows of ``dialogue_index`` and
+``finding_index``. The rules:
+
+- The findings and suggestions are those of the newest verdict; a second release replaces them. Decisions
+  belong to a turn and code, so they hold for the new verdict's finding at the same place, too. What only the
+  older verdict had is counted no more.
+- Answers of reviewers and experts decide; those of labelers and models do not. Of several answers to the same
+  turn and code the newest one decides, an expert's before a reviewer's. A correction replaces the answer that
+  it supersedes.
+- Not decisions: blind second reviews of an appeal, exercises (training, exam and control tasks, calibration
+  sessions), and answers that a ban discarded. The ban alone changes nothing: the tasks that it reopens are
+  answered again. A direct review by somebody who was banned later stands until somebody reviews again.
+- A finding is confirmed if the answer has it, changed if with another code or severity, else rejected; open
+  if nobody was asked. Errors that only the answer has are added. A suggestion that was not taken up stays
+  open; one that was is an addition of the person.
+- A decided appeal has the last word: overturned rejects the finding, upheld confirms it. An amended one is
+  decided by the annotation of the expert who amended it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from dialint.labeling.store.database.daily_counts import count_finding
+from dialint.labeling.store.database.schema import FINDING_COUNTS
+
+Decision = Literal["open", "confirmed", "rejected", "changed", "added"]
+Review = Literal["none", "labeled", "reviewed"]
+"""Whether labelers answered, or a reviewer or expert did."""
+AppealState = Literal["none", "open", "overturned", "upheld", "amended"]
+Finding = Mapping[str, Any]
+"""A finding as it is stored, as JSON."""
+
+APPEAL_RANK: dict[str, int] = {"none": 0, "upheld": 1, "amended": 2, "overturned": 3, "open": 4}
+
+
+class Verdict(NamedTuple):
+    """The newest verdict on a dialogue: its release and its content as JSON."""
+
+    release: str
+    content: Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    """An answer that counts, by a reviewer or expert."""
+
+    id: int
+    is_expert: bool
+    turn: int | None
+    codes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def asks(self, finding: Finding) -> bool:
+        """Whether the answer decides the finding's turn and code."""
+        return finding["code"] in self.codes and self.turn in (None, finding["turn"])
+
+
+class Appeal(NamedTuple):
+    """An appeal against a finding."""
+
+    turn: int
+    code: str
+    state: AppealState
+
+
+@dataclass(frozen=True)
+class DecidedFinding:
+    """A finding, suggestion or addition, with what people made of it. `first_of_code` and
+    `first_of_severity` mark the first finding of a code or severity in the dialogue, so that dialogues can be
+    counted by code."""
+
+    suggestion: bool
+    turn: int
+    code: str
+    severity: str
+    probability: float
+    decision: Decision
+    appeal: AppealState = "none"
+    first_of_code: bool = False
+    first_of_severity: bool = False
+
+
+def decide_findings(
+    verdict: Verdict | None, answers: Iterable[Answer], appeals: Sequence[Appeal]
+) -> list[DecidedFinding]:
+    """The decided findings of a dialogue: findings, then suggestions, then additions, each in order."""
+    ordered = sorted(answers, key=lambda answer: (answer.is_expert, answer.id), reverse=True)
+    left = {answer.id: list(answer.findings) for answer in ordered}
+    content: Mapping[str, Any] = {} if verdict is None else verdict.content
+    decided: list[DecidedFinding] = []
+    codes: set[str] = set()
+    severities: set[str] = set()
+    for name in ("findings", "suggestions"):
+        for finding in content.get(name, ()):
+            is_suggestion = name == "suggestions"
+            answer = next((answer for answer in ordered if answer.asks(finding)), None)
+            decision = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
+            state = _appeal_state(finding, appeals) if not is_suggestion else "none"
+            if state in ("overturned", "upheld"):
+                decision = "rejected" if state == "overturned" else "confirmed"
+            code, severity = str(finding["code"]), str(finding["severity"])
+            first = (code not in codes, severity not in severities) if not is_suggestion else (False, False)
+            place = (is_suggestion, finding["turn"], code, severity, finding["probability"])
+            decided.append(DecidedFinding(*place, decision, state, *first))
+            if not is_suggestion:
+                codes.add(code)
+                severities.add(severity)
+    added = [
+        finding
+        for answer in ordered
+        for finding in left[answer.id]
+        if next(other for other in ordered if other.asks(finding)) is answer
+    ]
+    added.sort(key=lambda finding: (finding["turn"], finding["code"], finding["start"], finding["end"]))
+    return decided + [
+        DecidedFinding(False, each["turn"], str(each["code"]), str(each["severity"]), 1.0, "added")
+        for each in added
+    ]
+
+
+def _decide(finding: Finding, own: list[Finding] | None, is_suggestion: bool) -> Decision:
+    """The decision of the answer whose findings are `own`; the one that matches is removed from them. What
+    matches: the same place, else the same code in the same turn."""
+    if own is None:
+        return "open"
+    place = (finding["turn"], finding["start"], finding["end"])
+    at_place = [each for each in own if (each["turn"], each["start"], each["end"]) == place]
+    of_code = [each for each in own if (each["turn"], each["code"]) == (finding["turn"], finding["code"])]
+    likely = [each for each in at_place if each in of_code] or at_place
+    match = next(iter(likely if is_suggestion else likely or of_code), None)
+    if match is None:
+        return "open" if is_suggestion else "rejected"
+    own.remove(match)
+    same = (match["code"], match["severity"]) == (finding["code"], finding["severity"])
+    return "confirmed" if same else "changed"
+
+
+def _appeal_state(finding: Finding, appeals: Sequence[Appeal]) -> AppealState:
+    """The state of the appeals against a finding: open if one is, else that of the last one."""
+    states = [each.state for each in appeals if (each.turn, each.code) == (finding["turn"], finding["code"])]
+    return "none" if not states else "open" if "open" in states else states[-1]
+
+
+def describe_dialogue(
+    verdict: Verdict | None, findings: Sequence[DecidedFinding], review: Review, appeals: Sequence[Appeal]
+) -> dict[str, Any]:
+    """The columns of a dialogue's row that follow from its verdict and what people said."""
+    content: Mapping[str, Any] = {} if verdict is None else verdict.content
+    counts: Counter[str] = Counter(dict.fromkeys(FINDING_COUNTS, 0))
+    for one in findings:
+        counts.update(
+            {name: n for name, n in count_finding({**vars(one), "review": review}).items() if name in counts}
+        )
+    proposed = [one for one in findings if one.decision != "added"]
+    accused = [one for one in proposed if not one.suggestion]
+    return {
+        "release": "" if verdict is None else verdict.release,
+        "status": "unscored" if verdict is None else str(content["status"]),
+        "quality": content.get("quality"),
+        "worst": min((one.severity for one in accused), default=""),
+        "probability": max((one.probability for one in proposed), default=0.0),
+        "review": review,
+        "appeal": max((one.state for one in appeals), key=APPEAL_RANK.__getitem__, default="none"),
+        **{f"n_{name}": n for name, n in counts.items()},
+    }

@@ -1,0 +1,360 @@
+"""Keeps the tables that dialogues are searched and counted by: ``dialogue_index``, ``finding_index``,
+``daily_counts`` and the full-text index ``dialogue_words``.
+
+They follow from dialogues, verdicts, annotations, tasks, leases and appeals (`decisions` has the rules). An
+operation that writes one of these calls `refresh`; at the end of its transaction the rows of the dialogues
+are derived anew and compared with the old ones, and the counts change by the difference. `rebuild` derives
+everything from nothing: `upgrade` does after its revisions, and `verify` compares (`derived_check`). None of
+this checks permissions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, text, update
+
+from dialint.labeling.store.database.daily_counts import Totals, add_to_totals, recount, write_totals
+from dialint.labeling.store.database.decisions import (
+    Answer,
+    Appeal,
+    Review,
+    Verdict,
+    decide_findings,
+    describe_dialogue,
+)
+from dialint.labeling.store.database.schema import (
+    annotation_rows,
+    appeals,
+    daily_counts,
+    dialogue_index,
+    dialogues,
+    finding_index,
+    leases,
+    projects,
+    tasks,
+    verdicts,
+)
+from dialint.labeling.store.database.transactions import Transaction
+from dialint.labeling.store.database.words import list_words, to_tsvector
+
+BATCH = 500
+"""Dialogues that are derived together."""
+SLOT_BITS = 21
+"""The lower bits of a dialogue's number; the upper ones are the time in ms."""
+MAX_MS = 2 ** (63 - SLOT_BITS) - 2
+DAY_MS = 86_400_000
+MAX_NAME = 100
+_DECIDING = ("reviewer", "expert", "appeal")
+_FOLLOW_UP = "appeal"
+"""Why of a task for a blind second review (`exposure.APPEAL`)."""
+NAME = "derived tables"
+
+
+@dataclass
+class DerivedRows:
+    """The rows of one dialogue."""
+
+    dialogue: dict[str, Any]
+    findings: list[dict[str, Any]]
+
+
+@dataclass
+class _Refresh:
+    """The dialogues whose rows a transaction derives anew at its end."""
+
+    ids: dict[str, None] = field(default_factory=dict)
+
+    def __call__(self, transaction: Transaction) -> None:
+        totals: Totals = {}
+        ids = list(self.ids)
+        for start in range(0, len(ids), BATCH):
+            _refresh_batch(transaction.connection, ids[start : start + BATCH], totals)
+        write_totals(transaction.connection, totals)
+
+
+def refresh(transaction: Transaction, ids: Iterable[str]) -> None:
+    """Derive the rows of these dialogues anew at the end of the transaction."""
+    work = transaction.final.setdefault(NAME, _Refresh())
+    assert isinstance(work, _Refresh)
+    work.ids.update(dict.fromkeys(ids))
+
+
+def forget(transaction: Transaction, ids: Collection[str]) -> None:
+    """Delete the rows of these dialogues, and what the counts and the full-text index have of them. Call it
+    before anything of the dialogues is deleted."""
+    connection, totals = transaction.connection, Totals()
+    old = load_rows(connection, ids)
+    for rows in old.values():
+        add_to_totals(totals, rows.dialogue, rows.findings, -1)
+    numbers = [rows.dialogue["number"] for rows in old.values()]
+    if transaction.on_sqlite:  # FTS5 needs the words of a row to take it out
+        contents = connection.execute(_DIALOGUES, {"ids": list(old)}).all()
+        words = [
+            {"number": old[row.id].dialogue["number"], "words": join_words(row.content, is_sqlite=True)}
+            for row in contents
+        ]
+        if words:
+            connection.execute(_TAKE_WORDS, words)
+    elif numbers:
+        query = text("DELETE FROM dialogue_words WHERE number = ANY(:numbers)")
+        connection.execute(query, {"numbers": numbers})
+    connection.execute(delete(finding_index).where(finding_index.c.number.in_(numbers)))
+    connection.execute(delete(dialogue_index).where(dialogue_index.c.number.in_(numbers)))
+    transaction.final["counts of erased dialogues"] = lambda each: write_totals(each.connection, totals)
+
+
+def rebuild(connection: Connection) -> None:
+    """Derive all rows from nothing; the caller makes sure that nobody writes."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(text("INSERT INTO dialogue_words (dialogue_words) VALUES ('delete-all')"))
+    else:
+        connection.execute(text("DELETE FROM dialogue_words"))
+    for table in (daily_counts, finding_index, dialogue_index):
+        connection.execute(delete(table))
+    for ids in iterate_ids(connection):
+        _refresh_batch(connection, ids, None)
+    recount(connection)
+
+
+def iterate_ids(connection: Connection) -> Iterator[list[str]]:
+    """The ids of all dialogues, in order, by batches."""
+    last = ""
+    while True:
+        query = select(dialogues.c.id).where(dialogues.c.id > last).order_by(dialogues.c.id).limit(BATCH)
+        ids = list(connection.execute(query).scalars())
+        if ids:
+            yield ids
+        if len(ids) < BATCH:
+            return
+        last = ids[-1]
+
+
+def _refresh_batch(connection: Connection, ids: Collection[str], totals: Totals | None) -> None:
+    """Derive the rows of some dialogues and write what differs; `totals` gets the differences of counts."""
+    old = load_rows(connection, ids)
+    facts = {name: {key: rows.dialogue[key] for key in FACTS} for name, rows in old.items()}
+    words = _add_facts(connection, [name for name in ids if name not in old], facts)
+    added, changed, findings, stale = [], [], [], []
+    for name, rows in derive(connection, facts).items():
+        before = old.get(name)
+        if before == rows:
+            continue
+        if before is None:
+            added.append(rows.dialogue)
+        elif rows.dialogue != before.dialogue:
+            changed.append({"its_number": rows.dialogue["number"], **rows.dialogue})
+        if before is None or rows.findings != before.findings:
+            findings += rows.findings
+            if before is not None and before.findings:
+                stale.append(rows.dialogue["number"])
+        if totals is not None:
+            if before is not None:
+                add_to_totals(totals, before.dialogue, before.findings, -1)
+            add_to_totals(totals, rows.dialogue, rows.findings, 1)
+    if added:
+        connection.execute(insert(dialogue_index), added)
+        is_sqlite = connection.dialect.name == "sqlite"
+        # in order of the numbers: FTS5 would write a segment for each step back
+        ordered = sorted(words, key=lambda row: int(row["number"]))
+        connection.execute(_PUT_WORDS if is_sqlite else _PUT_TSVECTORS, ordered)
+    if changed:
+        connection.execute(_UPDATE, changed)
+    if stale:
+        connection.execute(delete(finding_index).where(finding_index.c.number.in_(stale)))
+    if findings:
+        connection.execute(insert(finding_index), findings)
+
+
+FACTS = ("number", "dialogue", "at_ms", "day", "agent", "team", "channel")
+"""Columns of a dialogue's row that never change."""
+_STATES = [column.name for column in dialogue_index.columns if column.name not in FACTS]
+_UPDATE = (
+    update(dialogue_index)
+    .where(dialogue_index.c.number == bindparam("its_number"))
+    .values({name: bindparam(name) for name in _STATES})
+)
+_PUT_WORDS = text("INSERT INTO dialogue_words (rowid, words) VALUES (:number, :words)")
+_TAKE_WORDS = text(
+    "INSERT INTO dialogue_words (dialogue_words, rowid, words) VALUES ('delete', :number, :words)"
+)
+_PUT_TSVECTORS = text("INSERT INTO dialogue_words (number, words) VALUES (:number, CAST(:words AS tsvector))")
+_IDS = bindparam("ids", expanding=True)
+_DIALOGUES = select(
+    dialogues.c.id, dialogues.c.agent, dialogues.c.team, dialogues.c.channel, dialogues.c.created_ms,
+    dialogues.c.content,
+).where(dialogues.c.id.in_(_IDS))  # fmt: skip
+_ROWS = select(dialogue_index).where(dialogue_index.c.dialogue.in_(_IDS))
+_FINDINGS = (
+    select(finding_index)
+    .where(finding_index.c.number.in_(bindparam("numbers", expanding=True)))
+    .order_by(finding_index.c.number, finding_index.c.place)
+)
+_VERDICTS = (
+    select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.content)
+    .where(verdicts.c.dialogue.in_(_IDS))
+    .order_by(verdicts.c.created_ms, verdicts.c.release)
+)
+_ANSWERS = (
+    select(
+        *(annotation_rows.c[name] for name in ("id", "dialogue", "turn", "kind", "codes", "findings")),
+        *(annotation_rows.c[name] for name in ("project", "supersedes")),
+        tasks.c.pool, tasks.c.why, leases.c.state.label("lease"),
+    )
+    .outerjoin(tasks, tasks.c.id == annotation_rows.c.task)
+    .outerjoin(
+        leases,
+        (leases.c.task == annotation_rows.c.task) & (leases.c.account == annotation_rows.c.labeler),
+    )
+    .where(annotation_rows.c.dialogue.in_(_IDS))
+    .order_by(annotation_rows.c.id)
+)  # fmt: skip
+_APPEALS = (
+    select(appeals.c.dialogue, appeals.c.turn, appeals.c.code, appeals.c.state)
+    .where(appeals.c.dialogue.in_(_IDS))
+    .order_by(appeals.c.id)
+)
+
+
+def load_rows(connection: Connection, ids: Collection[str]) -> dict[str, DerivedRows]:
+    """The rows of these dialogues as they are stored."""
+    stored = {
+        row.dialogue: DerivedRows(dict(row._mapping), [])
+        for row in connection.execute(_ROWS, {"ids": list(ids)})
+    }
+    by_number = {rows.dialogue["number"]: rows for rows in stored.values()}
+    for row in connection.execute(_FINDINGS, {"numbers": list(by_number)}):
+        by_number[row.number].findings.append(dict(row._mapping))
+    return stored
+
+
+def describe_facts(row: Any) -> dict[str, Any]:
+    """The columns of a dialogue's row that never change, but for its number, from its row in ``dialogues``.
+    The time is that of the first turn that has one, else when the dialogue came to the store."""
+    times = (turn.get("at") for turn in json.loads(row.content)["turns"])
+    at = next((time for time in times if time is not None), None)
+    at_ms = row.created_ms
+    if at is not None:
+        parsed = datetime.fromisoformat(at)
+        parsed = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+        at_ms = round(parsed.timestamp() * 1000)
+    at_ms = min(max(at_ms, 0), MAX_MS)
+    names = {name: cut_name(getattr(row, name)) for name in ("agent", "team", "channel")}
+    return {"dialogue": row.id, "at_ms": at_ms, "day": at_ms // DAY_MS, **names}
+
+
+def cut_name(name: str | None) -> str:
+    """A name as a key of an index, which databases limit: empty for none, cut with a hash if it is long."""
+    name = (name or "").replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[: MAX_NAME - 17]}…{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def _add_facts(
+    connection: Connection, ids: Collection[str], facts: dict[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Add the facts of new dialogues with numbers for them; return the rows of the full-text index."""
+    if not ids:
+        return []
+    is_sqlite = connection.dialect.name == "sqlite"
+    rows = connection.execute(_DIALOGUES, {"ids": list(ids)}).all()
+    new = {row.id: describe_facts(row) for row in rows}
+    numbers = _choose_numbers(connection, {name: each["at_ms"] for name, each in new.items()})
+    facts |= {name: {"number": numbers[name], **each} for name, each in new.items()}
+    return [
+        {"number": numbers[row.id], "words": join_words(row.content, is_sqlite=is_sqlite)} for row in rows
+    ]
+
+
+def join_words(content: str, *, is_sqlite: bool) -> str:
+    """The words of a dialogue, from its content, as the database's full-text index takes them."""
+    found = list_words(turn["text"] for turn in json.loads(content)["turns"])
+    return " ".join(found) if is_sqlite else to_tsvector(found)
+
+
+def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, int]:
+    """A free number for each dialogue: its time, then a hash of its id, then the next ones."""
+    chosen: dict[str, int] = {}
+    used: set[int] = set()
+    wanted = {name: first_number(ms) + _hash_slot(name) for name, ms in at_ms.items()}
+    while wanted:
+        query = select(dialogue_index.c.number).where(dialogue_index.c.number.in_(wanted.values()))
+        used |= set(connection.execute(query).scalars())
+        for name, number in list(wanted.items()):
+            if number in used:
+                wanted[name] += 1
+            else:
+                used.add(number)
+                chosen[name] = wanted.pop(name)
+    return chosen
+
+
+def first_number(at_ms: int) -> int:
+    """The first number of dialogues of this time."""
+    return at_ms << SLOT_BITS
+
+
+def _hash_slot(name: str) -> int:
+    digest = hashlib.sha256(name.encode("utf-8", "replace")).digest()
+    return int.from_bytes(digest[:4]) >> (32 - SLOT_BITS)
+
+
+def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str, DerivedRows]:
+    """Derive the rows of some dialogues from these facts and from what the store has of them."""
+    ids = {"ids": list(facts)}
+    if not facts:
+        return {}
+    newest = {row.dialogue: row for row in connection.execute(_VERDICTS, ids)}
+    answers, reviews = _load_answers(connection, ids)
+    objections: dict[str, list[Appeal]] = {}
+    for row in connection.execute(_APPEALS, ids):
+        objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
+    derived = {}
+    for name, fact in facts.items():
+        row, its_appeals = newest.get(name), objections.get(name, [])
+        verdict = None if row is None else Verdict(cut_name(row.release), json.loads(row.content))
+        findings = decide_findings(verdict, answers.get(name, ()), its_appeals)
+        review = reviews.get(name, "none")
+        dialogue = {**fact, **describe_dialogue(verdict, findings, review, its_appeals)}
+        shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
+        derived[name] = DerivedRows(
+            dialogue,
+            [
+                {**shared, "place": place, "review": review, **vars(each), "code": cut_name(each.code)}
+                for place, each in enumerate(findings)
+            ],
+        )
+    return derived
+
+
+def _load_answers(
+    connection: Connection, ids: dict[str, list[str]]
+) -> tuple[dict[str, list[Answer]], dict[str, Review]]:
+    """The answers that decide, and who has answered, by dialogue (see `decisions`)."""
+    rows = connection.execute(_ANSWERS, ids).all()
+    names = {row.project for row in rows if row.project is not None}
+    query = select(projects.c.id, projects.c.content).where(projects.c.id.in_(names))
+    purposes = {
+        row.id: json.loads(row.content)["purpose"] for row in (connection.execute(query) if names else ())
+    }
+    superseded = {row.supersedes for row in rows}
+    answers: dict[str, list[Answer]] = {}
+    reviews: dict[str, Review] = {}
+    for row in rows:
+        is_exercise = row.pool not in (None, "main") or purposes.get(row.project) == "calibration"
+        if is_exercise or row.id in superseded or row.lease == "discarded" or row.why == _FOLLOW_UP:
+            continue
+        if row.kind in _DECIDING:
+            codes, findings = tuple(json.loads(row.codes)), tuple(json.loads(row.findings))
+            answer = Answer(row.id, row.kind == "expert", row.turn, codes, findings)
+            answers.setdefault(row.dialogue, []).append(answer)
+            reviews[row.dialogue] = "reviewed"
+        elif row.kind == "crowd":
+            reviews.setdefault(row.dialogue, "labeled")
+    return answers, reviews
