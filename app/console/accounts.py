@@ -1,72 +1,261 @@
-"""The Accounts page: an administrator creates accounts, and opens or closes them."""
+"""The views Users and Single sign-on of the Admin page: accounts, their roles and passwords, and the
+identities that are linked to them."""
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime
 from typing import get_args
 
 import streamlit as st
-from pydantic import ValidationError
 
 from dialint.app.console.auth import SESSIONS
+from dialint.app.console.i18n import _, ngettext, show_time
+from dialint.app.console.notices import SECRET, attempt
+from dialint.app.console.sign_in import PROVIDER_VARIABLE
+from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.store_session import one_time_password
-from dialint.detector.errors import DialintError
-from dialint.labeling.store import accounts
+from dialint.labeling.store import accounts, identities
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account, AccountRole
+from dialint.labeling.store.identities import Identity
+from dialint.labeling.store.permissions import ROLES, has_permission
+from dialint.labeling.store.records import Account, AccountRole, Status
+
+PER_PAGE = 50
 
 
-def accounts_page(store: Store, account: Account) -> None:
-    """Show the page to `account`; the store decides what it may do."""
-    st.subheader("Accounts", anchor=False)
-    if (created := st.session_state.pop("made account", None)) is not None:
-        st.success("Tell this password to its owner. It is shown once and works for one sign-in.")
-        st.code(safe_text(f"{created[0]}  {created[1]}"), language=None)
-    if (message := st.session_state.pop("accounts error", None)) is not None:
-        st.error(safe_markdown(message))
-    listed = accounts.list_accounts(store, account.id)
-    columns = ("id", "role", "status")
-    st.table({name: [safe_markdown(getattr(each, name)) for each in listed] for name in columns})
-    with st.form("new account", clear_on_submit=True):
-        st.markdown("**New account**")
-        name = st.text_input("Name", max_chars=200)
-        role = st.selectbox("Role", get_args(AccountRole), format_func=safe_text)
-        if st.form_submit_button("Make account", type="primary"):
-            _create(store, account, name.strip(), role)
-    others = [each.id for each in listed if each.id != account.id]
-    if others:
-        with st.form("change account"):
-            st.markdown("**Change an account**")
-            other = st.selectbox("Account", others, format_func=safe_text)
-            action = st.selectbox(
-                "What", ("New one-time password", "Close (suspend)", "Open again"), format_func=safe_text
+def show_users(store: Store, account: Account) -> None:
+    """The accounts, and forms to change one or to create one. Leads change labelers only."""
+    everybody = accounts.list_accounts(store, account.id)
+    is_admin = has_permission(account, "administer")
+    table, forms = st.columns([7, 5], gap="medium")
+    with table:
+        _show_list(everybody)
+    changeable = [each for each in everybody if each.id != account.id and (is_admin or each.role == ROLES[0])]
+    with forms:
+        if changeable:
+            _show_change(store, account, changeable, is_admin=is_admin)
+        if is_admin:
+            _show_create(store, account)
+
+
+def _status_name(status: Status) -> str:
+    return {
+        "active": _("active"), "training": _("in training"), "suspended": _("suspended"),
+        "banned": _("banned"),
+    }[status]  # fmt: skip
+
+
+def _show_list(everybody: list[Account]) -> None:
+    search, role_column = st.columns([3, 2])
+    part = search.text_input(_("Search by name"), max_chars=200, key="users search").strip().lower()
+    role = role_column.selectbox(
+        _("Role"), ("", *get_args(AccountRole)), key="users role",
+        format_func=lambda each: safe_text(_(each) if each else _("all roles")),
+    )  # fmt: skip
+    shown = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
+    n_pages = max(1, -(-len(shown) // PER_PAGE))
+    page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="users page"))
+    show_table(
+        (_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")),
+        (
+            (each.id, _(each.role), _status_name(each.status), ", ".join(each.skills), each.agent or "")
+            for each in shown[(page - 1) * PER_PAGE : page * PER_PAGE]
+        ),
+    )
+    st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(shown))))
+
+
+def _show_change(store: Store, account: Account, others: list[Account], *, is_admin: bool) -> None:
+    with st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Change an account'))}**")
+        by_name = {each.id: each for each in others}
+        name = st.selectbox(_("Account"), list(by_name), format_func=safe_text, key="users account")
+        other = by_name[name]
+        with st.form(f"status:{name}", border=False):
+            statuses = get_args(Status)
+            left, right = st.columns(2)
+            status = left.selectbox(
+                _("Status"), statuses, index=statuses.index(other.status), key=f"users status:{name}",
+                format_func=lambda each: safe_text(_status_name(each)),
+                help=_(
+                    "A suspended account cannot sign in. A ban also opens the tasks again that it "
+                    "answered."
+                ),
+            )  # fmt: skip
+            skills = right.text_input(
+                _("Skills, by commas"), ", ".join(other.skills), key=f"users skills:{name}",
+                help=_("Projects may require skills."),
+            )  # fmt: skip
+            role: AccountRole = other.role
+            agent = other.agent or ""
+            if is_admin:
+                roles = get_args(AccountRole)
+                role = left.selectbox(
+                    _("Role"), roles, index=roles.index(other.role), key=f"users new role:{name}",
+                    format_func=lambda each: safe_text(_(each)),
+                )  # fmt: skip
+                agent = right.text_input(
+                    _("Agent id"), agent, max_chars=200, key=f"users agent:{name}",
+                    help=_(
+                        "The id in dialogues of a person who is an agent: they see their own findings"
+                        " and may appeal."
+                    ),
+                )  # fmt: skip
+            reason = st.text_input(
+                _("Reason"), max_chars=500, key=f"users reason:{name}", help=_("A ban needs one.")
             )
-            if st.form_submit_button("Do it"):
-                _change(store, account, other, action)
+            if st.form_submit_button(_("Save changes"), type="primary"):
+                wanted = other.model_copy(
+                    update={
+                        "status": status,
+                        "skills": _split(skills),
+                        "role": role,
+                        "agent": agent.strip() or None,
+                    }
+                )
+                attempt(lambda: _save(store, account, other, wanted, reason))
+        if is_admin and st.button(_("New one-time password"), key=f"users password:{name}"):
+            attempt(lambda: _renew_password(store, account, name))
 
 
-def _create(store: Store, account: Account, name: str, role: AccountRole) -> None:
+def _split(skills: str) -> tuple[str, ...]:
+    return tuple(sorted({each.strip() for each in skills.split(",") if each.strip()}))
+
+
+def _save(store: Store, account: Account, other: Account, wanted: Account, reason: str) -> str:
+    """Save what differs, and sign the person out if it took something from them."""
+    name, wanted = other.id, Account(**wanted.model_dump())
+    n_reopened = 0
+    if wanted.skills != tuple(sorted(other.skills)):
+        accounts.set_skills(store, account.id, name, wanted.skills)
+    if (wanted.role, wanted.agent) != (other.role, other.agent):
+        accounts.change(store, account.id, name, wanted.role, wanted.agent)
+    if wanted.status == "banned" and other.status != "banned":
+        n_reopened = accounts.ban(store, account.id, name, reason)
+    elif wanted.status != other.status:
+        accounts.set_status(store, account.id, name, wanted.status)
+    if (wanted.role, wanted.status) != (other.role, other.status):
+        SESSIONS.end_all(name)
+    message = _("{name} was changed.").format(name=name)
+    if n_reopened:
+        message += " " + ngettext("{n} task was opened again.", "{n} tasks were opened again.", n_reopened)
+    return message
+
+
+def _renew_password(store: Store, account: Account, name: str) -> str:
     password = one_time_password()
-    try:
-        accounts.create(store, account.id, Account(id=name, role=role), password)
-        st.session_state["made account"] = (name, password)
-    except ValidationError:
-        st.session_state["accounts error"] = "A name has 1 to 200 characters and no control characters."
-    except DialintError as refused:
-        st.session_state["accounts error"] = refused.message
-    st.rerun()
+    accounts.set_password(store, account.id, name, password)
+    SESSIONS.end_all(name)
+    st.session_state[SECRET] = f"{name}  {password}"
+    return _("{name} has a new password and was signed out.").format(name=name)
 
 
-def _change(store: Store, account: Account, other: str, action: str) -> None:
-    try:
-        if action.startswith("New"):
-            password = one_time_password()
-            accounts.set_password(store, account.id, other, password)
-            st.session_state["made account"] = (other, password)
-        else:
-            accounts.set_status(store, account.id, other, "active" if action == "Open again" else "suspended")
-        if action != "Open again":
-            SESSIONS.end_all(other)
-    except DialintError as refused:
-        st.session_state["accounts error"] = refused.message
-    st.rerun()
+def _show_create(store: Store, account: Account) -> None:
+    with st.form("new account", clear_on_submit=True):
+        st.markdown(f"**{safe_markdown(_('New account'))}**")
+        left, right = st.columns(2)
+        name = left.text_input(_("Name"), max_chars=200, key="users new name")
+        role = right.selectbox(
+            _("Role"),
+            get_args(AccountRole),
+            key="users role of new",
+            format_func=lambda each: safe_text(_(each)),
+        )
+        skills = left.text_input(_("Skills, by commas"), key="users new skills")
+        agent = right.text_input(_("Agent id"), max_chars=200, key="users new agent")
+        training = st.checkbox(
+            _("Begin in training"), key="users training",
+            help=_(
+                "An account in training works on training and exam tasks only, until it passes or is "
+                "made active."
+            ),
+        )  # fmt: skip
+        if st.form_submit_button(_("Create account"), type="primary"):
+            attempt(
+                lambda: _create(store, account, name.strip(), role, _split(skills), agent.strip(), training)
+            )
+
+
+def _create(
+    store: Store,
+    account: Account,
+    name: str,
+    role: AccountRole,
+    skills: tuple[str, ...],
+    agent: str,
+    training: bool,
+) -> str:
+    password = one_time_password()
+    status: Status = "training" if training else "active"
+    new = Account(id=name, role=role, status=status, skills=skills, agent=agent or None)
+    accounts.create(store, account.id, new, password)
+    st.session_state[SECRET] = f"{name}  {password}"
+    return _("{name} was created.").format(name=name)
+
+
+def show_identities(store: Store, account: Account) -> None:
+    """Whether a provider is configured, and which identities may sign in to which accounts."""
+    provider = os.environ.get(PROVIDER_VARIABLE)
+    if provider is None:
+        st.info(
+            _(
+                "No provider is configured: people sign in by name and password. To add one, "
+                "start the console with the option --oidc; the documentation of the console "
+                "describes its file."
+            )
+        )
+    else:
+        st.success(
+            safe_markdown(
+                _("People may sign in by {provider}, beside name and password.").format(provider=provider)
+            )
+        )
+    linked = identities.list_identities(store, account.id)
+    table, form = st.columns([7, 5], gap="medium")
+    with table:
+        show_table(
+            (_("Account"), _("Subject"), _("Issuer"), _("Since")),
+            (
+                (
+                    each.account,
+                    each.subject,
+                    each.issuer,
+                    show_time(datetime.fromtimestamp(each.at_ms / 1000, UTC)),
+                )
+                for each in linked
+            ),
+        )
+        st.caption(
+            safe_markdown(ngettext("{n} identity is linked", "{n} identities are linked", len(linked)))
+        )
+    with form:
+        with st.form("link identity", clear_on_submit=True):
+            st.markdown(f"**{safe_markdown(_('Link an identity'))}**")
+            st.caption(_("Somebody who signs in without a link is shown their subject and issuer."))
+            issuer = st.text_input(_("Issuer"), max_chars=500, placeholder="https://", key="identity issuer")
+            subject = st.text_input(_("Subject"), max_chars=255, key="identity subject")
+            names = [each.id for each in accounts.list_accounts(store, account.id)]
+            name = st.selectbox(_("Account"), names, format_func=safe_text, key="identity account")
+            if st.form_submit_button(_("Link"), type="primary"):
+                attempt(lambda: _link(store, account, issuer.strip(), subject.strip(), name))
+        if linked:
+            with st.form("unlink identity"):
+                chosen = st.selectbox(
+                    _("Linked identity"), linked, key="identity linked",
+                    format_func=lambda each: safe_text(f"{each.account}: {each.subject}"),
+                )  # fmt: skip
+                if st.form_submit_button(_("Unlink")):
+                    attempt(lambda: _unlink(store, account, chosen))
+
+
+def _link(store: Store, account: Account, issuer: str, subject: str, name: str) -> str:
+    identities.link(store, account.id, Identity(issuer=issuer, subject=subject), name)
+    return _("The identity may sign in as {name} now.").format(name=name)
+
+
+def _unlink(store: Store, account: Account, linked: identities.LinkedIdentity) -> str:
+    identities.unlink(store, account.id, Identity(issuer=linked.issuer, subject=linked.subject))
+    SESSIONS.end_all(linked.account)
+    return _("The identity may not sign in as {name} any more.").format(name=linked.account)

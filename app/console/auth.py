@@ -46,6 +46,7 @@ class _Session:
     account: str
     browser: str
     used_s: float
+    by_identity: bool = False
 
 
 @dataclass
@@ -57,12 +58,13 @@ class Sessions:
     _by_token: dict[str, _Session] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def create(self, account: str, browser: str) -> str:
-        """A token for an account that has just signed in with this browser."""
+    def create(self, account: str, browser: str, *, by_identity: bool = False) -> str:
+        """A token for an account that has just signed in with this browser: by a password, or by an identity
+        of OpenID Connect."""
         token = secrets.token_urlsafe(32)
         with self._lock:
             self._expire()
-            self._by_token[token] = _Session(account, browser, self.now_s())
+            self._by_token[token] = _Session(account, browser, self.now_s(), by_identity)
         return token
 
     def account(self, token: str | None, browser: str) -> str | None:
@@ -75,6 +77,12 @@ class Sessions:
                 return None
             session.used_s = self.now_s()
             return session.account
+
+    def is_by_identity(self, token: str | None) -> bool:
+        """Whether the session of a token was begun by an identity of OpenID Connect."""
+        with self._lock:
+            session = self._by_token.get(token or "")
+            return session is not None and session.by_identity
 
     def find(self, browser: str) -> str | None:
         """The token of the session that was used last in a browser; None if there is none."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from dialint.app.console.i18n import LANGUAGES, STATE, _, current_language
+from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
 from dialint.app.console.sign_in import current_account, sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.theme import ICON
@@ -48,26 +48,29 @@ class PageEntry(NamedTuple):
 # By title, which is English here and gives the address.
 # (A comment, as Streamlit's magic would print a docstring.)
 PAGES: dict[str, PageEntry] = {
-    "Overview": PageEntry("Quality", "plan", "overview.overview_page"),
-    "Explore": PageEntry("Quality", "review", "explore.explore_page"),
-    "Dialogue": PageEntry("Quality", "review", "dialogue_page.dialogue_page", hidden=True),
-    "Coaching": PageEntry("Quality", "label", "coaching.coaching_page"),
-    "People": PageEntry("Quality", "plan", "people.people_page"),
-    "Review": PageEntry("Work", "review", "review.review_page"),
-    "Label": PageEntry("Work", "label", "label.label_page"),
-    "Adjudicate": PageEntry("Work", "decide", "adjudicate.adjudicate_page"),
-    "Calibration": PageEntry("Work", "label", "calibration.calibration_page"),
-    "My findings": PageEntry("Work", "label", "appeals.own_findings_page", for_agents=True),
-    "Appeals": PageEntry("Work", "decide", "appeals.decide_page"),
-    "Score": PageEntry("System", "plan", "score.score_page"),
-    "Releases": PageEntry("System", "plan", "releases.releases_page"),
-    "Taxonomy and policies": PageEntry("System", "plan", "rules.rules_page"),
-    "Accounts": PageEntry("System", "administer", "accounts.accounts_page"),
-    "Admin": PageEntry("System", "plan", "admin.admin_page"),
-    "Your account": PageEntry("System", "label", "sign_in.password_page"),
+    N_("Overview"): PageEntry(N_("Quality"), "plan", "overview.overview_page"),
+    N_("Explore"): PageEntry(N_("Quality"), "review", "explore.explore_page"),
+    N_("Dialogue"): PageEntry(N_("Quality"), "review", "dialogue_page.dialogue_page", hidden=True),
+    N_("Coaching"): PageEntry(N_("Quality"), "label", "coaching.coaching_page"),
+    N_("People"): PageEntry(N_("Quality"), "plan", "people.people_page"),
+    N_("Review"): PageEntry(N_("Work"), "review", "review.review_page"),
+    N_("Label"): PageEntry(N_("Work"), "label", "label.label_page"),
+    N_("Adjudicate"): PageEntry(N_("Work"), "decide", "adjudicate.adjudicate_page"),
+    N_("Calibration"): PageEntry(N_("Work"), "label", "calibration.calibration_page"),
+    N_("My findings"): PageEntry(N_("Work"), "label", "appeals.own_findings_page", for_agents=True),
+    N_("Appeals"): PageEntry(N_("Work"), "decide", "appeals.decide_page"),
+    N_("Score"): PageEntry(N_("System"), "plan", "score.score_page"),
+    N_("Releases"): PageEntry(N_("System"), "plan", "releases.releases_page"),
+    N_("Taxonomy and policies"): PageEntry(N_("System"), "plan", "rules.rules_page"),
+    N_("Admin"): PageEntry(N_("System"), "plan", "admin.admin_page"),
+    N_("Your account"): PageEntry(N_("System"), "label", "sign_in.password_page"),
 }
 START: dict[AccountRole, str] = {
     "labeler": "Label", "reviewer": "Review", "expert": "Review", "lead": "Overview", "admin": "Overview",
+}  # fmt: skip
+ROLE_NAMES: dict[AccountRole, str] = {
+    "labeler": N_("labeler"), "reviewer": N_("reviewer"), "expert": N_("expert"), "lead": N_("lead"),
+    "admin": N_("administrator"),
 }  # fmt: skip
 
 
@@ -129,7 +132,11 @@ def _page(show: Callable[[], None], title: str, *, is_hidden: bool = False) -> S
 
 def _show_account(store: Store, account: Account) -> None:
     """Who is signed in, the language, and the way out."""
-    st.caption(safe_markdown(_("Signed in as {name} ({role})").format(name=account.id, role=_(account.role))))
+    st.caption(
+        safe_markdown(
+            _("Signed in as {name} ({role})").format(name=account.id, role=_(ROLE_NAMES[account.role]))
+        )
+    )
 
     def choose_language() -> None:
         language = st.session_state[STATE] = st.session_state["language choice"]

@@ -7,18 +7,24 @@ the person chooses a new one here.
 from __future__ import annotations
 
 import math
+import os
 
 import streamlit as st
 
 from dialint.app.console.auth import RATE_LIMITER, SESSIONS, Client
+from dialint.app.console.i18n import _, ngettext
 from dialint.app.console.middleware import browser_id
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
-from dialint.labeling.store import passwords
+from dialint.labeling.store import identities, passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import MustChangePassword, NotAllowed
 from dialint.labeling.store.records import Account
 
+LOGIN = "/auth/login"
+"""The path at which the company's provider is asked (`dialint.app.console.oidc`)."""
+PROVIDER_VARIABLE = "DIALINT_CONSOLE_PROVIDER"
+"""Environment variable with the provider's name, if one is configured."""
 TOKEN, CHOOSING = "token", "choosing"
 """Keys in session state: the session's token, and the account that has to choose a password first."""
 
@@ -42,7 +48,8 @@ def current_account(store: Store) -> Account | None:
         st.session_state.pop("ended", None)
         st.session_state[TOKEN] = token
     name = SESSIONS.account(token, browser)
-    account = None if name is None else passwords.find_signed_in(store, name)
+    find = identities.find_linked if SESSIONS.is_by_identity(token) else passwords.find_signed_in
+    account = None if name is None else find(store, name)
     if account is None:
         sign_out()
         st.session_state["ended"] = True
@@ -56,23 +63,26 @@ def sign_out() -> None:
 
 
 def sign_in_page(store: Store) -> None:
-    """Name and password; after a one-time password, the choice of a new one."""
-    _, middle, _ = st.columns([1, 2, 1])
+    """Name and password; after a one-time password, the choice of a new one; or the company's provider."""
+    left, middle, right = st.columns([1, 2, 1])
     with middle:
         st.title("dialint", anchor=False)
         if (name := st.session_state.get(CHOOSING)) is not None:
-            st.info("Your password was for one time. Choose your own to go on.")
+            st.info(_("Your password was for one time. Choose your own to go on."))
             _password_form(store, name)
-            st.button("Back", type="tertiary", on_click=sign_out)
+            st.button(_("Back"), type="tertiary", on_click=sign_out)
             return
         if st.session_state.pop("ended", False):
-            st.info("You were signed out. Drafts are kept.")
+            st.info(_("You were signed out. Drafts are kept."))
+        if (provider := os.environ.get(PROVIDER_VARIABLE)) is not None:
+            label = _("Sign in by {provider}").format(provider=provider)
+            st.link_button(safe_markdown(label), LOGIN, width="stretch")
         with st.form("sign in", enter_to_submit=True):
-            name = st.text_input("Name", max_chars=200, autocomplete="username").strip()
+            name = st.text_input(_("Name"), max_chars=200, autocomplete="username").strip()
             password = st.text_input(
-                "Password", type="password", max_chars=1000, autocomplete="current-password"
+                _("Password"), type="password", max_chars=1000, autocomplete="current-password"
             )
-            submitted = st.form_submit_button("Sign in", type="primary")
+            submitted = st.form_submit_button(_("Sign in"), type="primary")
         if submitted:
             _sign_in(store, name, password)
 
@@ -89,7 +99,7 @@ def _sign_in(store: Store, name: str, password: str) -> None:
         RATE_LIMITER.record_success(name, client)
         st.session_state[CHOOSING] = name
     except NotAllowed:
-        st.error("The name or the password is wrong, or the account is closed.")
+        st.error(_("The name or the password is wrong, or the account is closed."))
         return
     except DialintError as failed:
         RATE_LIMITER.cancel(name, client)
@@ -102,26 +112,33 @@ def _admit(name: str, client: Client) -> bool:
     """Count an attempt. False if it must not be made now; the page then says how long to wait."""
     wait_s = RATE_LIMITER.admit(name, client)
     if wait_s > 0:
-        st.error(safe_markdown(f"Too many wrong passwords. Try again in {math.ceil(wait_s)} seconds."))
+        n = math.ceil(wait_s)
+        message = ngettext(
+            "Too many wrong passwords. Try again in {n} second.",
+            "Too many wrong passwords. Try again in {n} seconds.",
+            n,
+        )
+        st.error(safe_markdown(message))
     return wait_s <= 0
 
 
 def password_page(store: Store, account: Account) -> None:
     """Change one's own password."""
-    st.subheader("Your account", anchor=False)
-    st.text(safe_text(f"{account.id}, {account.role}"))
+    st.subheader(_("Your account"), anchor=False)
+    st.text(safe_text(f"{account.id}, {_(account.role)}"))
     _password_form(store, account.id)
 
 
 def _password_form(store: Store, name: str) -> None:
     with st.form("password", clear_on_submit=True):
-        old = st.text_input("Password now", type="password", autocomplete="current-password")
-        new = st.text_input("New password", type="password", autocomplete="new-password")
-        again = st.text_input("New password again", type="password", autocomplete="new-password")
-        st.caption(safe_markdown(f"At least {passwords.MIN_PASSWORD} characters."))
-        submitted = st.form_submit_button("Change password", type="primary")
+        old = st.text_input(_("Password now"), type="password", autocomplete="current-password")
+        new = st.text_input(_("New password"), type="password", autocomplete="new-password")
+        again = st.text_input(_("New password again"), type="password", autocomplete="new-password")
+        least = ngettext("At least {n} character.", "At least {n} characters.", passwords.MIN_PASSWORD)
+        st.caption(safe_markdown(least))
+        submitted = st.form_submit_button(_("Change password"), type="primary")
     if submitted and new != again:
-        st.error("The two new passwords differ.")
+        st.error(_("The two new passwords differ."))
     elif submitted:
         _change_password(store, name, old, new)
 
@@ -133,7 +150,7 @@ def _change_password(store: Store, name: str, old: str, new: str) -> None:
     try:
         passwords.choose_password(store, name, old, new)
     except NotAllowed:
-        st.error("The password now is wrong.")
+        st.error(_("The password now is wrong."))
         return
     except DialintError as refused:
         RATE_LIMITER.cancel(name, client)

@@ -1,0 +1,187 @@
+"""The view Retention of the Admin page: dialogues of a customer are found and erased, with a proof."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, ngettext, show_number, show_time
+from dialint.app.console.notices import attempt
+from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.errors import ConfigError
+from dialint.labeling.store import erasure
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+
+FOUND, PROOF = "erasure found", "erasure proof"
+SHOWN = 50
+
+
+def show_retention(store: Store, account: Account) -> None:
+    """Search, preview, erase, and the erasures so far."""
+    search, result = st.columns([5, 7], gap="medium")
+    with search:
+        _show_search(store, account)
+        st.caption(
+            _(
+                "Erasing deletes the dialogues with their verdicts, tasks, annotations, labels, "
+                "gold, appeals, notes and drafts. The audit log stays whole: it holds ids and "
+                "sealed values, no text. Backups and exported files are outside of the store and "
+                "hold the dialogues until they are deleted."
+            )
+        )
+    with result:
+        proof: erasure.Proof | None = st.session_state.get(PROOF)
+        if proof is not None:
+            _show_proof(proof)
+        elif found := st.session_state.get(FOUND):
+            _show_found(store, account, found)
+        else:
+            st.info(_("Find the dialogues of a customer first. Nothing is deleted before you confirm."))
+    _show_past(store, account)
+
+
+def _show_search(store: Store, account: Account) -> None:
+    with st.form("find dialogues"):
+        st.markdown(f"**{safe_markdown(_('Find dialogues to erase'))}**")
+        ids = st.text_area(_("Ids of dialogues, one a line"), height=90, max_chars=300_000, key="erase ids")
+        words = st.text_input(
+            _("Or text that is in them"), max_chars=200, key="erase words",
+            help=_("A name or number, in upper or lower case. All stored dialogues are read."),
+        )  # fmt: skip
+        left, right = st.columns(2)
+        agent = left.text_input(_("Or agent"), max_chars=200, key="erase agent")
+        channel = right.text_input(_("Channel"), max_chars=200, key="erase channel")
+        since = left.date_input(_("Imported from"), None, key="erase since")
+        until = right.date_input(_("Imported until"), None, key="erase until")
+        if st.form_submit_button(_("Find"), type="primary"):
+            st.session_state.pop(PROOF, None)
+            attempt(lambda: _find(store, account, ids, words, agent.strip(), channel.strip(), since, until))
+
+
+def _find(
+    store: Store, account: Account, ids: str, words: str, agent: str, channel: str, since: date | None,
+    until: date | None,
+) -> str:  # fmt: skip
+    names = list(dict.fromkeys(line.strip() for line in ids.splitlines() if line.strip()))
+    found = erasure.find_dialogues(
+        store, account.id, ids=names, text=words.strip() or None, agent=agent or None,
+        channel=channel or None, since_ms=_to_ms(since),
+        until_ms=None if until is None else _to_ms(until + timedelta(days=1)),
+    )  # fmt: skip
+    st.session_state[FOUND] = found
+    missing = len(set(names) - {each.id for each in found})
+    message = ngettext("{n} dialogue was found.", "{n} dialogues were found.", len(found))
+    if missing:
+        message += " " + ngettext(
+            "{n} does not fit or is not in the store.", "{n} do not fit or are not in the store.", missing
+        )
+    if len(found) == erasure.MAX_PER_CALL:
+        message += " " + _("There may be more: erase these, then search again.")
+    return message
+
+
+def _to_ms(day: date | None) -> int | None:
+    return (
+        None if day is None else round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
+    )
+
+
+def _show_found(store: Store, account: Account, found: list[erasure.FoundDialogue]) -> None:
+    names = [each.id for each in found]
+    counts = erasure.preview(store, account.id, names)
+    title = ngettext("{n} dialogue would be erased", "{n} dialogues would be erased", len(found))
+    st.markdown(f"**{safe_markdown(title)}**")
+    st.caption(safe_markdown(_describe(counts)))
+    show_table(
+        (_("Dialogue"), _("Agent"), _("Team"), _("Channel"), _("Imported")),
+        (
+            (
+                DialogueLink(each.id), each.agent or "", each.team or "", each.channel or "",
+                show_time(datetime.fromtimestamp(each.added_ms / 1000, UTC)),
+            )
+            for each in found[:SHOWN]
+        ),
+    )  # fmt: skip
+    if len(found) > SHOWN:
+        st.caption(safe_markdown(ngettext("and {n} more", "and {n} more", len(found) - SHOWN)))
+    with st.form("erase"):
+        st.markdown(f"**{safe_markdown(_('Erase them for good'))}**")
+        reason = st.text_input(
+            _("Reason"), max_chars=erasure.MAX_REASON, key="erase reason",
+            help=_("It is kept in the audit log: name a ticket, not the customer."),
+        )  # fmt: skip
+        word = _("erase {n}").format(n=len(found))
+        typed = st.text_input(
+            safe_markdown(_("To confirm, type: {word}").format(word=word)), key="erase confirmation"
+        )
+        rewrite = st.checkbox(
+            _("Rewrite the database's files"), value=True, key="erase rewrite",
+            help=_(
+                "Otherwise bytes of deleted rows may remain in the files. It takes seconds to "
+                "minutes, by the size of the store, during which answers wait."
+            ),
+        )  # fmt: skip
+        if st.form_submit_button(_("Erase"), type="primary"):
+            attempt(lambda: _erase(store, account, names, reason, typed.strip() == word, rewrite))
+
+
+def _erase(
+    store: Store, account: Account, names: list[str], reason: str, confirmed: bool, rewrite: bool
+) -> str:
+    if not confirmed:
+        raise ConfigError("E_CONFIRM", _("The words of the confirmation are not right; nothing was erased."))
+    proof = erasure.erase(store, account.id, names, reason)
+    st.session_state.pop(FOUND, None)
+    st.session_state[PROOF] = proof
+    if rewrite:
+        st.session_state[PROOF] = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
+    return ngettext("{n} dialogue was erased.", "{n} dialogues were erased.", len(names))
+
+
+def _describe(counts: dict[str, int]) -> str:
+    """Rows of each kind, in words."""
+    kinds = {
+        "dialogues": _("dialogues"), "verdicts": _("verdicts"), "annotations": _("annotations"),
+        "tasks": _("tasks"), "leases": _("leases"), "labels": _("labels"), "gold": _("known answers"),
+        "pairs": _("pairs"), "reads": _("notes of who read them"), "appeals": _("appeals"),
+        "notes": _("notes of coaching"), "masked_views": _("masked views"), "participants": _("participants"),
+        "drafts": _("drafts"),
+    }  # fmt: skip
+    return ", ".join(f"{show_number(n)} {kinds.get(name, name)}" for name, n in counts.items())
+
+
+def _show_proof(proof: erasure.Proof) -> None:
+    st.markdown(f"**{safe_markdown(_('Proof'))}**")
+    st.caption(safe_markdown(_describe(proof.counts)))
+    st.caption(
+        _(
+            "Keep it elsewhere. Its head is the entry of the audit log, which a later "
+            "verification still finds; a dialogue is named by the SHA-256 of its id."
+        )
+    )
+    st.code(safe_text(proof.model_dump_json(indent=2)), language="json", height=320)
+    st.button(_("Done"), key="proof read", on_click=_forget_proof)
+
+
+def _forget_proof() -> None:
+    st.session_state.pop(PROOF, None)
+
+
+def _show_past(store: Store, account: Account) -> None:
+    past = erasure.list_erasures(store, account.id, limit=SHOWN)
+    if not past:
+        return
+    st.markdown(f"**{safe_markdown(_('Erased so far, newest first'))}**")
+    show_table(
+        (_("When"), _("By"), _("Reason"), _("SHA-256 of the id"), _("Deleted")),
+        (
+            (
+                show_time(datetime.fromtimestamp(each.at_ms / 1000, UTC)), each.account, each.reason,
+                f"{each.dialogue_sha256[:16]}…", _describe(each.counts),
+            )
+            for each in past
+        ),
+    )  # fmt: skip
