@@ -16,7 +16,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask, Project
 
 FOLDER = Path(dialint.app.console.__file__).parent
-SAFE = {"safe_markdown", "safe_text", "explain_code", "table_cell"}
+SAFE = {"safe_markdown", "safe_text", "explain_code", "table_cell", "link"}
 """What makes text from outside safe to show."""
 LAYOUT = {
     "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "rerun",
@@ -30,8 +30,8 @@ ELEMENTS = {
 }  # fmt: skip
 """Of Streamlit, what shows text also as a method of a column or a container, by names that nothing else has."""
 NO_TEXT = {
-    "anchor", "args", "autocomplete", "border", "clear_on_submit", "disabled", "enter_to_submit", "expanded",
-    "horizontal", "index", "key", "label_visibility", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
+    "anchor", "args", "autocomplete", "border", "clear_on_submit", "default", "disabled", "enter_to_submit",
+    "expanded", "height", "horizontal", "index", "key", "label_visibility", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
 }  # fmt: skip
 """Arguments that are shown nowhere."""
 
@@ -85,8 +85,10 @@ def unsafe(source: str) -> list[str]:
             continue
         given = {None if n == 0 else f"#{n}": value for n, value in enumerate(call.args)}
         given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
-        if name in ("selectbox", "radio") and "format_func" in given:
+        if name in ("selectbox", "radio", "segmented_control") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
+        elif name == "vega_lite_chart":
+            given.pop(None)  # `charts` makes the names in it by safe_text
         elif name == "components":
             continue  # the dialogue's component, which draws by textContent
         found += [
