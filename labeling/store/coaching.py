@@ -1,0 +1,257 @@
+"""What coaching is about: an agent's dialogues with the errors that people confirmed, and how the others do.
+
+For leads, and for the account of the agent. A finding that people rejected, or that an appeal overturned, is
+no error here, and suggestions are none unless somebody took them up. Figures of others are given only as sums
+over enough agents that nobody's own can be read off them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, case, func, select
+
+from dialint.detector.records import Finding
+from dialint.labeling.store.database.decisions import Review
+from dialint.labeling.store.database.derived import DAY_MS, cut_name, first_number
+from dialint.labeling.store.database.schema import (
+    annotation_rows,
+    daily_counts,
+    dialogue_index,
+    dialogues,
+    finding_index,
+)
+from dialint.labeling.store.database.transactions import Transaction, read_operation
+from dialint.labeling.store.dialogues import load_verdict
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.exposure import record_read
+from dialint.labeling.store.notes import require_reader
+from dialint.labeling.store.permissions import has_permission, require_permission
+
+MAX_DIALOGUES = 2000
+"""Dialogues of an agent that one call returns at most, the newest ones."""
+MAX_SHOWN = 20
+"""Dialogues whose findings one call returns at most."""
+MIN_OTHERS = 3
+"""Other agents that figures of a group are summed over at least."""
+
+
+class CoachedDialogue(NamedTuple):
+    """A dialogue of an agent: when it was, in ms since 1970, what became of it, and its errors: `confirmed`
+    as (code, severity), those that people added among them; how many people `changed` to another code or
+    severity; how many nobody has decided yet (`n_open`)."""
+
+    dialogue: str
+    at_ms: int
+    status: str
+    quality: float | None
+    review: Review
+    confirmed: tuple[tuple[str, str], ...]
+    n_changed: int
+    n_open: int
+
+    @property
+    def has_error(self) -> bool:
+        """Whether an error stands: confirmed, changed, or not decided yet."""
+        return bool(self.confirmed) or self.n_changed > 0 or self.n_open > 0
+
+
+class CodeRates(NamedTuple):
+    """Confirmed errors by code, of an agent and of other agents: of the same `team`, or of all where it is
+    None, `n_agents` of them. `own_dialogues` and `other_dialogues` were scored. Without enough others,
+    `other` is empty."""
+
+    own: Mapping[str, int]
+    own_dialogues: int
+    other: Mapping[str, int]
+    other_dialogues: int
+    n_agents: int
+    team: str | None
+
+
+class ConfirmedFinding(NamedTuple):
+    """An error that people confirmed, corrected or added, as they left it."""
+
+    finding: Finding
+    decision: str
+
+
+@read_operation
+def list_dialogues(
+    transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int
+) -> tuple[CoachedDialogue, ...]:
+    """The dialogues of an agent in ``[since_ms, until_ms)``, newest first.
+
+    Raises:
+        NotAllowed: the actor neither plans nor is this agent.
+    """
+    require_reader(transaction, actor, agent)
+    mine = and_(dialogue_index.c.agent == cut_name(agent), *_span(since_ms, until_ms))
+    query = select(dialogue_index).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
+    rows = transaction.run(query).all()
+    columns = [finding_index.c[name] for name in ("number", "code", "severity", "decision", "suggestion")]
+    joined = select(*columns).join(dialogue_index, dialogue_index.c.number == finding_index.c.number)
+    findings: dict[int, list[Any]] = defaultdict(list)
+    for row in transaction.run(joined.where(mine).order_by(finding_index.c.number, finding_index.c.place)):
+        findings[row.number].append(row)
+    return tuple(_to_dialogue(row, findings[row.number]) for row in rows)
+
+
+def _span(since_ms: int, until_ms: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    number = dialogue_index.c.number
+    return number >= first_number(max(0, since_ms)), number < first_number(max(0, until_ms))
+
+
+def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
+    decisions = Counter(
+        each.decision for each in findings if not (each.suggestion and each.decision == "open")
+    )
+    confirmed = tuple(
+        (each.code, each.severity) for each in findings if each.decision in ("confirmed", "added")
+    )
+    return CoachedDialogue(
+        row.dialogue, row.at_ms, row.status, row.quality, row.review, confirmed,
+        decisions["changed"], decisions["open"],
+    )  # fmt: skip
+
+
+@read_operation
+def compare_codes(
+    transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int, team: str | None = None
+) -> CodeRates:
+    """How many confirmed errors of each code an agent has, and how many the others: those of `team`, or of
+    all teams if there are fewer than `MIN_OTHERS` in it.
+
+    Raises:
+        NotAllowed: the actor neither plans nor is this agent.
+    """
+    require_reader(transaction, actor, agent)
+    days = (daily_counts.c.day >= since_ms // DAY_MS, daily_counts.c.day < -(-until_ms // DAY_MS))
+    name, agents = daily_counts.c.agent, func.count(daily_counts.c.agent.distinct())
+    mine = name == cut_name(agent)
+    scored = func.coalesce(func.sum(daily_counts.c.dialogues), 0)
+    groups = select(agents, scored).where(
+        daily_counts.c.level == "group", daily_counts.c.dialogues > 0, *days
+    )
+    own_dialogues = int(transaction.run(groups.where(mine)).one()[1])
+    others = and_(~mine, name != "")
+    in_team = and_(others, daily_counts.c.team == cut_name(team))
+    n_agents, n_dialogues = transaction.run(groups.where(in_team)).one() if team is not None else (0, 0)
+    chosen: ColumnElement[bool] = in_team
+    if n_agents < MIN_OTHERS:
+        team, chosen = None, others
+        n_agents, n_dialogues = transaction.run(groups.where(others)).one()
+    errors = func.sum(daily_counts.c.confirmed + daily_counts.c.added)
+    by_code = select(daily_counts.c.code, errors).where(daily_counts.c.level == "detail", *days)
+    by_code = by_code.group_by(daily_counts.c.code).having(errors > 0)
+    own = {row[0]: int(row[1]) for row in transaction.run(by_code.where(mine))}
+    other: dict[str, int] = {}
+    if n_agents >= MIN_OTHERS:
+        other = {row[0]: int(row[1]) for row in transaction.run(by_code.where(chosen))}
+    return CodeRates(own, own_dialogues, other, int(n_dialogues) if other else 0, int(n_agents), team)
+
+
+@read_operation
+def read_confirmed(
+    transaction: Transaction, actor: str, agent: str, names: Sequence[str]
+) -> dict[str, tuple[ConfirmedFinding, ...]]:
+    """The errors that people confirmed in some of an agent's dialogues, by dialogue, in order of turns. A
+    lead's reading is recorded.
+
+    Raises:
+        NotAllowed: the actor neither plans nor is this agent, or a dialogue is not the agent's.
+    """
+    account = require_reader(transaction, actor, agent)
+    asked = list(dict.fromkeys(names))[:MAX_SHOWN]
+    query = select(dialogues.c.id).where(dialogues.c.id.in_(asked), dialogues.c.agent == agent)
+    if len(set(transaction.run(query).scalars())) != len(asked):
+        raise NotAllowed("E_RIGHT", "a dialogue is not this agent's, or there is none")
+    numbers = select(finding_index, dialogue_index.c.dialogue).join(
+        dialogue_index, dialogue_index.c.number == finding_index.c.number
+    )
+    numbers = numbers.where(
+        dialogue_index.c.dialogue.in_(asked), finding_index.c.decision.in_(("confirmed", "changed", "added"))
+    )
+    rows: dict[str, list[Any]] = defaultdict(list)
+    for row in transaction.run(numbers.order_by(finding_index.c.turn, finding_index.c.place)):
+        rows[row.dialogue].append(row)
+    if has_permission(account, "plan"):
+        for name in asked:
+            record_read(transaction, account, name, "verdict", "answers")
+    return {name: _find_confirmed(transaction, name, rows[name]) for name in asked}
+
+
+def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) -> tuple[ConfirmedFinding, ...]:
+    """The findings behind the rows of the index: of a person's answer where one has it, else the
+    verdict's."""
+    if not rows:
+        return ()
+    verdict = load_verdict(transaction, name)
+    proposed = () if verdict is None else (*verdict.findings, *verdict.suggestions)
+    query = select(annotation_rows.c.findings).where(
+        annotation_rows.c.dialogue == name, annotation_rows.c.kind.in_(("reviewer", "expert", "appeal"))
+    )
+    is_expert = case((annotation_rows.c.kind == "expert", 1), else_=0)
+    query = query.order_by(is_expert.desc(), annotation_rows.c.id.desc())
+    answered = [
+        Finding.model_validate(finding)
+        for content in transaction.run(query).scalars()
+        for finding in json.loads(content)
+    ]
+    found = []
+    for row in rows:
+        same = [each for each in proposed if (each.turn, each.code) == (row.turn, row.code)]
+        by_people = [each for each in answered if (each.turn, each.code) == (row.turn, row.code)]
+        if row.decision == "changed":
+            places = {(each.turn, each.start, each.end) for each in same}
+            at_place = [each for each in answered if (each.turn, each.start, each.end) in places]
+            by_people = at_place or by_people
+        chosen = next(iter(by_people if row.decision != "confirmed" else same or by_people), None)
+        if chosen is not None:
+            found.append(ConfirmedFinding(chosen, row.decision))
+    return tuple(found)
+
+
+@read_operation
+def count_cleared(
+    transaction: Transaction,
+    actor: str,
+    since_ms: int,
+    until_ms: int,
+    *,
+    team: str | None = None,
+    channel: str | None = None,
+) -> dict[str, int]:
+    """How many flagged dialogues of each agent people have cleared in ``[since_ms, until_ms)``: every finding
+    was rejected, and nothing added.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    columns = dialogue_index.c
+    is_cleared = and_(columns.n_findings > 0, columns.n_rejected == columns.n_findings, columns.n_added == 0)
+    where = [columns.review == "reviewed", is_cleared, *_span(since_ms, until_ms)]
+    where += [
+        columns[name] == cut_name(value)
+        for name, value in (("team", team), ("channel", channel))
+        if value is not None
+    ]
+    query = select(columns.agent, func.count()).where(*where).group_by(columns.agent)
+    return {row[0]: int(row[1]) for row in transaction.run(query)}
+
+
+@read_operation
+def list_agents(transaction: Transaction, actor: str, n: int = 1000) -> tuple[tuple[str, str], ...]:
+    """The agents that dialogues name, each with a team of theirs, by name.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    name, team = daily_counts.c.agent, func.max(daily_counts.c.team)
+    query = select(name, team).where(daily_counts.c.level == "group", name != "").group_by(name)
+    return tuple((row[0], row[1]) for row in transaction.run(query.order_by(name).limit(n)))
