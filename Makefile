@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-cluster test-vllm check format locked lock audit sbom clean
+.PHONY: demo test test-cluster test-vllm check format translations locked lock audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/dialint score app/sample/dialogues.jsonl
@@ -12,7 +12,8 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PARALLEL)
 
-# `dialint score --cluster ray` on a Ray of this machine, in an environment of its own; not a part of `make test`.
+# `dialint score` on a Ray of this machine and with a store of objects (moto's server), in an environment of its
+# own; not a part of `make test`.
 RAY_ENV ?= .venv-ray
 
 test-cluster: $(RAY_ENV)/installed
@@ -20,7 +21,7 @@ test-cluster: $(RAY_ENV)/installed
 
 $(RAY_ENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(RAY_ENV)
-	$(RAY_ENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[cluster]' 'pytest>=9'
+	$(RAY_ENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[cluster,judge]' 'pytest>=9' 'moto[server]>=5'
 	@touch $@
 
 # The judge on a real vLLM, on the CPU, in an environment of its own (some minutes and 4 GB, once); not a part of
@@ -46,6 +47,14 @@ check: $(VENV)/installed-dev build/typing
 format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The texts of the console's screens, collected for translation: fill in what is empty in app/console/locales/*.po.
+translations: $(VENV)/installed-dev
+	@mkdir -p build
+	$(BIN)/pybabel -q extract -k _ -k N_ -k ngettext:1,2 --no-default-keywords --no-location --sort-output \
+		--omit-header -o build/console.pot app/console
+	for language in es ru; do $(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --omit-header \
+		-l $$language -i build/console.pot -o app/console/locales/$$language.po; done
 
 # The package as it is imported: what reads files and no import hooks (mypy, pyright, import-linter) finds
 # dialint.app in build/typing/dialint/app.

@@ -60,6 +60,11 @@ def _(message: str) -> str:
     return load_catalogue(current_language()).gettext(message)
 
 
+def N_(message: str) -> str:
+    """`message` itself: marks a text that is translated by `_` later, where it is shown."""
+    return message
+
+
 def ngettext(singular: str, plural: str, n: int) -> str:
     """The form of a text for the number `n` in the language of this page; ``{n}`` in it becomes `n`."""
     return load_catalogue(current_language()).ngettext(singular, plural, n).format(n=show_number(n))

@@ -43,7 +43,9 @@ def messages() -> set[str]:
     from babel.messages.extract import extract_from_dir
 
     folder = Path(dialint.app.console.__file__).parent
-    found = extract_from_dir(folder, [("**.py", "python")], {}, keywords={"_": None, "ngettext": (1, 2)})
+    found = extract_from_dir(
+        folder, [("**.py", "python")], {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)}
+    )
     return {message[0] if isinstance(message, tuple) else message for _, _, message, _, _ in found}
 
 
