@@ -1,22 +1,44 @@
 """The ASGI application that ``python -m streamlit run`` serves: the console's script behind the
-middleware."""
+middleware, downloads, and the thread that runs scoring jobs."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
+from dialint.app.console.downloads import ROUTES, may_upload
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.middleware import SecurityMiddleware
+from dialint.app.console.score_runner import ScoreRunner
 from dialint.app.console.theme import STATIC, STATIC_PATH
+
+
+@asynccontextmanager
+async def run_jobs(app: App) -> AsyncIterator[dict[str, Any]]:
+    """Runs scoring jobs as long as the server lives; those of before it go on."""
+    runner = ScoreRunner()
+    runner.start()
+    try:
+        yield {}
+    finally:
+        runner.close()
+
 
 app = App(
     Path(__file__).with_name("main.py"),
-    routes=[Mount(STATIC_PATH, StaticFiles(directory=STATIC))],
-    middleware=[Middleware(SecurityMiddleware, hosts=os.environ.get(HOSTS_VARIABLE, "").split())],
+    routes=[Mount(STATIC_PATH, StaticFiles(directory=STATIC)), *ROUTES],
+    lifespan=run_jobs,
+    middleware=[
+        Middleware(
+            SecurityMiddleware, hosts=os.environ.get(HOSTS_VARIABLE, "").split(), may_upload=may_upload
+        )
+    ],
 )

@@ -25,6 +25,9 @@ SERVER = Path(__file__).with_name("asgi.py")
 HOSTS_VARIABLE = "DIALINT_CONSOLE_HOSTS"
 FIRST_ACCOUNT = "admin"
 STOP_S = 10.0
+MAX_UPLOAD_MB = 200
+"""Of one log; it is held in memory while it arrives. Larger ones are taken from a folder of the server
+(`dialint.app.console.score_files`)."""
 
 SETTINGS = {
     "server.headless": "true",
@@ -33,7 +36,7 @@ SETTINGS = {
     "server.enableStaticServing": "false",
     "server.enableAgentApi": "false",
     "server.fileWatcherType": "none",
-    "server.maxUploadSize": "0",
+    "server.maxUploadSize": str(MAX_UPLOAD_MB),
     "server.maxWidgetStateSize": "2",
     "server.maxMessageSize": "32",
     "server.scriptHealthCheckEnabled": "false",

@@ -1,10 +1,12 @@
 """An ASGI middleware between the network and Streamlit that passes only what the console needs.
 
 It allows GET and HEAD requests for the page, its assets and the health check, and none of Streamlit's routes
-for uploads, metrics, media or sign-in. Requests for other host names are rejected, which prevents DNS
-rebinding. Every response forbids framing and requests to other hosts. Only the page itself may open its
-websocket, and Streamlit resumes a session only for the browser that began it: each browser gets a cookie,
-whose hash is passed on as the user's identity. TLS is left to a proxy (`docs/console.md`).
+for metrics, media or sign-in. Its route for uploads is open to the console's own page in a browser in which a
+lead is signed in, and closed to everybody else as if it were not there; Streamlit checks size and XSRF token
+of what gets through. Requests for other host names are rejected, which prevents DNS rebinding. Every response
+forbids framing and requests to other hosts. Only the page itself may open its websocket, and Streamlit
+resumes a session only for the browser that began it: each browser gets a cookie, whose hash is passed on as
+the user's identity. TLS is left to a proxy (`docs/console.md`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import hashlib
 import re
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
@@ -33,6 +35,9 @@ STREAM = "/_stcore/stream"
 CORE = frozenset({HEALTH, "/_stcore/host-config"})
 CLOSED = frozenset({"_stcore", "media", "component", "auth", "oauth2callback", "app"})
 """First parts of paths that are closed except for `CORE` and `STREAM`."""
+UPLOAD = re.compile(r"/_stcore/upload_file/[0-9a-f-]{36}/[0-9a-f-]{36}", re.ASCII)
+"""Session and file of an upload, both random numbers that the server made."""
+UPLOAD_METHODS = ("PUT", "DELETE")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _VALUE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 
@@ -52,6 +57,11 @@ HEADERS = {
 }
 
 
+async def nobody(browser: str) -> bool:
+    """No browser may upload."""
+    return False
+
+
 def browser_id(cookies: Mapping[str, str]) -> str:
     """The hash of our cookie, which identifies the browser; empty if there is none."""
     value = cookies.get(COOKIE, "")
@@ -61,10 +71,12 @@ def browser_id(cookies: Mapping[str, str]) -> str:
 @dataclass
 class SecurityMiddleware:
     """The middleware. `hosts` are the host names of the console beside this machine's local ones. A page of
-    one of them may open a websocket even if a proxy requests it under another name."""
+    one of them may open a websocket even if a proxy requests it under another name. `may_upload` says whether
+    a lead is signed in in a browser, by its identity."""
 
     app: ASGIApp
     hosts: Sequence[str] = ()
+    may_upload: Callable[[str], Awaitable[bool]] = nobody
     _hosts: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +109,10 @@ class SecurityMiddleware:
             await send(message)
 
         status = self._rejection(scope, request)
+        if status == 404 and scope["method"] in UPLOAD_METHODS and UPLOAD.fullmatch(scope["path"]):
+            browser = browser_id(cookies)
+            if browser and self._is_same_origin(request):
+                status = None if await self.may_upload(browser) else 404
         if status is None:
             await self.app(scope, receive, send_secured)
         else:

@@ -189,6 +189,21 @@ def record_added(transaction: Transaction, actor: str, job_id: str, added: Added
 
 
 @write_operation(repeatable=True)
+def record_download(transaction: Transaction, actor: str, job_id: str, file: str) -> ScoreJob:
+    """Record that the actor takes a file of a finished job, which quotes dialogues, out of the console.
+
+    Raises:
+        StoreRefused: it is not done.
+    """
+    require_permission(transaction, actor, "plan")
+    job = _load(transaction, job_id)
+    if job.state != "done":
+        raise StoreRefused("E_JOB", "this job is not done")
+    transaction.log(actor, "score_jobs.download", job.id, file=file)
+    return job
+
+
+@write_operation(repeatable=True)
 def remove_job(transaction: Transaction, actor: str, job_id: str) -> None:
     """Delete the row of a job, whose folder was deleted before; one that is gone is no error."""
     require_permission(transaction, actor, "plan")

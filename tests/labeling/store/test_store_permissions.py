@@ -344,6 +344,9 @@ ROWS |= {
     "store.score_jobs.record_added": Row(
         "lead", lambda s, a, m: score_jobs.record_added(s, a, m.id, ADDED), ended
     ),
+    "store.score_jobs.record_download": Row(
+        "lead", lambda s, a, m: score_jobs.record_download(s, a, m.id, "csv"), ended
+    ),
     "store.score_jobs.remove_job": Row("lead", lambda s, a, m: score_jobs.remove_job(s, a, m.id), brought),
 }
 

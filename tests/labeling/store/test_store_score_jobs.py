@@ -43,6 +43,7 @@ def test_a_job_goes_from_its_log_to_its_end(store: Store, time_: Any) -> None:
     added = AddedCounts(dialogues=3, verdicts=3, known=0, changed=0)
     assert score_jobs.record_added(store, "lea", NEW.id, added).added == added
     assert score_jobs.load_job(store, "ada", NEW.id).result == result
+    assert score_jobs.record_download(store, "ada", NEW.id, "csv").added == added
     with pytest.raises(StoreRefused, match="is done"):
         score_jobs.queue_job(store, "lea", NEW.id)
     score_jobs.remove_job(store, "ada", NEW.id)
@@ -53,7 +54,7 @@ def test_a_job_goes_from_its_log_to_its_end(store: Store, time_: Any) -> None:
     assert [(row.account, row.action) for row in rows if row.subject == NEW.id] == [
         ("lea", "score_jobs.create"), ("lea", "score_jobs.queue"), ("ada", "score_jobs.stopped"),
         ("ada", "score_jobs.queue"), ("lea", "score_jobs.done"), ("lea", "score_jobs.add"),
-        ("ada", "score_jobs.remove"),
+        ("ada", "score_jobs.download"), ("ada", "score_jobs.remove"),
     ]  # fmt: skip
 
 
@@ -63,6 +64,8 @@ def test_only_what_is_done_is_added_and_only_an_end_ends(store: Store) -> None:
         score_jobs.record_added(
             store, "lea", NEW.id, AddedCounts(dialogues=0, verdicts=0, known=0, changed=0)
         )
+    with pytest.raises(StoreRefused, match="not done"):
+        score_jobs.record_download(store, "lea", NEW.id, "csv")
     with pytest.raises(StoreRefused, match="no end"):
         score_jobs.record_end(store, "lea", NEW.id, "queued", ScoreResult())
     assert score_jobs.record_end(store, "lea", NEW.id, "done", ScoreResult()).state == "uploaded"
