@@ -23,8 +23,12 @@ State = Literal["open", "kept", "rejected"]
 class Choice(Record):
     """One finding and its decision. `proposed` is the model's finding; None if it is the person's own. One
     that the model only `suggested` may stay open, and is part of the answer only if the person confirms
-    it."""
+    it. `id` is the same through the life of a draft: the model's are numbered from 0, one's own are named by
+    the browser. `why` is the reason for a rejection, of `reject_reasons.yaml`; an annotation has no place for
+    it, so it ends with the draft, and `Preferences.reasons` counts it."""
 
+    id: str = ""
+    why: str = ""
     finding: Finding
     proposed: Finding | None = None
     state: State = "open"
@@ -44,13 +48,15 @@ class Sent(Record):
 
 
 class Answer(Record):
-    """A draft: choices on findings, codes marked as present or absent (`said`), and the seconds worked."""
+    """A draft: choices on findings, codes marked as present or absent (`said`), and the seconds worked.
+    `applied` is the number of the last event that was applied of each browser tab."""
 
     key: Annotated[str, Field(min_length=1)]
     choices: tuple[Choice, ...] = ()
     said: dict[str, bool] = Field(default_factory=dict)
     seconds: Annotated[float, Field(ge=0.0)] = 0.0
     sent: Sent | None = None
+    applied: dict[str, int] = Field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -99,7 +105,7 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
         else:
             own.remove(match)
             choices.append(choice.model_copy(update={"state": "kept", "finding": match}))
-    choices += [Choice(finding=finding, state="kept") for finding in own]
+    choices += [Choice(id=f"own-{n}", finding=finding, state="kept") for n, finding in enumerate(own)]
     present = {finding.code for finding in annotation.findings}
     said = {code: code in present for code in annotation.codes}
     return Answer(key=uuid4().hex, choices=tuple(choices), said=said, seconds=annotation.seconds or 0.0)
@@ -110,10 +116,10 @@ def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) ->
         return ()
     both = [(finding, False) for finding in verdict.findings]
     both += [(finding, True) for finding in verdict.suggestions]
+    asked = [each for each in both if each[0].code in codes and turn in (None, each[0].turn)]
     return tuple(
-        Choice(finding=_as_certain(finding), proposed=finding, suggested=suggested)
-        for finding, suggested in both
-        if finding.code in codes and turn in (None, finding.turn)
+        Choice(id=str(n), finding=_as_certain(finding), proposed=finding, suggested=suggested)
+        for n, (finding, suggested) in enumerate(asked)
     )
 
 
@@ -122,18 +128,24 @@ def _as_certain(finding: Finding) -> Finding:
     return finding.model_copy(update={"probability": 1.0})
 
 
-def decide(answer: Answer, index: int, state: State) -> Answer:
-    """Confirm or reject the finding of choice `index`."""
-    return _replace(answer, index, answer.choices[index].model_copy(update={"state": state}))
+def find_choice(answer: Answer, name: str) -> int | None:
+    """The position of the choice with this id."""
+    return next((n for n, choice in enumerate(answer.choices) if choice.id == name), None)
+
+
+def decide(answer: Answer, index: int, state: State, why: str = "") -> Answer:
+    """Confirm or reject the finding of choice `index`, or open it again; `why` is of a rejection."""
+    reason = why if state == "rejected" else ""
+    return _replace(answer, index, answer.choices[index].model_copy(update={"state": state, "why": reason}))
 
 
 def change(answer: Answer, index: int, code: Code, severity: Severity) -> Answer:
-    """Confirm the finding of choice `index` under another code or severity. A reason belongs to its code."""
+    """Give the finding of choice `index` another code or severity. A reason belongs to its code."""
     choice = answer.choices[index]
     sources = (choice.proposed, choice.finding)
     reason = next((each.reason for each in sources if each is not None and each.code == code.code), "")
     finding = choice.finding.model_copy(update={"code": code.code, "severity": severity, "reason": reason})
-    return _replace(answer, index, choice.model_copy(update={"state": "kept", "finding": finding}))
+    return _replace(answer, index, choice.model_copy(update={"finding": finding}))
 
 
 def _replace(answer: Answer, index: int, choice: Choice) -> Answer:
@@ -141,12 +153,12 @@ def _replace(answer: Answer, index: int, choice: Choice) -> Answer:
     return answer.model_copy(update={"choices": choices})
 
 
-def add_finding(answer: Answer, finding: Finding) -> Answer:
-    """Add a finding of the person's own; the same one again changes nothing."""
-    if finding in answer.findings:
+def add_finding(answer: Answer, finding: Finding, name: str) -> Answer:
+    """Add a finding of the person's own; the same one again, or another under its id, changes nothing."""
+    if finding in answer.findings or find_choice(answer, name) is not None:
         return answer
     said = {**answer.said, finding.code: True}
-    choices = (*answer.choices, Choice(finding=finding, state="kept"))
+    choices = (*answer.choices, Choice(id=name, finding=finding, state="kept"))
     return answer.model_copy(update={"choices": choices, "said": said})
 
 
@@ -156,16 +168,21 @@ def remove_finding(answer: Answer, index: int) -> Answer:
     return answer.model_copy(update={"choices": choices})
 
 
-def set_present(answer: Answer, code: str, present: bool) -> Answer:
-    """Mark a code as present or absent. Present confirms the model's findings of it, not its suggestions;
-    absent removes all of its findings."""
+def set_present(answer: Answer, code: str, present: bool | None) -> Answer:
+    """Mark a code as present or absent, or as not answered. Present confirms the model's findings of it, not
+    its suggestions; absent rejects them and removes the person's own."""
     choices = []
     for choice in answer.choices:
-        if choice.finding.code != code:
+        if choice.finding.code != code or present is None:
             choices.append(choice)
         elif present:
             choices.append(choice if choice.suggested else choice.model_copy(update={"state": "kept"}))
-    return answer.model_copy(update={"choices": tuple(choices), "said": {**answer.said, code: present}})
+        elif choice.proposed is not None:
+            choices.append(choice.model_copy(update={"state": "rejected"}))
+    said = {**answer.said, code: present} if present is not None else {**answer.said}
+    if present is None:
+        said.pop(code, None)
+    return answer.model_copy(update={"choices": tuple(choices), "said": said})
 
 
 def seal(answer: Answer) -> Answer:

@@ -187,6 +187,6 @@ def _component() -> ComponentRenderer:
         NAME,
         html='<ol class="dialint-turns" tabindex="0" aria-label="Dialogue"></ol>',
         css=(folder / "dialogue.css").read_text(encoding="utf-8"),
-        js=(folder / "dialogue.js").read_text(encoding="utf-8"),
+        js="\n".join((folder / name).read_text(encoding="utf-8") for name in ("turns.js", "dialogue.js")),
         isolate_styles=False,  # browsers do not report selections inside a shadow root
     )

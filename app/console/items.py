@@ -24,6 +24,7 @@ from dialint.labeling.store import dialogues, drafts, leases, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease
 from dialint.labeling.store.masked_view import load_view, prepare_view
+from dialint.labeling.store.records import Pool
 from dialint.labeling.store.tasks import get_dialogue_id
 
 AWAY_S = 120.0
@@ -49,6 +50,8 @@ class Item:
     token: int | None = None
     supersedes: int | None = None
     blind: bool = False
+    pool: Pool = "main"
+    """The pool of the task, as its holder may know it: a control task says ``main``."""
     stored: str | None = None
     """The dialogue's id in the store, which must not be in a blind labeler's page."""
 
@@ -106,7 +109,7 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
     view = tasks.view_task(store, actor, lease.task)
     item = Item(
         view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
-        task=lease.task, token=lease.token, blind=blind, stored=lease.dialogue,
+        task=lease.task, token=lease.token, blind=blind, pool=lease.pool, stored=lease.dialogue,
     )  # fmt: skip
     return (item, *_load_draft(store, actor, item, start_answer(item.verdict, item.codes, item.turn)))
 

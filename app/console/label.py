@@ -1,104 +1,104 @@
-"""The Label page: blind. Instructions and definitions beside the dialogue; yes or no for each code."""
+"""The Label page: blind. Instructions and definitions beside the dialogue; yes or no for each code.
+
+Training tasks show their solution after the answer. Exams and control tasks show nothing: a labeler's own
+numbers are of training alone, as one that moves after an answer would reveal a control task.
+"""
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
-from dialint.app.console.answer import Answer, set_present, unanswered_codes
-from dialint.app.console.forms import finding_form, other_buttons, remove_button, save_button, undo_button
-from dialint.app.console.items import Item
-from dialint.app.console.page_session import (
-    PageSession,
-    button_type,
-    open_session,
-    save,
-    show_dialogue,
-    update_answer,
-)
-from dialint.app.console.text import code_title, explain_code, safe_markdown, safe_text, source_text
-from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.app.console.i18n import _, show_number
+from dialint.app.console.page_session import PageSession, open_session, show_notices
+from dialint.app.console.start import show_start
+from dialint.app.console.text import code_title, safe_markdown, safe_text
+from dialint.app.console.workspace import show_workspace
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.records import Account
+from dialint.labeling.store.own_work import grade_own_training, load_training_gold
+from dialint.labeling.store.records import Account, Pool, Purpose
 
-N_EXPANDED = 2
-"""Items for which the instructions are expanded; then they are known, and a click away."""
-GUIDE = "Numbers are turns. Only agent and bot turns can hold an error."
-MASKED = " Words such as [NAME_1] stand in place of personal data; they are no error."
-STATE_LABELS = {None: "not answered", False: "no ✗", True: "yes, but mark where"}
+PURPOSES: tuple[Purpose, ...] = ("label", "calibration")
 
 
 def label_page(store: Store, account: Account) -> None:
     """Show the page to `account`."""
-    session = open_session("label", store, account, ("label", "calibration"), blind=True)
-    if session.project is None:
-        st.info("There is no open project to label. A lead makes one.")
-    elif session.item is None or session.answer is None:
-        st.info("Nothing is waiting for you in this project.")
-        undo_button(session)
+    session = open_session("label", store, account, PURPOSES, blind=True)
+    if session.solution is not None:
+        show_notices(session)
+        _show_solution(session)
+    elif session.item is not None:
+        _show_item(session)
+    elif session.project is None:
+        show_notices(session)
+        st.info(_("There is no open project to label. A lead makes one."))
     else:
-        _show_item(session, session.item, session.answer)
+        if account.status == "training":
+            _show_training(session)
+        show_start(session, PURPOSES, _("Start labeling"), _("Tasks that wait for you: {n}"))
 
 
-def _show_item(session: PageSession, item: Item, answer: Answer) -> None:
+def _show_item(session: PageSession) -> None:
+    item = session.item
+    assert item is not None
+    titles: dict[Pool, str] = {
+        "training": _("Training: you see the solution after each answer"),
+        "exam": _("Exam: it decides whether you are admitted"),
+    }
+    title = titles.get(item.pool, _("Is there an error?"))
+    if item.supersedes is not None:
+        title = _("You are changing your last answer.")
+    guide = _("Numbers are turns. Only agent and bot turns can hold an error.")
+    if item.dialogue.masked:
+        guide += " " + _("Words such as [NAME_1] stand in place of personal data; they are no error.")
+    show_workspace(session, "label", title=title, origin=guide)
+
+
+def _show_training(session: PageSession) -> None:
+    grade = grade_own_training(session.store, session.account.id)
+    st.caption(
+        _("You are in training: training tasks come first, then the exam that admits you to the main work.")
+    )
+    if grade.n:
+        text = _("Questions of training tasks that you answered rightly: {right} of {n}")
+        st.markdown(safe_markdown(text.format(right=show_number(grade.n_right), n=show_number(grade.n))))
+
+
+def _show_solution(session: PageSession) -> None:
+    """The solution of the training task that was just answered, beside the person's own answer."""
+    assert session.solution is not None
+    item, annotation = session.solution
+    assert item.task is not None
     taxonomy = load_taxonomy()
-    left, right = st.columns([11, 9], gap="medium")
-    with left:
-        if item.supersedes is not None:
-            st.caption("You are changing your last answer.")
-        st.caption(safe_markdown(GUIDE + MASKED if item.dialogue.masked else GUIDE))
-        show_dialogue(session, "label")
-    with right:
-        if item.instructions:
-            with st.expander("Instructions", expanded=session.n_items <= N_EXPANDED):
-                st.text(safe_text(item.instructions))
-        with st.container(border=True):
-            st.markdown("**Mark an error**")
-            finding_form(session, item, item.codes, taxonomy, with_model=False)
-        for code in item.codes:
-            with st.container(border=True):
-                _show_code(session, item, answer, code, taxonomy)
-        unanswered = unanswered_codes(answer, item.codes)
-        if unanswered:
-            st.caption(safe_markdown(f"Still to answer: {', '.join(unanswered)}."))
-        save_button(session, item, ready=not unanswered)
-        st.button(
-            "Nothing wrong here", key=f"nothing:{session.n_items}", shortcut="0",
-            disabled=bool(answer.findings), width="stretch", on_click=_save_nothing, args=(session, item),
-            help="Answers no to every code, saves, and goes to the next.",
-        )  # fmt: skip
-        other_buttons(session, item)
-
-
-def _show_code(session: PageSession, item: Item, answer: Answer, code: str, taxonomy: Taxonomy) -> None:
-    has_finding = any(finding.code == code for finding in answer.findings)
-    present = True if has_finding else answer.said.get(code)
-    state = "yes ✓" if has_finding else STATE_LABELS[present]
-    st.markdown(f"**{safe_markdown(code_title(code, taxonomy))}**: {safe_markdown(state)}")
-    entry = taxonomy.codes.get(code)
-    if entry is not None:
-        st.caption(safe_markdown(entry.test))
-    for index, choice in enumerate(answer.choices):
-        if choice.finding.code == code and choice.state != "rejected":
-            by = "" if choice.proposed is None else f", {source_text(choice.proposed, item.verdict)}"
-            st.text(safe_text(f"Turn {choice.finding.turn}{by}: “{choice.finding.quote}”"))
-            remove_button(session, item, index)
-    with st.container(horizontal=True):
-        for value, label in ((True, "Yes"), (False, "No")):
-            st.button(
-                safe_markdown(label), key=f"say:{session.n_items}:{code}:{label}",
-                type=button_type(present is value), on_click=update_answer,
-                args=(session, item, partial(set_present, code=code, present=value)),
-            )  # fmt: skip
-        if entry is not None:
-            with st.popover("What it means"):
-                st.markdown(explain_code(entry))
-
-
-def _save_nothing(session: PageSession, item: Item) -> None:
-    if session.answer is None or session.item is not item:
-        return
+    gold = load_training_gold(session.store, session.account.id, item.task)
+    texts = {turn.index: turn.text for turn in item.dialogue.turns}
+    st.subheader(_("Solution of the training task"))
     for code in item.codes:
-        session.answer = set_present(session.answer, code, False)
-    save(session, item)
+        right = {each.turn for each in gold if each.code == code and each.present}
+        known = {each.turn for each in gold if each.code == code}
+        marked = {finding.turn for finding in annotation.findings if finding.code == code}
+        if not known:
+            continue
+        verdict = _("✓ right") if marked & known == right else _("✗ not right")
+        with st.container(border=True):
+            st.markdown(f"**{safe_markdown(code_title(code, taxonomy))}**: {safe_markdown(verdict)}")
+            if code in taxonomy.codes:
+                st.caption(safe_markdown(taxonomy.codes[code].test))
+            for turn in sorted(right | marked & known):
+                lines = {
+                    (True, True): _("Turn {n}: an error, and you marked it."),
+                    (True, False): _("Turn {n}: an error that you did not mark."),
+                    (False, True): _("Turn {n}: you marked it, and there is no error."),
+                }
+                st.markdown(safe_markdown(lines[turn in right, turn in marked].format(n=turn)))
+                st.text(safe_text(texts.get(turn, "")[:400]))
+            for each in gold:
+                if each.code == code and each.reason:
+                    st.text(safe_text(_("Turn {n}: {reason}").format(n=each.turn, reason=each.reason)))
+            if not right | marked & known:
+                st.caption(_("No error here, as you said."))
+
+    def go_on() -> None:
+        session.solution = None
+
+    st.button(_("Next task"), key="solution:next", type="primary", shortcut="Enter", on_click=go_on)

@@ -1,0 +1,79 @@
+// Functions that draw the turns of a dialogue and read the words selected in one, in code points of the rendered text.
+// `dialogue.js` and the workspace's files are put behind this file: components have no imports.
+// Everything that comes from a dialogue goes in by textContent or as a data attribute, never as markup.
+
+const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System", tool: "Tool result" };
+
+function element(kind, className, text) {
+  const node = document.createElement(kind);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function pieceOf(piece) {
+  const states = piece.states.map((state) => "dialint-" + state).join(" ");
+  const made = piece.states.length ? element("mark", states, piece.text) : element("span", "", piece.text);
+  if (piece.name) {
+    made.classList.add("dialint-unseen");
+    made.dataset.label = piece.name; // drawn by CSS in the place of the character
+    made.setAttribute("role", "img");
+    made.setAttribute("aria-label", "character " + piece.name);
+  }
+  const badges = piece.ends.map((end) => {
+    const badge = element("span", "dialint-badge dialint-badge-" + end.state);
+    badge.dataset.label = end.label; // drawn by CSS, so that it is no part of the text that is selected
+    badge.setAttribute("role", "note");
+    badge.setAttribute("aria-label", end.label);
+    if (end.id) badge.dataset.id = end.id;
+    return badge;
+  });
+  return [made, ...badges];
+}
+
+function turnOf(turn, words) {
+  const say = words || { names: NAMES, unseen: "not seen by the customer", call: "Tool call", part: "a part, from character {n}", asked: "this turn is asked about" };
+  const item = element("li", "dialint-turn dialint-" + turn.role + (turn.in_question ? " dialint-in-question" : ""));
+  item.dataset.turn = turn.index;
+  item.dataset.from = turn.from;
+  const part = turn.part ? "  (" + say.part.replace("{n}", turn.from) + ")" : "";
+  const head = element("div", "dialint-head", turn.index + "  " + (say.names[turn.role] || turn.role) + part);
+  if (turn.in_question) head.append(element("strong", "", "  " + say.asked));
+  const text = element("div", "dialint-text");
+  text.dir = "auto";
+  if (turn.selectable) text.dataset.selectable = "yes";
+  for (const piece of turn.pieces) text.append(...pieceOf(piece));
+  item.append(head);
+  for (const call of turn.calls) item.append(folded(say.call + ", " + say.unseen, element("div", "dialint-call", call)));
+  if (turn.unseen) item.append(folded(say.unseen, text));
+  else if (turn.pieces.some((piece) => piece.text) || !turn.calls.length) item.append(text);
+  return item;
+}
+
+function folded(title, content) {
+  const details = element("details", "dialint-folded");
+  details.append(element("summary", "", title), content);
+  return details;
+}
+
+function codePoints(from, node, offset) {
+  const range = document.createRange();
+  range.selectNodeContents(from);
+  range.setEnd(node, offset);
+  return Array.from(range.toString()).length;
+}
+
+function selectedIn(list) {
+  const selection = window.getSelection();
+  if (!selection || selection.isCollapsed || !selection.rangeCount) return null;
+  const range = selection.getRangeAt(0);
+  for (const text of list.querySelectorAll("[data-selectable]")) {
+    if (text.contains(range.startContainer) && text.contains(range.endContainer)) {
+      const start = codePoints(text, range.startContainer, range.startOffset);
+      const end = codePoints(text, range.endContainer, range.endOffset);
+      const { turn, from } = text.closest("[data-turn]").dataset;
+      return end > start ? { turn: Number(turn), start: start + Number(from), end: end + Number(from) } : null;
+    }
+  }
+  return null;
+}
