@@ -22,7 +22,9 @@ import dialint.app.console.main
 import dialint.app.console.sign_in
 from dialint.app.console.auth import Client, LoginRateLimiter
 from dialint.app.console.launch import server_command, server_environment
+from dialint.app.console.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
@@ -187,6 +189,55 @@ class Page:
     def enabled(self, label: str) -> bool:
         return not next(each for each in self.test.button if each.label == label).disabled
 
+    def start(self) -> "Page":
+        """Claim the first task of the queue: looking at the page takes none."""
+        return self.press(next(label for label in self.labels if label.startswith("Start ")))
+
+    def send(self, name: str, *events: dict[str, Any], tab: str = "tab") -> "Page":
+        """What the workspace in the browser reports, and the run of the page that follows."""
+        session = self.session(name)
+        known = session.answer.applied.get(tab, 0)
+        numbered = [{"seq": known + n, **event} for n, event in enumerate(events, 1)]
+        receive(session, {"tab": tab, "draft": session.answer.key, "events": numbered})
+        self.test.run()
+        assert not self.test.exception, self.test.exception
+        return self
+
+    def act(self, kind: str, name: str = "review", **more: Any) -> "Page":
+        return self.send(name, {"kind": kind, **more})
+
+    def decide(self, *states: str, **changed: Any) -> "Page":
+        """Decide the findings of a review in their order; `changed` has another code, severity or reason."""
+        events = []
+        for choice, state in zip(self.session("review").answer.choices, states, strict=False):
+            now = {"id": choice.id, "code": choice.finding.code, "severity": choice.finding.severity}
+            if state:
+                events.append({"kind": "set", "state": state, **now, **changed})
+        return self.send("review", *events)
+
+    def add(self, name: str, turn: int, code: str, start: int = 0, end: int | None = None) -> "Page":
+        """Add a finding: by default the whole turn, with the usual severity."""
+        session = self.session(name)
+        text = next(each.text for each in session.item.dialogue.turns if each.index == turn)
+        place = {"turn": turn, "start": start, "end": len(text) if end is None else end}
+        severity = load_taxonomy().codes[code].severity
+        number = len(session.answer.choices)
+        return self.send(
+            name, {"kind": "add", "id": f"own-{number}", "code": code, "severity": severity, **place}
+        )
+
+    def say(self, code: str, present: bool | None) -> "Page":
+        """Answer a labeler's question."""
+        return self.send("label", {"kind": "say", "code": code, "present": present})
+
+    def workspace(self) -> dict[str, Any]:
+        """What the browser gets: the book, and the state over it."""
+        shown: dict[str, Any] = {}
+        for each in self.test.get("bidi_component"):
+            data = json.loads(each.proto.json)
+            shown |= data["book"] if "book" in data and "name" in data else data
+        return shown
+
     @property
     def labels(self) -> list[str]:
         return [each.label for each in self.test.button]
@@ -197,7 +248,15 @@ class Page:
         kinds = (
             "markdown", "caption", "text", "info", "success", "warning", "error", "title", "subheader", "code",
         )  # fmt: skip
-        return "\n".join(str(each.value) for kind in kinds for each in self.test.get(kind))
+        lines = [str(each.value) for kind in kinds for each in self.test.get(kind)]
+        shown = self.workspace()
+        lines += [shown.get(name, "") for name in ("title", "origin", "summary", "own")]
+        lines += [text for _, text in shown.get("notices", ())]
+        lines.append(shown.get("fixed", {}).get("instructions", ""))
+        for choice in shown.get("choices", ()):
+            lines += [str(choice.get(name, "")) for name in ("quote", "reason", "source", "p_text")]
+        lines += [code["test"] for code in shown.get("codes", ()) if shown["mode"] == "label"]
+        return "\n".join(lines)
 
     def session(self, name: str) -> Any:
         return self.test.session_state[f"page_session:{name}"]
