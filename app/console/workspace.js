@@ -61,7 +61,7 @@ class Workspace {
     if (!book) return; // it is on its way
     const isNew = !this.data || this.data.draft !== data.draft;
     const turned = isNew || this.data.book !== data.book;
-    this.data = data;
+    this.data = { ...book.fixed, ...data };
     if (turned) this.takeBook(book);
     this.draft.receive(data);
     if (isNew) {

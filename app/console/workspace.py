@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from dialint.app.console.answer import Choice
+from dialint.app.console.answer import Answer, Choice
 from dialint.app.console.dialogue_view import find_page, view_data
 from dialint.app.console.i18n import _, choose_name, show_number
 from dialint.app.console.items import Item
@@ -39,6 +39,8 @@ SCRIPTS = ("turns.js", "draft.js", "selection.js", "cards.js", "drawing.js", "wo
 STYLES = ("dialogue.css", "workspace.css")
 MIN_GIVEN = 0.01
 """Lower probabilities of the model are not sent along with the list of codes."""
+N_EXPANDED = 2
+"""Items for which a labeler's instructions are unfolded; then they are known, and a click away."""
 HTML = """
 <div class="dialint-work" role="group">
   <div class="dialint-left">
@@ -81,8 +83,9 @@ def show_workspace(
 
 def make_book(session: PageSession, mode: Mode) -> dict[str, Any]:
     """What stays while the page of the item's dialogue is visible."""
-    item = session.item
+    item, answer = session.item, session.answer
     assert item is not None
+    assert answer is not None
     taxonomy = load_taxonomy()
     visible = (session.page, session.pages[session.page])
     view = view_data(item.dialogue, item.turn, [], None, 0, visible)
@@ -96,6 +99,41 @@ def make_book(session: PageSession, mode: Mode) -> dict[str, Any]:
         "codes": [_describe_code(item, code, mode, taxonomy) for code in item.codes],
         "severities": [{"code": each.code, "name": choose_name(each.name)} for each in taxonomy.severities],
         "strings": screen_words(mode),
+        "fixed": {
+            "instructions": safe_text(item.instructions) if mode == "label" else "",
+            "expand": session.n_items <= N_EXPANDED,
+            "usual_keys": USUAL_KEYS,
+            "actions": [
+                {"action": action, "name": _(words.name)}
+                for action, words in ACTIONS.items()
+                if mode in words.modes
+            ],
+            "skip_reasons": [{"id": name, "name": _(text)} for name, text in SKIP_REASONS.items()],
+            **(_reasons_and_probabilities(session, item, answer) if mode == "review" else {}),
+        },
+    }
+
+
+def _reasons_and_probabilities(session: PageSession, item: Item, answer: Answer) -> dict[str, Any]:
+    """Why a finding may be rejected, by its code; and the model's probabilities on the visible turns, for the
+    list of codes."""
+    codes = {choice.proposed.code for choice in answer.choices if choice.proposed is not None}
+    visible = {part.turn for part in session.pages[session.page]}
+    probabilities = {} if item.verdict is None or item.blind else item.verdict.probabilities or {}
+    return {
+        "reasons": {
+            safe_text(code): order_reasons(code, session.preferences.reasons) for code in sorted(codes)
+        },
+        "reason_names": {name: choose_name(names) for name, names in load_reasons().names.items()},
+        "given": {
+            turn: {
+                safe_text(code): percent(probability)
+                for code, probability in by_code.items()
+                if probability >= MIN_GIVEN and code in item.codes
+            }
+            for turn, by_code in probabilities.items()
+            if turn in visible
+        },
     }
 
 
@@ -129,8 +167,6 @@ def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
     assert item is not None
     assert answer is not None
     notices, session.notices = session.notices, []
-    reasons = load_reasons()
-    codes = {choice.proposed.code for choice in answer.choices if choice.proposed is not None}
     turns = {choice.finding.turn for choice in answer.choices}
     return {
         "mode": mode,
@@ -145,26 +181,10 @@ def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
         "page_of": {turn: find_page(session.pages, turn) for turn in turns},
         "page_text": _page_text(session),
         "question_turn": item.turn,
-        "given": {} if mode == "label" else _given(session, item),
-        "instructions": safe_text(item.instructions) if mode == "label" else "",
-        "expand": session.n_items <= 2,
         "notices": [[kind, safe_text(text)] for kind, text in notices],
         "own": _own_speed(session.durations),
         "keys": _known_keys(session.preferences.keys),
-        "usual_keys": USUAL_KEYS,
-        "actions": [
-            {"action": action, "name": _(words.name)}
-            for action, words in ACTIONS.items()
-            if mode in words.modes
-        ],
-        "reasons": {} if mode == "label" else {
-            safe_text(code): order_reasons(code, session.preferences.reasons) for code in sorted(codes)
-        },
-        "reason_names": {} if mode == "label" else {
-            name: choose_name(names) for name, names in reasons.names.items()
-        },
-        "skip_reasons": [{"id": name, "name": _(text)} for name, text in SKIP_REASONS.items()],
-    }  # fmt: skip
+    }
 
 
 def _describe_choice(item: Item, choice: Choice) -> dict[str, Any]:
@@ -209,22 +229,6 @@ def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
         if use.turn <= finding.turn and use.call.name in finding.reason:
             named[use.call.name] = {use.turn, use.turn if use.result_turn is None else use.result_turn}
     return set().union(*named.values())
-
-
-def _given(session: PageSession, item: Item) -> dict[int, dict[str, str]]:
-    """The model's probabilities on the visible turns, for the list of codes."""
-    if item.verdict is None or item.blind:
-        return {}
-    visible = {part.turn for part in session.pages[session.page]}
-    return {
-        turn: {
-            safe_text(code): percent(probability)
-            for code, probability in by_code.items()
-            if probability >= MIN_GIVEN and code in item.codes
-        }
-        for turn, by_code in (item.verdict.probabilities or {}).items()
-        if turn in visible
-    }  # fmt: skip
 
 
 def _page_text(session: PageSession) -> str:
