@@ -161,12 +161,12 @@ def _table(taxonomy: Taxonomy, covered: Coverage | None, language: Language) -> 
             row = [
                 code.code,
                 getattr(code.name, language),
-                _severities(code),
+                show_severities(code),
                 code.scope,
                 ", ".join(code.needs),
             ]
             if covered is not None:
-                row.append(_covered_in(covered, code.code))
+                row.append(covered_in(covered, code.code))
             table.add_row(*(Text(cell) for cell in row))
     return table
 
@@ -186,7 +186,7 @@ def _summary(taxonomy: Taxonomy, covered: Coverage | None) -> str:
     return "\n".join(lines)
 
 
-def _severities(code: Code) -> str:
+def show_severities(code: Code) -> str:
     """The usual severity, then the others it may get: ``S3 (S2 S4)``."""
     others = " ".join(severity for severity in code.severities if severity != code.severity)
     return f"{code.severity} ({others})" if others else code.severity
@@ -219,7 +219,7 @@ def _lines(code: Code, taxonomy: Taxonomy, covered: Coverage | None) -> list[tup
         ("test", code.test),
         ("an error", code.example),
         ("not an error", code.counter_example),
-        ("severity", f"{_severities(code)}  {meaning[code.severity]}"),
+        ("severity", f"{show_severities(code)}  {meaning[code.severity]}"),
         ("scope", code.scope),
         ("usual fault", code.fault),
         ("needs", ", ".join(code.needs) or "the text alone"),
@@ -255,6 +255,6 @@ def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
     return lines
 
 
-def _covered_in(covered: Coverage, code: str) -> str:
-    """``scan, check`` for a code that both may report."""
+def covered_in(covered: Coverage, code: str) -> str:
+    """``scan, check`` for a code that both may report, ``needs a judge`` for one that nothing covers."""
     return ", ".join(covered[code].covered_by if code in covered else ()) or NEEDS_JUDGE

@@ -35,6 +35,7 @@ export.command(
     name="labels",
     help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
 )
+export.command("dialint.app.commands.published:export_published", name="published")
 
 
 @contextmanager

@@ -1,38 +1,34 @@
-"""What a form of the console did: its action, and the message after the page ran again."""
+"""A message of a page that is shown once, at the top of its next run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import streamlit as st
-from pydantic import ValidationError
 
 from dialint.app.console.i18n import _
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 
-DONE, FAILED, SECRET = "notice done", "notice failed", "notice secret"
+
+def set_notice(page: str, kind: str, text: str) -> None:
+    """Show `text` on the next run of `page`; `kind` is success, info or error."""
+    st.session_state[f"notice:{page}"] = (kind, text)
 
 
-def attempt(work: Callable[[], str]) -> None:
-    """Do `work`, which returns what to tell, and run the page again; a refusal is told instead."""
+def show_notice(page: str) -> None:
+    """Show the message of `page`, if there is one."""
+    kind, text = st.session_state.pop(f"notice:{page}", (None, ""))
+    if kind is not None:
+        {"success": st.success, "info": st.info, "error": st.error}[kind](safe_markdown(text))
+
+
+@contextmanager
+def report_refusals(page: str) -> Iterator[None]:
+    """Show on the next run of `page` what the store refuses."""
     try:
-        st.session_state[DONE] = work()
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        st.session_state[FAILED] = f"{where}: {first['msg']}"
+        yield
     except DialintError as refused:
-        st.session_state[FAILED] = f"{refused.message} ({refused.code})"
-    st.rerun()
-
-
-def show_notices() -> None:
-    """Show what the last form did, once."""
-    if (message := st.session_state.pop(DONE, None)) is not None:
-        st.success(safe_markdown(message))
-    if (message := st.session_state.pop(FAILED, None)) is not None:
-        st.error(safe_markdown(message))
-    if (secret := st.session_state.pop(SECRET, None)) is not None:
-        st.info(_("Tell this password to its owner. It is shown once and works for one sign-in."))
-        st.code(safe_text(secret), language=None)
+        message = _("That was not saved: {message}.").format(message=refused.message)
+        set_notice(page, "error", message)

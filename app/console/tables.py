@@ -1,0 +1,72 @@
+"""Tables of the console's pages, whose cells are inert, and shares with their intervals in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import streamlit as st
+
+from dialint.app.console.i18n import show_number, show_percent
+from dialint.app.console.links import link
+from dialint.app.console.text import safe_markdown
+from dialint.detector.statistics import Estimate, wilson_interval
+
+
+@dataclass(frozen=True)
+class DialogueLink:
+    """A cell that leads to a dialogue's page; `name` is its id."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class PageLink:
+    """A cell that leads to an address of ours (`links`)."""
+
+    text: str
+    address: str
+
+
+Cell = str | DialogueLink | PageLink
+
+
+def table_cell(cell: Cell) -> str:
+    """A cell as Markdown, inert but for the link."""
+    if isinstance(cell, DialogueLink):
+        return f"[{safe_markdown(cell.name)}](/dialogue?id={quote(cell.name, safe='')})"
+    if isinstance(cell, PageLink):
+        return link(cell.text, cell.address)
+    return safe_markdown(cell)
+
+
+def show_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    """Show a static table, lines between its rows. Headings must differ."""
+    listed = list(rows)
+    st.table(
+        {
+            safe_markdown(heading): [table_cell(row[column]) for row in listed]
+            for column, heading in enumerate(headings)
+        },
+        border="horizontal", hide_index=True,
+    )  # fmt: skip
+
+
+def share_text(successes: int, n: int) -> str:
+    """``31% (16%–51%)``: a share with its Wilson interval; a dash without any."""
+    if not n:
+        return "–"
+    low, high = wilson_interval(successes, n)
+    return f"{show_percent(successes / n)} ({show_percent(low)}–{show_percent(high)})"
+
+
+def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:
+    """``0.62 (0.41 to 0.80)``; a dash where it is not defined."""
+    if estimate.value != estimate.value:
+        return "–"
+    pattern = "+0.00;−0.00" if signed else "0.00"
+    value = show_number(estimate.value, pattern)
+    if estimate.low != estimate.low:
+        return value
+    return f"{value} ({show_number(estimate.low, pattern)} … {show_number(estimate.high, pattern)})"
