@@ -90,6 +90,29 @@ def record_read(transaction: Transaction, account: Account, dialogue: str, *kind
     transaction.afterwards(write)
 
 
+def record_reads(
+    transaction: Transaction, account: Account, dialogues: Collection[str], kind: ReadKind
+) -> None:
+    """As `record_read` for one kind of many dialogues, with one entry in the audit log."""
+    wanted = (reads.c.account == account.id, reads.c.kind == kind, reads.c.dialogue.in_(sorted(dialogues)))
+
+    def select_new(reader: Transaction) -> list[str]:
+        return sorted(set(dialogues) - set(reader.run(select(reads.c.dialogue).where(*wanted)).scalars()))
+
+    if not dialogues or not select_new(transaction):
+        return
+
+    def write(writer: Transaction) -> None:
+        new = select_new(writer)
+        for dialogue in new:
+            row = {"account": account.id, "dialogue": dialogue, "kind": kind, "at_ms": writer.now_ms}
+            upsert(writer, reads, row)
+        if new:
+            writer.log(account.id, "read", f"{len(new)} dialogues", kinds=[kind], dialogues=new)
+
+    transaction.afterwards(write)
+
+
 def record_claim_read(transaction: Transaction, account: str, dialogue: str) -> None:
     """Record that a claimed task displays the verdict; the claim is in the audit log already."""
     row = {"account": account, "dialogue": dialogue, "kind": "verdict", "at_ms": transaction.now_ms}

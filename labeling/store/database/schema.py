@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0010"
+VERSION = "0011"
 """The newest revision, which this code requires."""
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
@@ -373,6 +373,7 @@ finding_index = Table(  # findings and suggestions of the newest verdict, and wh
     Column("first_of_code", Boolean, nullable=False),
     Column("first_of_severity", Boolean, nullable=False),
 )  # fmt: skip
+Index("finding_index_agent", finding_index.c.agent, finding_index.c.number)
 Index("finding_index_code", finding_index.c.code, finding_index.c.number)
 Index("finding_index_likely", finding_index.c.code, finding_index.c.probability, finding_index.c.number)
 Index("finding_index_probability", finding_index.c.probability, finding_index.c.number)

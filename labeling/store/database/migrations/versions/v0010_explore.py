@@ -99,6 +99,7 @@ def _create_finding_index() -> None:
         sa.Column("first_of_code", sa.Boolean, nullable=False),
         sa.Column("first_of_severity", sa.Boolean, nullable=False),
     )
+    op.create_index("finding_index_agent", "finding_index", ["agent", "number"])
     op.create_index("finding_index_code", "finding_index", ["code", "number"])
     op.create_index("finding_index_likely", "finding_index", ["code", "probability", "number"])
     op.create_index("finding_index_probability", "finding_index", ["probability", "number"])

@@ -1,0 +1,194 @@
+"""Searches find what a plain filter over everything finds, page by page, on both databases."""
+
+import itertools
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import annotations, dialogues
+from dialint.labeling.store import search as searching
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.search import Count, count, list_choices, search
+from dialint.labeling.store.search_plan import Search
+
+START = datetime(2026, 11, 1, tzinfo=UTC)
+N = 60
+WORDS = ("parcel", "refund", "Käse", "naïve", "заказ", "早安", "foo_bar", "x-ray")
+
+
+def made_up(number: int) -> tuple[Dialogue, Verdict | None]:
+    rng = random.Random(number)
+    text = " ".join(rng.choices(WORDS, k=4))
+    at = START + timedelta(hours=rng.randrange(200)) if number % 5 else None
+    turns = (Turn(index=0, role="customer", text="Hello", at=at), Turn(index=1, role="agent", text=text))
+    one = Dialogue(
+        id=f"d{number}", turns=turns, agent=f"a{number % 3}" if number % 4 else None, team=f"t{number % 2}",
+        channel=rng.choice(("chat", "email")),
+    )  # fmt: skip
+    found = [
+        Finding(
+            code=rng.choice(("C1", "T1", "U2")), turn=1, severity=rng.choice(("S1", "S2", "S3")),  # type: ignore[arg-type]
+            probability=round(rng.random(), 2), quote=text[:3], start=0, end=3, reason="",
+        )
+        for _ in range(rng.randrange(4))
+    ]  # fmt: skip
+    if number % 7 == 0:
+        return one, None
+    split = rng.randrange(len(found) + 1)
+    return one, Verdict(
+        dialogue_id=one.id, release=f"r{number % 2}", taxonomy="1.0.0", status="scored", quality=50.0,
+        findings=tuple(found[:split]), suggestions=tuple(found[split:]),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def full(store: Store) -> Store:
+    both = [made_up(number) for number in range(N)]
+    dialogues.add(store, "lea", [one for one, _ in both])
+    dialogues.add_verdicts(store, "lea", [verdict for _, verdict in both if verdict is not None])
+    for one, verdict in both[::4]:
+        if verdict is not None:
+            codes = ("C1", "T1")
+            kept = [each for each in verdict.findings if each.code in codes][:1]
+            annotations.review(store, "rob", one.id, f"k{one.id}", codes, kept, expected=None)
+    return store
+
+
+def pages(store: Store, wanted: Search, per_page: int = 7) -> list[Any]:
+    found, after = [], None
+    for _ in range(200):
+        results = search(store, "rob", wanted, after, per_page)
+        found += results.hits
+        after = results.after
+        if after is None:
+            return found
+    raise AssertionError("no end")
+
+
+def passes(hit: Any, wanted: Search, texts: dict[str, str]) -> bool:
+    """The filters again, in the plainest way."""
+    for name in ("agent", "team", "channel", "release", "status", "review"):
+        if getattr(wanted, name) not in (None, getattr(hit, name)):
+            return False
+    if wanted.since_ms is not None and hit.at_ms < wanted.since_ms:
+        return False
+    if wanted.until_ms is not None and hit.at_ms >= wanted.until_ms:
+        return False
+    if wanted.text and wanted.text.lower() not in texts[hit.dialogue].lower():
+        return False
+    return not wanted.is_of_findings or bool(matching(hit, wanted))
+
+
+def matching(hit: Any, wanted: Search) -> list[Any]:
+    return [
+        each
+        for each in hit.findings
+        if wanted.code in (None, each.code)
+        and wanted.severity in (None, each.severity)
+        and wanted.decision in (None, each.decision)
+        and (wanted.kind is None or each.suggestion == (wanted.kind == "suggestion"))
+        and (wanted.least is None or each.probability >= wanted.least)
+        and (wanted.most is None or each.probability <= wanted.most)
+    ]
+
+
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "text": ("", "refund"),
+    "code": (None, "C1"),
+    "kind": (None, "finding", "suggestion"),
+    "decision": (None, "open", "rejected"),
+    "least": (None, 0.4),
+    "agent": (None, "a1"),
+    "review": (None, "none", "reviewed"),
+    "since_ms": (None, round(START.timestamp() * 1000) + 90 * 3_600_000),
+}
+
+
+def test_every_mix_of_filters_finds_what_a_plain_filter_finds(full: Store) -> None:
+    """Pages of 7 joined are the whole sorted list; a sample of all mixes, and every single filter."""
+    everything = pages(full, Search(), 100)
+    assert len({each.dialogue for each in everything}) == N
+    texts = {f"d{n}": " ".join(turn.text for turn in made_up(n)[0].turns) for n in range(N)}
+    mixes = [dict(zip(OPTIONS, values, strict=True)) for values in itertools.product(*OPTIONS.values())]
+    singles = [each for each in mixes if sum(value not in (None, "") for value in each.values()) <= 1]
+    chosen = random.Random(1).sample(mixes, 16) + singles
+    for mix, sort in itertools.product(chosen, ("newest", "likely")):
+        wanted = Search(**mix, sort=sort)
+        found = pages(full, wanted)
+        expected = [each for each in everything if passes(each, wanted, texts)]
+        assert sorted(each.dialogue for each in found) == sorted(each.dialogue for each in expected), mix
+        assert count(full, "rob", wanted) == Count(n=len(expected), exact=True), mix
+        if sort == "newest":
+            assert [each.dialogue for each in found] == [each.dialogue for each in expected], mix
+        else:
+            best = [
+                max([e.probability for e in (matching(each, wanted) if wanted.is_of_findings else each.findings) if e.decision != "added" or wanted.is_of_findings], default=0.0)
+                for each in found
+            ]  # fmt: skip
+            assert best == sorted(best, reverse=True), mix
+
+
+@pytest.mark.parametrize("sort", ["newest", "likely"])
+def test_short_walks_find_the_same(full: Store, monkeypatch: pytest.MonkeyPatch, sort: Any) -> None:
+    """A page that is cut after few rows goes on where it ended; then the full-text index is asked."""
+    mixes = [
+        {"code": "C1", "agent": "a1"},
+        {"text": "refund", "kind": "finding"},
+        {"agent": "a2", "review": "none"},
+    ]
+    long = [pages(full, Search(**mix, sort=sort)) for mix in mixes]
+    monkeypatch.setattr(searching, "CHUNKS", (3, 5))
+    monkeypatch.setattr(searching, "WORD_CHUNKS", (3,))
+    assert [pages(full, Search(**mix, sort=sort)) for mix in mixes] == long
+    assert not search(full, "rob", Search(team="none", code="C1", sort=sort)).complete
+
+
+@pytest.mark.parametrize(("query", "found"), [
+    ("KASE", "Käse"), ("käse", "Käse"), ("naive", "naïve"), ("Заказ", "заказ"), ("早", "早安"),
+    ("foo_bar", "foo_bar"), ("x-ray", "x-ray"), ("parc*", "parcel"), ('"hello', "Hello"),
+])  # fmt: skip
+def test_words_are_found_whatever_their_script(full: Store, query: str, found: str) -> None:
+    texts = {f"d{n}": " ".join(turn.text for turn in made_up(n)[0].turns) for n in range(N)}
+    hits = pages(full, Search(text=query))
+    assert {each.dialogue for each in hits} == {name for name, text in texts.items() if found in text}
+    assert all(found in each.snippet.text for each in hits)
+
+
+@pytest.mark.parametrize(
+    "query", ["!!!", '"', "nothing-like-it", "' OR 1=1 --", 'NEAR("a" "b")', "a:*", "\x00", "(", "☃"]
+)
+def test_whatever_is_typed_is_no_syntax(full: Store, query: str) -> None:
+    for sort in ("newest", "likely"):
+        assert search(full, "rob", Search(text=query, sort=sort)).hits == ()
+    assert count(full, "rob", Search(text=query)) == Count(n=0, exact=True)
+
+
+def test_choices_are_what_there_is(full: Store) -> None:
+    assert list_choices(full, "rob") == (
+        ("a0", "a1", "a2"), ("t0", "t1"), ("chat", "email"), ("r0", "r1"), ("C1", "T1", "U2"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("actor", ["ann", "nobody"])
+def test_labelers_cannot_search(full: Store, actor: str) -> None:
+    for call in (
+        lambda: search(full, actor, Search()),
+        lambda: count(full, actor, Search()),
+        lambda: list_choices(full, actor),
+    ):
+        with pytest.raises(NotAllowed):
+            call()
+
+
+def test_a_search_is_a_read(full: Store) -> None:
+    """What a search shows makes later answers there not blind."""
+    search(full, "ria", Search(text="nothing"))
+    blind = annotations.review(full, "ria", "d7", "k7", ["C1"], expected=None)
+    assert not blind.seen_verdict
+    search(full, "ria", Search())
+    seen = annotations.review(full, "ria", "d14", "k14", ["C1"], expected=None)
+    assert seen.seen_verdict
