@@ -31,8 +31,8 @@ from dialint.labeling.raters.agreement import krippendorff_alpha
 from dialint.labeling.store import accounts, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Project
-from dialint.labeling.store.tasks import Design, count_tasks
+from dialint.labeling.store.records import NewTask, Project
+from dialint.labeling.store.tasks import Design, add, count_tasks
 
 MIN_DIALOGUES = 8
 """Minimum number of dialogues for an interval."""
@@ -107,8 +107,12 @@ class CalibrationConfig:
     """Name of the session; becomes a project."""
     codes: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
     """Codes or categories to ask."""
-    skill: str
+    skill: str | None = None
     """The group: everybody with this skill."""
+    members: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """The group by the names of its accounts, instead of a skill."""
+    dialogues: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
+    """Ids of the dialogues, instead of a sample."""
     n: Annotated[int, Field(ge=1)] = 20
     """Number of dialogues; all get the same."""
     design: Design = "random"
@@ -168,24 +172,32 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
     people = tuple(
         account.id
         for account in accounts.list_accounts(store, actor)
-        if config.skill in account.skills and has_permission(account, "label")
+        if has_permission(account, "label")
+        and (account.id in config.members if config.members else config.skill in account.skills)
     )
+    if (config.skill is None) != bool(config.members):
+        raise ConfigError("E_OPTION", "name the group's --skill or its --members, and not both")
+    if missing := set(config.members) - set(people):
+        raise ConfigError("E_OPTION", f"--members {min(missing)}: no account that may work")
     if len(people) < 2:
-        raise ConfigError(
-            "E_OPTION", f"--skill {config.skill}: a group needs at least two people who may work"
-        )
+        group = "--members" if config.members else f"--skill {config.skill}"
+        raise ConfigError("E_OPTION", f"{group}: a group needs at least two people who may work")
     project = Project(
         id=config.name,
         codes=codes,
         purpose="calibration",
-        skills=(config.skill,),
+        skills=() if config.skill is None else (config.skill,),
+        members=config.members,
         overlap=len(people),
         most=len(people),
         instructions=config.instructions,
     )
     projects.create(store, actor, project)
     n_tasks = sum(count_tasks(store, actor, project.id)["main"].values())
-    if not n_tasks:
+    if not n_tasks and config.dialogues:
+        chosen = [NewTask(dialogue=name) for name in dict.fromkeys(config.dialogues)]
+        n_tasks = add(store, actor, project.id, chosen)
+    elif not n_tasks:
         n_tasks = sample_tasks(
             store, actor, SamplingConfig(project.id, config.design, config.n, seed=config.seed)
         )
@@ -201,6 +213,13 @@ def report_session(store: Store, actor: str, project: str, before: str | None, t
     """
     now = load_answers(store, actor, project, taxonomy)
     earlier = None if before is None else load_answers(store, actor, before, taxonomy)
+    return make_report(project, now, before, earlier)
+
+
+def make_report(
+    project: str, now: CollectedAnswers, before: str | None = None, earlier: CollectedAnswers | None = None
+) -> Report:
+    """The report of a session's answers, and of those of an `earlier` one."""
     agreement = tuple(
         Agreement(
             code, _alpha(now, code), _alpha(earlier, code) if earlier and code in earlier.codes else None

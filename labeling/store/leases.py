@@ -121,6 +121,8 @@ def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
         raise NotAllowed("E_POOL", "control tasks come by themselves")
     if account.status == "training" and pool == "main":
         raise NotAllowed("E_POOL", f"{account.id} is in training and has no part in the main pool yet")
+    if project.members and account.id not in project.members:
+        raise NotAllowed("E_RIGHT", f"{account.id} is no member of {project.id}")
     if missing := set(project.skills) - set(account.skills):
         raise NotAllowed("E_SKILL", f"{account.id} lacks {', '.join(sorted(missing))}")
 

@@ -1,0 +1,235 @@
+"""Calibration sessions as their members see them: progress, and the answers of all once the session is over.
+
+A session is a project of purpose ``calibration``. A member sees the answers of the others only when everybody
+has answered every item or a lead has closed the session, under pseudonyms, masked as the items were; leads
+see everything at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, select
+
+from dialint.detector.records import Dialogue, Record
+from dialint.labeling.annotation import Annotation, judged_turns
+from dialint.labeling.store.database.audit import canonical_json
+from dialint.labeling.store.database.schema import accounts, annotation_rows, projects, settings, tasks
+from dialint.labeling.store.database.transactions import (
+    Transaction,
+    in_transaction,
+    read_operation,
+    upsert,
+    write_operation,
+)
+from dialint.labeling.store.dialogues import load_dialogue
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.exposure import record_bulk_read, record_read
+from dialint.labeling.store.masked_view import mask_annotation, view_for_account
+from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.projects import get_project
+from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.stored_annotations import to_annotation
+from dialint.labeling.store.tasks import view_task
+
+MAX_NOTE = 8000
+NOTE = "calibration note: "
+"""Begins the name of the setting that holds a session's note."""
+
+
+class Member(NamedTuple):
+    """Somebody of a session, and how many of its items they have answered."""
+
+    name: str
+    answered: int
+
+
+class Session(NamedTuple):
+    """A session with its progress. `is_over`: everybody has answered everything, or a lead closed it."""
+
+    project: Project
+    created: datetime
+    items: int
+    members: tuple[Member, ...]
+    is_closed: bool
+    is_over: bool
+
+
+class SessionNote(Record):
+    """What came out of the discussion, by the lead who wrote it last."""
+
+    text: str
+    author: str
+    at: datetime
+
+
+class SessionAnswers(NamedTuple):
+    """The answers of a session that count, oldest first. For members their labelers are pseudonyms but for
+    the member's own name; who may not review sees masked quotes, and aliases in place of dialogues' ids.
+    `tasks` and `judged` are the task and the turns that can hold an error, by the dialogue's id or alias."""
+
+    answers: tuple[Annotation, ...]
+    tasks: dict[str, int]
+    judged: dict[str, tuple[int, ...]]
+
+
+@read_operation
+def list_sessions(transaction: Transaction, actor: str) -> tuple[Session, ...]:
+    """The sessions that the actor is a member of, or all of them for a lead; newest first."""
+    account = require_permission(transaction, actor, "label")
+    rows = transaction.run(select(projects).order_by(projects.c.created_ms.desc(), projects.c.id))
+    sessions = [
+        _session(transaction, row, project)
+        for row in rows
+        if (project := Project.model_validate_json(row.content)).purpose == "calibration"
+    ]
+    if has_permission(account, "plan"):
+        return tuple(sessions)
+    return tuple(one for one in sessions if actor in [member.name for member in one.members])
+
+
+def _session(transaction: Transaction, row: Any, project: Project) -> Session:
+    answered = (
+        select(annotation_rows.c.labeler, func.count(annotation_rows.c.task.distinct()).label("n"))
+        .where(annotation_rows.c.project == project.id)
+        .group_by(annotation_rows.c.labeler)
+    )
+    by_person = {each.labeler: each.n for each in transaction.run(answered)}
+    n_items = transaction.run(
+        select(func.count()).where(
+            tasks.c.project == project.id, tasks.c.pool == "main", tasks.c.state != "withdrawn"
+        )
+    ).scalar_one()
+    names = dict.fromkeys((*project.members, *_skilled(transaction, project), *by_person))
+    members = tuple(Member(name, by_person.get(name, 0)) for name in sorted(names))
+    is_done = n_items > 0 and all(member.answered >= n_items for member in members)
+    is_closed = row.state == "closed"
+    created = datetime.fromtimestamp(row.created_ms / 1000, UTC)
+    return Session(project, created, n_items, members, is_closed, is_closed or is_done)
+
+
+def _skilled(transaction: Transaction, project: Project) -> list[str]:
+    """Those who have the skills of a session that names no members."""
+    if project.members or not project.skills:
+        return []
+    rows = transaction.run(select(accounts.c.id, accounts.c.skills).where(accounts.c.status == "active"))
+    return [row.id for row in rows if set(project.skills) <= set(json.loads(row.skills))]
+
+
+def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[Account, Session]:
+    """The account and the session, if the actor may see its results.
+
+    Raises:
+        NotAllowed: the actor is no member, or the session is not over and the actor no lead.
+        StoreRefused: no such session.
+    """
+    account = require_permission(transaction, actor, "label")
+    project = get_project(transaction, name)
+    if project.purpose != "calibration":
+        raise StoreRefused("E_PROJECT", f"{name}: not a calibration session")
+    row = transaction.run(select(projects).where(projects.c.id == name)).one()
+    session = _session(transaction, row, project)
+    if not has_permission(account, "plan"):
+        if actor not in [member.name for member in session.members]:
+            raise NotAllowed("E_RIGHT", f"{actor} is no member of {name}")
+        if not session.is_over:
+            raise NotAllowed("E_RIGHT", f"{name} is not over: its results would spoil blind answers")
+    return account, session
+
+
+@read_operation
+def load_answers(transaction: Transaction, actor: str, name: str) -> SessionAnswers:
+    """The answers of a session.
+
+    Raises:
+        NotAllowed: the actor is no member, or the session is not over and the actor no lead.
+        StoreRefused: no such session.
+    """
+    account, session = _require_results(transaction, actor, name)
+    newer = annotation_rows.alias()
+    superseded = select(newer.c.id).where(newer.c.supersedes == annotation_rows.c.id)
+    rows = transaction.run(
+        select(annotation_rows)
+        .where(annotation_rows.c.project == name, annotation_rows.c.task.is_not(None))
+        .where(~superseded.exists())
+        .order_by(annotation_rows.c.id)
+    ).all()
+    record_bulk_read(transaction, account, name, "answers")
+    pseudonyms = {
+        member.name: member.name
+        if has_permission(account, "plan") or member.name == actor
+        else f"member {number}"
+        for number, member in enumerate(session.members, 1)
+    }
+    views = {
+        row.dialogue: view_for_account(transaction, account, name, row.dialogue)
+        for row in rows
+        if row.findings != "[]"
+    }
+    answers: list[Annotation] = []
+    by_dialogue: dict[str, int] = {}
+    judged: dict[str, tuple[int, ...]] = {}
+    for row in rows:
+        answer = mask_annotation(account, views.get(row.dialogue), row.task, to_annotation(row))
+        answers.append(answer.model_copy(update={"labeler": pseudonyms[row.labeler]}))
+        if answer.dialogue_id not in judged:
+            dialogue = load_dialogue(transaction, row.dialogue)
+            assert dialogue is not None, "a foreign key"
+            judged[answer.dialogue_id] = judged_turns(dialogue)
+            by_dialogue[answer.dialogue_id] = row.task
+    return SessionAnswers(tuple(answers), by_dialogue, judged)
+
+
+@read_operation
+def load_item(transaction: Transaction, actor: str, name: str, task: int) -> Dialogue:
+    """The dialogue of an item as the actor saw it when answering; a lead sees all of it.
+
+    Raises:
+        NotAllowed: as for `load_answers`, or a member has not answered the item.
+    """
+    account, _session = _require_results(transaction, actor, name)
+    own = transaction.run(select(tasks.c.project).where(tasks.c.id == task)).scalar_one_or_none()
+    if own != name:
+        raise NotAllowed("E_RIGHT", f"task {task} is none of {name}")
+    seen = in_transaction(view_task)(transaction, actor, task, again=not has_permission(account, "plan"))
+    record_read(transaction, account, _dialogue_id(transaction, task), "answers")
+    return seen.dialogue
+
+
+def _dialogue_id(transaction: Transaction, task: int) -> str:
+    return str(transaction.run(select(tasks.c.dialogue).where(tasks.c.id == task)).scalar_one())
+
+
+@write_operation(repeatable=True)
+def save_note(transaction: Transaction, actor: str, name: str, text: str) -> SessionNote:
+    """Write the note of a session in place of the one before.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        StoreRefused: no such session, or the note is too long.
+    """
+    require_permission(transaction, actor, "plan")
+    _require_results(transaction, actor, name)
+    if len(text) > MAX_NOTE or "\x00" in text:
+        raise StoreRefused("E_NOTE", f"a note has at most {MAX_NOTE:,} characters")
+    at = datetime.fromtimestamp(transaction.now_ms / 1000, UTC)
+    note = SessionNote(text=text, author=actor, at=at)
+    row = {"name": NOTE + name, "content": canonical_json(note.model_dump(mode="json"))}
+    upsert(transaction, settings, row)
+    transaction.log(actor, "calibration.note", name)
+    return note
+
+
+@read_operation
+def load_note(transaction: Transaction, actor: str, name: str) -> SessionNote | None:
+    """The note of a session, or none.
+
+    Raises:
+        NotAllowed: as for `load_answers`.
+    """
+    _require_results(transaction, actor, name)
+    query = select(settings.c.content).where(settings.c.name == NOTE + name)
+    content = transaction.run(query).scalar_one_or_none()
+    return None if content is None else SessionNote.model_validate_json(content)
