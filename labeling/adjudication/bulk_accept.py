@@ -6,6 +6,7 @@ set.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
@@ -49,6 +50,34 @@ class AcceptCounts:
     yes: int
     no: int
     labels: int
+
+
+@dataclass(frozen=True)
+class AcceptPreview:
+    """What would be accepted: its `counts`, with no label written, and a random `sample` of the questions."""
+
+    counts: AcceptCounts
+    sample: tuple[QuestionPosterior, ...]
+
+
+def preview_agreed(
+    store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy, n: int = 10, seed: int = 0
+) -> AcceptPreview:
+    """Count the questions on which all agree, and draw `n` of them at random, errors first.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+        ConfigError: nobody has answered anything.
+    """
+    store.read(lambda transaction: require_permission(transaction, actor, "plan"))
+    posteriors = load_posteriors(store, actor, config.project, taxonomy)
+    undecided = [posterior for posterior in posteriors if not posterior.gold]
+    chosen = find_agreed(undecided, config)
+    yes = sum(posterior.n_yes > 0 for posterior in chosen)
+    generator = random.Random(seed)
+    drawn = generator.sample(chosen, min(n, len(chosen)))
+    sample = sorted(drawn, key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
+    return AcceptPreview(AcceptCounts(len(undecided), yes, len(chosen) - yes, 0), tuple(sample))
 
 
 def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptCounts:

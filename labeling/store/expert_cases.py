@@ -6,7 +6,7 @@ the turn becomes gold: present if the expert marked it, absent otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -43,13 +43,16 @@ def decide_case(
     findings: Sequence[Finding],
     reason: str,
     seconds: float | None = None,
+    not_applicable: Collection[str] = (),
 ) -> Annotation:
-    """Decide a case that the actor holds; repeating the call with the same key changes nothing.
+    """Decide a case that the actor holds; repeating the call with the same key changes nothing. Codes that
+    are `not_applicable` to the turn get no gold: as a question they make no sense there.
 
     Raises:
         NotAllowed: the actor does not decide.
         StaleLease: the actor does not hold it any more.
-        StoreRefused: no reason, not a turn of an adjudication project, or as for `submit`.
+        StoreRefused: no reason, not a turn of an adjudication project, a finding of a code that is not
+            applicable, or as for `submit`.
     """
     require_permission(transaction, actor, "decide")
     if not 0 < len(reason.strip()) <= MAX_CHARACTERS or "\x00" in reason:
@@ -58,9 +61,15 @@ def decide_case(
     project = get_project(transaction, row.project)
     if project.purpose != "adjudication" or row.turn is None:
         raise StoreRefused("E_DECISION", "only a turn of an adjudication project is decided")
-    saved = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds)
     present = {finding.code for finding in findings}
+    if not present.isdisjoint(not_applicable):
+        raise StoreRefused("E_DECISION", "a code that is not applicable has no finding")
+    saved = in_transaction(submit)(transaction, actor, task, token, key, findings, seconds)
+    if not_applicable:
+        transaction.log(actor, "case.not_applicable", f"task {task}", codes=sorted(not_applicable))
     for code in project.codes:
+        if code in not_applicable:
+            continue
         decision = Gold(
             dialogue=row.dialogue,
             turn=row.turn,
@@ -74,9 +83,11 @@ def decide_case(
 
 
 class Case(Record):
-    """A task that an expert decides, with the verdict, all annotations and all labels."""
+    """A task that an expert decides, with the verdict, all annotations and all labels. `why` says what was
+    open when it was sent to experts."""
 
     task: TaskView
+    why: str
     verdict: Verdict | None
     answers: tuple[Annotation, ...]
     labels: tuple[Label, ...]
@@ -95,7 +106,9 @@ def load_case(transaction: Transaction, actor: str, task: int) -> Case:
         raise NotAllowed("E_RIGHT", "only tasks of adjudication are shown with all answers")
     name = seen.dialogue.id
     whole, verdict = in_transaction(dialogues.read)(transaction, actor, name)
+    why = transaction.run(select(tasks.c.why).where(tasks.c.id == task)).scalar_one()
     return Case(
+        why=why,
         task=seen.model_copy(update={"dialogue": whole, "verdict": verdict}),
         verdict=verdict,
         answers=in_transaction(list_annotations)(transaction, actor, name),

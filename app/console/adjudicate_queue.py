@@ -1,0 +1,173 @@
+"""The queue of the Adjudicate page, and what a lead does there: fill it, accept in bulk what all agree on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, ngettext, show_number, show_percent
+from dialint.app.console.notices import report_refusals, set_notice
+from dialint.app.console.tables import DialogueLink, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.adjudication.bulk_accept import (
+    AcceptConfig,
+    AcceptPreview,
+    accept_agreed,
+    preview_agreed,
+)
+from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
+from dialint.labeling.store import expert_cases, leases, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.tasks import count_tasks
+
+MAX_LISTED = 50
+DEFAULT_PROJECT = "adjudication"
+"""The name of the project that is made if there is none."""
+
+
+def show_queue(store: Store, account: Account, project: str) -> None:
+    """The cases that wait, most costly doubt first, and the button that takes the next one."""
+    waiting = expert_cases.list_open_cases(store, account.id, project, MAX_LISTED)
+    counts = count_tasks(store, account.id, project)["main"]
+
+    def take() -> None:
+        with report_refusals("adjudicate"):
+            if leases.claim(store, account.id, project) is None:
+                set_notice("adjudicate", "info", _("No case is waiting for you."))
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            _("Decide the next case"), type="primary", shortcut="N", on_click=take,
+            disabled=not counts["open"], key="take case",
+        )  # fmt: skip
+        summary = _("{waiting} waiting · {held} with an expert · {done} decided").format(
+            waiting=show_number(counts["open"]),
+            held=show_number(counts["full"]),
+            done=show_number(counts["done"]),
+        )
+        st.caption(safe_markdown(summary))
+    if not waiting:
+        st.success(_("Every case is decided."))
+        return
+    show_table(
+        (_("Dialogue"), _("Turn"), _("Expected cost of the doubt"), _("State")),
+        (
+            (
+                DialogueLink(one.dialogue), str(one.turn), show_number(one.priority, "0.00"),
+                _("waiting") if one.state == "open" else _("with an expert"),
+            )
+            for one in waiting
+        ),
+    )  # fmt: skip
+    st.caption(
+        _(
+            "The cost is the probability that the likelier answer is wrong times the weight of the severity, "
+            "summed over the open codes of the turn. What people said is shown with the case only: the list "
+            "spoils no blind answer."
+        )
+    )
+
+
+def show_lead_forms(store: Store, account: Account, into: str | None, taxonomy: Taxonomy) -> None:
+    """Send open questions to experts, and accept in bulk."""
+    sources = [
+        project
+        for project, _state in projects.list_projects(store, account.id)
+        if project.purpose in ("label", "review")
+    ]
+    by_id = {project.id: project for project in sources}
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Send to experts'))}**")
+        _send_form(store, account, into, by_id, taxonomy)
+    with right, st.container(border=True):
+        st.markdown(f"**{safe_markdown(_('Accept in bulk what all agree on'))}**")
+        _accept_form(store, account, by_id, taxonomy)
+
+
+def _send_form(
+    store: Store, account: Account, into: str | None, sources: dict[str, Project], taxonomy: Taxonomy
+) -> None:
+    source = st.selectbox(
+        _("Answers of"), list(sources), format_func=safe_text, key="send source",
+        help=_("A question is open if its posterior is not sure enough, or if people disagree."),
+    )  # fmt: skip
+    sure = st.selectbox(
+        _("Open if less sure than"), (0.8, 0.9, 0.95), index=1, key="send sure",
+        format_func=lambda each: safe_text(show_percent(each)),
+    )  # fmt: skip
+    disagreements = st.toggle(_("And whenever people disagree"), value=True, key="send disagreements")
+
+    def send() -> None:
+        with report_refusals("adjudicate"):
+            target = into
+            if target is None:
+                project = Project(id=DEFAULT_PROJECT, codes=sources[source].codes, purpose="adjudication")
+                target = projects.create(store, account.id, project).id
+            config = AdjudicateConfig(into=target, project=source, sure=sure, disagreements=disagreements)
+            counts = adjudicate(store, account.id, config, taxonomy)
+            done = _("{cases} turns have open questions; {added} are new in the queue.")
+            text = done.format(cases=show_number(counts.cases), added=show_number(counts.added))
+            set_notice("adjudicate", "success", text)
+
+    st.button(_("Send open questions"), key="send cases", on_click=send, disabled=source is None)
+
+
+def _accept_form(store: Store, account: Account, sources: dict[str, Project], taxonomy: Taxonomy) -> None:
+    source = st.selectbox(_("Answers of"), list(sources), format_func=safe_text, key="accept source")
+    with st.container(horizontal=True):
+        minimum = st.selectbox(
+            _("People, at least"),
+            (2, 3, 4, 5),
+            key="accept minimum",
+            width=150,
+            format_func=lambda each: safe_text(str(each)),
+        )
+        sure = st.selectbox(
+            _("Posterior, at least"), (0.8, 0.9, 0.95), key="accept sure", width=170,
+            format_func=lambda each: safe_text(show_percent(each)),
+        )  # fmt: skip
+    config = AcceptConfig(project=source, minimum=minimum, sure=sure)
+
+    def preview() -> None:
+        with report_refusals("adjudicate"):
+            st.session_state["accept preview"] = (config, preview_agreed(store, account.id, config, taxonomy))
+
+    def accept() -> None:
+        with report_refusals("adjudicate"):
+            applied = AcceptConfig(project=source, minimum=minimum, sure=sure, apply=True)
+            counts = accept_agreed(store, account.id, applied, taxonomy)
+            st.session_state.pop("accept preview", None)
+            done = ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
+            set_notice("adjudicate", "success", done)
+
+    st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
+    shown = st.session_state.get("accept preview")
+    if shown is not None and shown[0] == config:
+        _show_accept_preview(shown[1])
+        st.button(
+            _("Accept them"), key="accept", type="primary", on_click=accept,
+            disabled=not shown[1].counts.yes + shown[1].counts.no,
+        )  # fmt: skip
+
+
+def _show_accept_preview(preview: AcceptPreview) -> None:
+    counts = preview.counts
+    text = _("All agree on {n} of {of} undecided questions: {yes} errors, {no} without.").format(
+        n=show_number(counts.yes + counts.no), of=show_number(counts.questions), yes=show_number(counts.yes),
+        no=show_number(counts.no),
+    )  # fmt: skip
+    st.caption(safe_markdown(text))
+    if preview.sample:
+        st.caption(_("A random sample of them; read a few before you accept."))
+        show_table(
+            (_("Dialogue"), _("Turn"), _("Code"), _("Answer"), _("People"), _("Posterior")),
+            (
+                (
+                    DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.n_yes else _("no"),
+                    str(one.n_labelers), show_percent(one.probability),
+                )
+                for one in preview.sample
+            ),
+        )  # fmt: skip
