@@ -27,6 +27,7 @@ from dialint.detector.errors import WorldError
 from dialint.labeling.store.database import catalog
 from dialint.labeling.store.database.audit import BATCH, START, Entry, Head, iterate_entries
 from dialint.labeling.store.database.changes import Replay, unpack
+from dialint.labeling.store.database.derived_check import check_derived
 from dialint.labeling.store.database.keys import Key
 from dialint.labeling.store.database.schema import (
     annotation_rows,
@@ -104,6 +105,8 @@ def check_all(connection: Connection, key: Key | None, expect_head: Head | None 
         head, n_annotations, schema = check_log(connection, key, replay, expect_head)
     n_dialogues, n_verdicts = (_check_content(connection, table) for table in (dialogues, verdicts))
     _check_counts(connection)
+    if connection.dialect.has_table(connection, "dialogue_index"):  # since version 0010
+        check_derived(connection)
     if key is not None:
         _check_tasks(connection)
         _check_shares(connection)

@@ -36,6 +36,7 @@ from dialint.labeling.store import (
 from dialint.labeling.store.database import catalog
 from dialint.labeling.store.database.audit import START, Entry, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
+from dialint.labeling.store.database.changes import WORDS
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
@@ -174,6 +175,8 @@ def table_of(store: Store, name: str) -> tuple[Table, list[Any]]:
         rows = connection.execute(select(table)).all()
         if name == "counts":  # a count of none says what no row says
             rows = [row for row in rows if row.n]
+        if name == "daily_counts":
+            rows = [row for row in rows if row.stored or row.findings]
     assert rows, f"nothing in {name}: put something into it in `work_in`"
     return table, rows
 
@@ -183,7 +186,7 @@ def this(table: Table, row: Any) -> list[Any]:
 
 
 def test_the_matrix_knows_every_table(shared: Store) -> None:
-    assert set(inspect(shared.engine).get_table_names()) == set(TABLES)
+    assert set(inspect(shared.engine).get_table_names()) - set(WORDS) == set(TABLES)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -1,0 +1,147 @@
+"""Verifies the derived tables: their rows, counts and words against what they follow from."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, and_, func, or_, select, text
+
+from dialint.labeling.store.database.daily_counts import count_in_sql
+from dialint.labeling.store.database.derived import (
+    SLOT_BITS,
+    derive,
+    describe_facts,
+    iterate_ids,
+    join_words,
+    load_rows,
+)
+from dialint.labeling.store.database.schema import (
+    COUNTS,
+    daily_counts,
+    dialogue_index,
+    dialogues,
+    finding_index,
+)
+from dialint.labeling.store.errors import StoreDamaged
+
+_TEMPORARY_WORDS = (
+    "CREATE VIRTUAL TABLE temp.checked_words USING "
+    "fts5(words, content='', tokenize=\"ascii tokenchars '_'\")",
+    "CREATE VIRTUAL TABLE temp.checked_terms USING fts5vocab('temp', 'checked_words', 'instance')",
+    "CREATE VIRTUAL TABLE temp.stored_terms USING fts5vocab('main', 'dialogue_words', 'instance')",
+)
+_PUT_CHECKED = text("INSERT INTO temp.checked_words (rowid, words) VALUES (:number, :words)")
+_SUMS = (
+    "SELECT term, count(*), sum(doc % 999983 * (offset + 1)), "
+    "sum((doc % 999979 + offset) * (offset % 97 + 1)) FROM temp.{} GROUP BY term"
+)
+_DIFFERING_TERMS = text(
+    f"SELECT * FROM ({_SUMS.format('stored_terms')} EXCEPT {_SUMS.format('checked_terms')}) "
+    f"UNION ALL SELECT * FROM ({_SUMS.format('checked_terms')} EXCEPT {_SUMS.format('stored_terms')}) LIMIT 1"
+)
+_DIFFERING_WORDS = text(
+    "SELECT n.number FROM unnest(CAST(:numbers AS bigint[]), CAST(:texts AS text[])) AS n (number, its) "
+    "LEFT JOIN dialogue_words AS w ON w.number = n.number "
+    "WHERE w.words IS DISTINCT FROM CAST(n.its AS tsvector) LIMIT 1"
+)
+
+
+def check_derived(connection: Connection) -> None:
+    """Compare every row of the derived tables with what it is derived from.
+
+    Raises:
+        StoreDamaged: names the first dialogue or count that differs.
+    """
+    n_dialogues = n_findings = 0
+    words = _WordsCheck(connection)
+    for ids in iterate_ids(connection):
+        n_findings += _check_batch(connection, ids, words)
+        n_dialogues += len(ids)
+    words.finish(n_dialogues)
+    for table, n in ((dialogue_index, n_dialogues), (finding_index, n_findings)):
+        n_stored = connection.execute(select(func.count()).select_from(table)).scalar_one()
+        if n_stored != n:
+            raise StoreDamaged("E_DERIVED", f"{table.name}: {n_stored} rows, expected {n}")
+    _check_counts(connection)
+
+
+def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> int:
+    """Compare the rows of some dialogues; return how many findings they have."""
+    stored = load_rows(connection, ids)
+    facts, its_words, n = {}, {}, 0
+    query = select(dialogues).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
+    for row in connection.execute(query):
+        fact = describe_facts(row)
+        number = stored[row.id].dialogue["number"] if row.id in stored else -1
+        if number < fact["at_ms"] << SLOT_BITS:
+            raise StoreDamaged("E_DERIVED", f"dialogue_index: {row.id!r} is missing or was changed")
+        facts[row.id] = {"number": number, **fact}
+        its_words[number] = join_words(row.content, is_sqlite=words.is_sqlite)
+    words.check(its_words)
+    for name, rows in derive(connection, facts).items():
+        n += len(rows.findings)
+        for table, same in (
+            ("dialogue_index", rows.dialogue == stored[name].dialogue),
+            ("finding_index", rows.findings == stored[name].findings),
+        ):
+            if not same:
+                raise StoreDamaged("E_DERIVED", f"{table}: {name!r} does not agree with verdict and answers")
+    return n
+
+
+def _check_counts(connection: Connection) -> None:
+    keys = [column.name for column in daily_counts.primary_key]
+    n = 0
+    for query in count_in_sql():
+        counted = query.subquery()
+        same = and_(*(daily_counts.c[name] == counted.c[name] for name in keys))
+        wrong = or_(*(func.coalesce(daily_counts.c[name], -1) != counted.c[name] for name in COUNTS))
+        joined = counted.outerjoin(daily_counts, same)
+        differing = select(counted.c.day).select_from(joined).where(wrong).order_by(counted.c.day).limit(1)
+        day = connection.execute(differing).scalar_one_or_none()
+        if day is not None:
+            raise StoreDamaged("E_COUNTS", f"daily_counts: day {day} does not agree with the dialogues")
+        n += connection.execute(select(func.count()).select_from(counted)).scalar_one()
+    stored = select(func.count()).where(or_(*(daily_counts.c[name] != 0 for name in COUNTS)))
+    n_stored = connection.execute(stored).scalar_one()
+    if n_stored != n:
+        raise StoreDamaged("E_COUNTS", f"daily_counts: {n_stored} rows count something, expected {n}")
+
+
+class _WordsCheck:
+    """Compares the full-text index with the words of the dialogues. PostgreSQL: value by value. SQLite: with
+    a temporary index of the same words, by a checksum of all places of each word."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.is_sqlite = connection.dialect.name == "sqlite"
+        for statement in _TEMPORARY_WORDS if self.is_sqlite else ():
+            connection.execute(text(statement))
+
+    def check(self, words: dict[int, str]) -> None:
+        """Check the words of some dialogues, by number; for SQLite, `finish` does."""
+        ordered = sorted(words.items())
+        if self.is_sqlite:
+            rows = [{"number": number, "words": its_words} for number, its_words in ordered]
+            self.connection.execute(_PUT_CHECKED, rows)
+            return
+        numbers, texts = [each[0] for each in ordered], [each[1] for each in ordered]
+        differing = self.connection.execute(_DIFFERING_WORDS, {"numbers": numbers, "texts": texts}).first()
+        if differing is not None:
+            raise _words_damaged()
+
+    def finish(self, n: int) -> None:
+        """Check that the index has `n` dialogues, and the same words."""
+        count = "dialogue_words_docsize" if self.is_sqlite else "dialogue_words"
+        n_stored = self.connection.execute(text(f"SELECT count(*) FROM {count}")).scalar_one()
+        if not self.is_sqlite:
+            if n_stored != n:
+                raise _words_damaged()
+            return
+        differing = self.connection.execute(_DIFFERING_TERMS).first()
+        for name in ("stored_terms", "checked_terms", "checked_words"):
+            self.connection.execute(text(f"DROP TABLE temp.{name}"))
+        if n_stored != n or differing is not None:
+            raise _words_damaged()
+
+
+def _words_damaged() -> StoreDamaged:
+    return StoreDamaged("E_DERIVED", "dialogue_words: the words do not agree with the dialogues")
