@@ -9,6 +9,7 @@ process of its own, because a bad log may take time and memory, and the console 
 
 from __future__ import annotations
 
+import re
 import resource
 import subprocess
 import sys
@@ -67,11 +68,14 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
     except DialintError as refused:
         return {"refused": _without_paths(refused.message, folder), "code": refused.code}
     n, size = result.counts.read, max(source.size, 1)
-    refusal = result.refused
+    code, refusal = None, result.refused
+    if refusal is not None and (coded := re.match(r"(E_[A-Z_0-9]+): (.*)", refusal, re.DOTALL)):
+        code, refusal = coded.groups()
     if refusal is None and not result.is_readable:
         refusal = "no record of it can be read as a dialogue"
     return {
         "refused": None if refusal is None else _without_paths(refusal, folder),
+        "code": code,
         "format": result.format,
         "needs_mapping": not result.native,
         "facts": result.facts,
@@ -89,7 +93,7 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         "estimated": n if result.is_complete else round(n * size / max(result.counts.bytes_read, 1)),
         "rejects": [{**reject.as_json(), "file": log.name, "dialogue_id": None} for reject in result.rejects],
         "dialogues": [_describe_dialogue(result, at) for at in range(len(result.dialogues))],
-        "mapping": as_yaml(result) if result.fields and not result.native else None,
+        "mapping": None if result.native else as_yaml(result),
     }
 
 

@@ -1,0 +1,25 @@
+"""What a button of a page did, told on its next run: done, or refused in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dialint.app.console.notices import set_notice
+from dialint.detector.errors import DialintError
+
+
+def attempt(page: str, work: Callable[[], str]) -> None:
+    """Do `work`, which returns what to tell, and run the page again; a refusal is told instead."""
+    try:
+        set_notice(page, "success", work())
+    except DialintError as refused:
+        set_refusal(page, refused)
+    st.rerun()
+
+
+def set_refusal(page: str, refused: DialintError) -> None:
+    """Show on the next run of `page` what was refused."""
+    message = refused.message.rstrip(".")
+    set_notice(page, "error", f"{message[:1].upper()}{message[1:]} ({refused.code}).")
