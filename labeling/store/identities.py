@@ -122,4 +122,4 @@ def _find(transaction: Transaction, identity: Identity) -> str | None:
 def _insert(transaction: Transaction, actor: str, identity: Identity, account: str) -> None:
     row = {**identity.model_dump(), "account": account, "at_ms": transaction.now_ms}
     transaction.run(insert(identities), row)
-    transaction.log(actor, "identity.link", account, **identity.model_dump())
+    transaction.log(actor, "identity.link", account, issuer=identity.issuer, sub=identity.subject)

@@ -1,0 +1,304 @@
+"""Erasure: nothing of a dialogue is left in the store or its file, nothing else is lost, and the audit log still
+proves the rest."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
+
+from dialint.detector.records import Dialogue, Label, Turn
+from dialint.labeling.exchange.store_export import export_annotations
+from dialint.labeling.store import (
+    accounts,
+    annotations,
+    appeals,
+    dialogues,
+    drafts,
+    erasure,
+    gold,
+    labels,
+    leases,
+    projects,
+    tasks,
+)
+from dialint.labeling.store.database.audit import Head
+from dialint.labeling.store.database.backup import backup
+from dialint.labeling.store.database.changes import DERIVED
+from dialint.labeling.store.database.schema import metadata, notes
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.errors import NotAllowed, StoreDamaged, StoreRefused
+from dialint.labeling.store.masked_view import prepare_view
+from dialint.labeling.store.records import Account, Gold, NewTask, Project
+
+N_PLANTED = 500
+REASON = "The customer asked for it."
+
+
+def planted(number: int) -> str:
+    return f"planted{number:04d}secret"
+
+
+def populate(store: Store, made: Any, n: int = 6, n_turns: int = 4) -> list[str]:
+    """`n` dialogues with planted texts in everything that people and machines write about them, and two others
+    (`kept`) with the same things. Returns the ids to erase."""
+    counter = iter(range(100_000))
+
+    def secret() -> str:
+        return planted(next(counter))
+
+    accounts.create(store, "ada", Account(id="ag", role="labeler", agent="a1"))
+    projects.create(store, "lea", Project(id="p", codes=("C1",), overlap=2))
+    names = [f"customer-{number}" for number in range(n)]
+    for name in (*names, "kept-1", "kept-2"):
+        is_kept = name.startswith("kept")
+        turns = tuple(
+            Turn(
+                index=at,
+                role="agent" if at % 2 else "customer",
+                text=f"{'Fine.' if is_kept else secret()} Well.",
+            )
+            for at in range(n_turns)
+        )
+        dialogues.add(store, "lea", [Dialogue(id=name, turns=turns, agent="a1", team="t", channel="chat")])
+        quote = turns[1].text[:9]
+        found = made.finding().model_copy(update={"quote": quote, "end": len(quote), "reason": turns[1].text})
+        dialogues.add_verdicts(
+            store, "lea", [made.verdict(name, found), made.verdict(name, found, release="b")]
+        )
+        prepare_view(store, name)
+        gold.set_gold(
+            store,
+            "eve",
+            Gold(dialogue=name, turn=1, code="C1", present=True, source="expert", reason=turns[1].text),
+        )
+        label = Label(dialogue_id=name, turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
+        labels.write_labels(store, "lea", [label])
+        appeals.open_appeal(store, "ag", name, 1, "C1", f"I did answer: {turns[1].text}")
+        dialogues.read(store, "rob", name)
+    tasks.add(store, "lea", "p", [NewTask(dialogue=name, turn=1) for name in (*names, "kept-1", "kept-2")])
+    for person in ("ann", "ben"):
+        for _ in range(3):
+            lease = leases.claim(store, person, "p")
+            assert lease is not None
+            answer = made.finding().model_copy(update={"reason": secret(), "quote": secret()[:8]})
+            annotations.submit(store, person, lease.task, lease.token, f"{person}{lease.task}", [answer], 2.0)
+    held = leases.claim(store, "cem", "p")
+    assert held is not None
+    drafts.save_draft(store, "cem", f"task:{held.task}", json.dumps({"so far": secret()}))
+    skipped = leases.claim(store, "dot", "p")
+    assert skipped is not None
+    leases.skip(store, "dot", skipped.task, skipped.token, f"why: {secret()}")
+    drafts.save_draft(store, "rob", f"note:{names[0]}:1", json.dumps({"note": secret()}))
+    note = {"agent": "a1", "dialogue": names[0], "author": "lea", "content": secret(), "at_ms": 1}
+    store.write(lambda transaction: transaction.run(notes.insert(), note) and None)
+    reviewed = annotations.review(store, "rob", names[1], "review", ["C1"], [made.finding()], expected=None)
+    annotations.review(store, "rob", names[1], "again", ["C1"], expected=int(reviewed.id))
+    annotations.review(store, "rob", "kept-1", "kept review", ["C1"], [made.finding()], expected=None)
+    return names
+
+
+def rows_of(store: Store) -> dict[str, list[Any]]:
+    return store.read(
+        lambda transaction: {
+            name: [dict(row) for row in transaction.run(select(table)).mappings()]
+            for name, table in metadata.tables.items()
+        }
+    )
+
+
+def test_nothing_of_a_dialogue_is_left_and_nothing_else_is_lost(store: Store, made: Any) -> None:
+    names = populate(store, made)
+    before = rows_of(store)
+    preview = erasure.preview(store, "ada", names)
+    assert set(preview) >= {
+        "dialogues",
+        "verdicts",
+        "annotations",
+        "tasks",
+        "leases",
+        "drafts",
+        "gold",
+        "labels",
+        "appeals",
+        "notes",
+    }
+    assert rows_of(store) == before, "a preview changes nothing"
+
+    proof = erasure.erase(store, "ada", names, REASON)
+
+    assert proof.counts == preview
+    after = rows_of(store)
+    assert {table: len(before[table]) - len(after[table]) for table in preview} == preview
+    log = "\n".join(str(row) for row in after.pop("audit"))
+    assert not re.search(r"planted\d+", log), "the log never had any text"
+    assert not re.search(r"planted\d+|customer-\d", str(after)), "neither texts nor ids"
+    for table, rows in after.items():
+        if table not in ("shares", "erasures", "audit_head", *DERIVED):
+            left = [row for row in before[table] if row in rows]
+            assert left == rows, f"{table}: rows of others stay as they were"
+    assert verify(store).dialogues == 2
+    with pytest.raises(NotAllowed, match="there is none"):
+        dialogues.read(store, "rob", names[0])
+
+
+def test_the_rest_is_worked_on_as_before(store: Store, made: Any) -> None:
+    names = populate(store, made)
+    erasure.erase(store, "ada", names, REASON)
+    claimed = []
+    while (lease := leases.claim(store, "eve", "p", at_once=10)) is not None:
+        claimed.append(lease.dialogue)
+        annotations.submit(store, "eve", lease.task, lease.token, f"eve {lease.task}", [], 1.0)
+    assert sorted(claimed) == ["kept-1", "kept-2"]
+    dialogues.add(store, "lea", [made.dialogue("new")])
+    tasks.add(store, "lea", "p", [NewTask(dialogue="new")])
+    lease = leases.claim(store, "dot", "p", at_once=10)
+    assert lease is not None
+    saved = annotations.submit(store, "dot", lease.task, lease.token, "new", [], 1.0)
+    assert verify(store).annotations == len(rows_of(store)["annotations"]) and saved.id
+
+
+def test_an_annotation_number_that_is_given_again_is_no_manipulation(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")])
+    first = annotations.review(store, "rob", "d1", "k1", ["C1"], expected=None)
+    erasure.erase(store, "ada", ["d1"], REASON)
+    second = annotations.review(store, "rob", "d2", "k2", ["C1"], expected=None)
+    if store.engine.dialect.name == "sqlite":
+        assert second.id == first.id
+    assert verify(store).annotations == 1
+
+
+def test_a_dialogue_that_came_back_is_erased_again(store: Store, made: Any) -> None:
+    for _ in range(2):
+        dialogues.add(store, "lea", [made.dialogue("d1")])
+        proof = erasure.erase(store, "ada", ["d1"], REASON)
+    assert len(proof.erased) == 1
+
+
+def test_the_proof_is_the_entry_of_the_log(store: Store, made: Any) -> None:
+    names = populate(store, made)
+    proof = erasure.erase(store, "ada", names[:2], REASON)
+    erasure.erase(store, "ada", names[2:], "Another reason.")
+    again = erasure.read_proof(store, "ada", [erasure.hash_id(name) for name in names[:2]])
+    assert again == proof
+    assert {each.dialogue_sha256 for each in proof.erased} == set(map(erasure.hash_id, names[:2]))
+    assert sum(each.counts["dialogues"] for each in proof.erased) == 2
+    verify(store, Head.parse(proof.head))
+    assert erasure.Proof.model_validate_json(proof.model_dump_json()) == proof
+    assert names[0] not in proof.model_dump_json()
+    assert len(erasure.list_erasures(store, "ada")) == len(names)
+
+
+@pytest.mark.damaged
+def test_an_annotation_that_went_without_an_erasure_is_found(store: Store, made: Any) -> None:
+    names = populate(store, made)
+    erasure.erase(store, "ada", names[:1], REASON)
+    gone = max(
+        row["id"]
+        for row in rows_of(store)["annotations"]
+        if row["supersedes"] is None and row["task"] is None
+    )
+    with store.engine.begin() as connection:
+        trigger = "annotations_no_delete"
+        sqlite = connection.dialect.name == "sqlite"
+        definition = (
+            connection.execute(text(f"SELECT sql FROM sqlite_master WHERE name = '{trigger}'")).scalar_one()
+            if sqlite
+            else ""
+        )
+        connection.execute(text(f"DROP TRIGGER {trigger}" + ("" if sqlite else " ON annotations")))
+        connection.execute(text(f"DELETE FROM annotations WHERE id = {gone}"))
+        connection.execute(
+            text(
+                definition
+                if sqlite
+                else f"CREATE TRIGGER {trigger} BEFORE DELETE ON annotations FOR EACH ROW EXECUTE FUNCTION {trigger}()"
+            )
+        )
+    with pytest.raises(StoreDamaged, match=f"annotation {gone} is missing"):
+        verify(store)
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM annotations", "UPDATE annotations SET kind = 'expert'"])
+def test_no_other_way_deletes_an_annotation(store: Store, made: Any, statement: str) -> None:
+    populate(store, made)
+    with pytest.raises(DBAPIError, match="append-only"), store.engine.begin() as connection:
+        connection.execute(text(statement))
+
+
+@pytest.mark.damaged
+def test_emptied_by_hand_and_deleted_is_found(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    annotations.review(store, "rob", "d1", "k1", ["C1"], expected=None)
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE dialogues SET content = '' WHERE id = 'd1'"))
+        connection.execute(text("DELETE FROM annotations WHERE dialogue = 'd1'"))
+    with pytest.raises(StoreDamaged):
+        verify(store)
+
+
+def test_who_may_and_what_is_refused(store: Store, made: Any) -> None:
+    accounts.create(store, "ada", Account(id="boss", role="admin", agent="a1"))
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    before = rows_of(store)
+    for actor in ("ann", "rob", "eve", "lea", "boss", "nobody"):
+        with pytest.raises(NotAllowed):
+            erasure.erase(store, actor, ["d1"], REASON)
+        with pytest.raises(NotAllowed):
+            erasure.preview(store, actor, ["d1"])
+    for ids, reason in (
+        (["d1"], " "),
+        ([], REASON),
+        (["d1", "d1"], REASON),
+        (["d1", "d2"], REASON),
+        (["d1"], "x" * 501),
+    ):
+        with pytest.raises(StoreRefused):
+            erasure.erase(store, "ada", ids, reason)
+    assert rows_of(store) == before
+
+
+def test_every_table_is_erased_or_known_to_hold_nothing_of_a_dialogue() -> None:
+    erased = {table.name for table in erasure.ERASED} | {"drafts", "leases", "tasks", "dialogues"}
+    assert erased | set(erasure.KEPT) == set(metadata.tables) - set(DERIVED)
+    assert not erased & set(erasure.KEPT)
+
+
+def test_dialogues_are_found_by_id_agent_and_time(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2", agent="a2")])
+    assert [each.id for each in erasure.find_dialogues(store, "ada", agent="a2")] == ["d2"]
+    assert [each.id for each in erasure.find_dialogues(store, "ada", ids=["d1", "none"])] == ["d1"]
+    assert erasure.find_dialogues(store, "ada", until_ms=0) == []
+    assert len(erasure.find_dialogues(store, "ada", since_ms=0, channel="chat")) == 2
+    with pytest.raises(StoreRefused):
+        erasure.find_dialogues(store, "ada")
+
+
+def test_no_byte_of_500_planted_texts_is_left(store: Store, made: Any, tmp_path: Path) -> None:
+    names = populate(store, made, n=125)
+    n_planted = 125 * 4
+    assert n_planted >= N_PLANTED
+    before = backup(store, tmp_path / "before")
+    erasure.erase(store, "ada", names, REASON)
+    scrubbed = erasure.scrub(store, "ada")
+    assert "VACUUM" in scrubbed
+    verify(store)
+    out = tmp_path / "out.jsonl"
+    export_annotations(store, "lea", out, None)
+    assert not re.search(r"planted\d{4}", out.read_text())
+    with pytest.raises(NotAllowed):
+        erasure.scrub(store, "lea")
+    if store.engine.dialect.name == "sqlite":
+        path = Path(str(store.engine.url.database))
+        files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
+        assert path in files
+        held = {name for each in files for name in re.findall(rb"planted\d{4}", each.read_bytes())}
+        assert not held, len(held)
+        old = b"".join(each.read_bytes() for each in Path(str(before)).iterdir())
+        assert len(set(re.findall(rb"planted\d{4}", old))) >= N_PLANTED, (
+            "the backup still has them, as the proof says"
+        )
