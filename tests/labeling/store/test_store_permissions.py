@@ -30,6 +30,7 @@ from dialint.labeling.store import (
     passwords,
     projects,
     rater_status,
+    release_verdicts,
     score_jobs,
     tasks,
 )
@@ -332,6 +333,19 @@ def ended(store: Store, actor: str, made: Any) -> object:
 ADDED = score_jobs.AddedCounts(dialogues=0, verdicts=0, known=0, changed=0)
 JOB = score_jobs.NewScoreJob(id="f" * 16, name="log", size=1, sha256="")
 ROWS |= {
+    "store.release_verdicts.count_by_release": Row(
+        "lead", lambda s, a, m: release_verdicts.count_by_release(s, a)
+    ),
+    "store.release_verdicts.compare_releases": Row(
+        "lead", lambda s, a, m: release_verdicts.compare_releases(s, a, "r", "q")
+    ),
+    "store.release_verdicts._read_judged": Row(
+        "lead", lambda s, a, m: release_verdicts._read_judged(s, a, "r")
+    ),
+    "store.release_verdicts.record_change": Row(
+        "lead", lambda s, a, m: release_verdicts.record_change(s, a, "promote", "r", "why")
+    ),
+    "store.release_verdicts.list_changes": Row("lead", lambda s, a, m: release_verdicts.list_changes(s, a)),
     "store.score_jobs.create_job": Row("lead", lambda s, a, m: score_jobs.create_job(s, a, JOB)),
     "store.score_jobs.list_jobs": Row("lead", lambda s, a, m: score_jobs.list_jobs(s, a)),
     "store.score_jobs.load_job": Row("lead", lambda s, a, m: score_jobs.load_job(s, a, m.id), brought),

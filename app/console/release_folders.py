@@ -1,0 +1,152 @@
+"""The releases on this machine, for the Releases page: the embedded one, and those of the registry.
+
+A release is verified whole when it is first opened here, and again by the button; in between its report is
+kept in memory, by the seal of its manifest. No permission is checked here: pages ask the store first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dialint.detector.artifacts import MANIFEST
+from dialint.detector.calibration import CodeRelease
+from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
+from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
+
+RELEASES_VARIABLE = "DIALINT_CONSOLE_RELEASES"
+"""Environment: a folder with releases that leads may promote; without it only those in the registry."""
+CARD = "MODEL_CARD.md"
+MAX_CARD = 100_000
+
+
+@dataclass(frozen=True)
+class ReleaseEntry:
+    """A release: `name` is its id in the registry, or ``embedded``; `in_use` says whether the pointer is at
+    it; `promoted_at` is when it was last made current (ISO 8601), if ever."""
+
+    kind: ReleaseKind
+    name: str
+    folder: Path
+    in_use: bool = False
+    promoted_at: str = ""
+
+
+@dataclass(frozen=True)
+class ReleaseReport:
+    """A verified scan release: its `release.json`, files with sizes and hashes, and its model card."""
+
+    info: ReleaseInfo
+    files: tuple[dict[str, Any], ...]
+    card: str
+
+    def measured(self, code: str) -> dict[str, Any]:
+        """What was measured of a code on errors of unseen kinds; empty if it was not."""
+        on_unseen: Any = self.info.report.get("test_unseen")
+        codes = on_unseen.get("codes", {}) if isinstance(on_unseen, dict) else {}
+        measured: dict[str, Any] = codes.get(code, {})
+        return measured
+
+    def how(self, code: str) -> CodeRelease | None:
+        """How the release finds a code; none if it does not cover it."""
+        return self.info.codes.get(code)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes it covers."""
+        return tuple(self.info.codes)
+
+
+def list_releases() -> tuple[list[ReleaseEntry], str]:
+    """The embedded release and those in the registry, and why a registry cannot be read (empty if all "
+    "can)."""
+    entries, problem = [], ""
+    for kind in KINDS:
+        registry = Registry(kind)
+        try:
+            pointer = registry.current()
+            at = {line.id: line.at for line in registry.history() if line.action != "interrupted"}
+        except DialintError as damaged:
+            problem = damaged.message
+            continue
+        for name in registry.ids():
+            is_current = pointer is not None and pointer.id == name
+            entries.append(ReleaseEntry(kind, name, registry.folder / name, is_current, at.get(name, "")))
+    entries.sort(key=lambda entry: (entry.kind != "scan", not entry.in_use, entry.name))
+    is_default = not any(entry.kind == "scan" and entry.in_use for entry in entries)
+    return [ReleaseEntry("scan", "embedded", EMBEDDED, is_default), *entries], problem
+
+
+def read_report(entry: ReleaseEntry) -> ReleaseReport:
+    """The report of a scan release.
+
+    Raises:
+        DialintError: it is damaged, or gone.
+    """
+    try:
+        status = (entry.folder / MANIFEST).stat()
+    except OSError:
+        raise ConfigError("E_RELEASE", f"{entry.name} is gone") from None
+    return _read_report(entry.folder, status.st_mtime_ns)
+
+
+@lru_cache(16)
+def _read_report(folder: Path, changed_ns: int) -> ReleaseReport:
+    release = Release(folder)
+    card = folder / CARD
+    text = card.read_text(encoding="utf-8", errors="replace")[:MAX_CARD] if card.exists() else ""
+    return ReleaseReport(release.info, tuple(release.manifest["files"]), text)
+
+
+def verify_release(entry: ReleaseEntry) -> str:
+    """Compare every byte of a release with its manifest now. Returns its fingerprint.
+
+    Raises:
+        DialintError: damaged; the message names the file.
+    """
+    return verify_folder(entry.folder).fingerprint
+
+
+def list_candidates() -> list[str]:
+    """The folders that the operator opened for promotion, by name."""
+    root = os.environ.get(RELEASES_VARIABLE)
+    if not root or not Path(root).is_dir():
+        return []
+    return sorted(
+        path.name
+        for path in Path(root).iterdir()
+        if (path / MANIFEST).is_file() and not path.is_symlink() and not path.name.startswith(".")
+    )
+
+
+def find_candidate(name: str) -> VerifiedFolder:
+    """One of them, or one of the registry (``scan/ID``, ``judge/ID``), verified.
+
+    Raises:
+        DialintError: there is none of this name, or it is damaged.
+    """
+    known = {f"{entry.kind}/{entry.name}": entry.folder for entry in list_releases()[0]}
+    if name in known and not name.endswith("/embedded"):
+        return verify_folder(known[name])
+    if name not in list_candidates():
+        raise ConfigError("E_RELEASE", "there is no such release on this machine")
+    return verify_folder(Path(os.environ[RELEASES_VARIABLE]) / name)
+
+
+def summarize_base(info: ReleaseInfo) -> str:
+    """The base model and its licence, in words."""
+    return f"{info.base.name} {info.base.revision} ({info.base.licence})"
+
+
+def count_training(info: ReleaseInfo) -> dict[str, str]:
+    """Facts about the training as text, by name: single values only."""
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in info.training.items()
+        if not isinstance(value, dict | list) and value is not None
+    }

@@ -1,0 +1,78 @@
+"""What the store says of releases, on both databases: counts, differences, people's answers, changes."""
+
+from typing import Any
+
+import pytest
+
+from dialint.labeling.store import annotations, dialogues
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.release_verdicts import (
+    compare_releases,
+    count_by_release,
+    list_changes,
+    load_code_turns,
+    record_change,
+)
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def judged(store: Store, made: Any, time_: Any) -> Store:
+    """`old` on four dialogues over three weeks, `new` on two of them."""
+    names = ("d1", "d2", "d3", "d4")
+    dialogues.add(store, "lea", [made.dialogue(name) for name in names])
+    for name in names:
+        found = [made.finding(probability=0.9)] if name in ("d1", "d2") else []
+        probability = {"d1": 0.9, "d2": 0.9, "d3": 0.4, "d4": 0.01}[name]
+        dialogues.add_verdicts(store, "lea", [made.verdict(name, *found, release="old", risk=probability)])
+        time_.pass_s(7 * DAY_S)
+    found = [made.finding("T1"), made.finding(probability=0.8)]
+    new = [made.verdict("d1", *found, release="new"), made.verdict("d3", release="new")]
+    dialogues.add_verdicts(store, "lea", new)
+    return store
+
+
+def test_releases_are_counted_newest_first(judged: Store) -> None:
+    counts = count_by_release(judged, "lea")
+    assert [(each.release, each.dialogues, each.flagged) for each in counts] == [("new", 2, 1), ("old", 4, 2)]
+
+
+def test_two_releases_are_compared_where_both_judged(judged: Store) -> None:
+    compared = compare_releases(judged, "lea", "old", "new")
+    assert (compared.n_dialogues, compared.n_equal) == (2, 1)
+    assert compared.codes == {"C1": (1, 1, 1), "T1": (0, 1, 0)}
+    assert compared.different == (("d1", (), ((1, "T1"),)),)
+    assert compare_releases(judged, "lea", "new", "old").different == (("d1", ((1, "T1"),), ()),)
+    assert compare_releases(judged, "lea", "old", "none").n_dialogues == 0
+
+
+def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Store, made: Any) -> None:
+    for actor, name, found in (
+        ("rob", "d1", [made.finding()]), ("rob", "d2", []), ("eve", "d3", [made.finding()]), ("rob", "d3", []),
+        ("rob", "d4", []),
+    ):  # fmt: skip
+        annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=None)
+    turns = load_code_turns(judged, "lea", "old")["C1"]
+    assert turns.n_dialogues == 4
+    assert turns.n_weeks == 3.0
+    assert sorted(turns.turns) == [
+        ("d1", 0.9, True, True), ("d2", 0.9, True, False), ("d3", 0.4, False, True), ("d4", 0.01, False, False),
+    ]  # fmt: skip
+    assert load_code_turns(judged, "lea", "new") == {}, "its verdicts have no probabilities"
+
+
+def test_changes_are_recorded_with_a_reason_and_by_leads_only(judged: Store) -> None:
+    record_change(judged, "lea", "promote", "scan-1", "fewer false accusations")
+    record_change(judged, "ada", "refused", "scan-1", "no", "E_RELEASE: damaged")
+    newest, first = list_changes(judged, "lea")
+    assert (first.account, first.action, first.release, first.reason) == (
+        "lea", "promote", "scan-1", "fewer false accusations",
+    )  # fmt: skip
+    assert (newest.action, newest.message) == ("refused", "E_RELEASE: damaged")
+    for actor in ("rob", "eve", "ann"):
+        with pytest.raises(NotAllowed):
+            record_change(judged, actor, "promote", "scan-1", "why")
+        with pytest.raises(NotAllowed):
+            load_code_turns(judged, actor, "old")
