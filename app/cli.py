@@ -96,6 +96,7 @@ TRAIN: Commands = {
         "Calibrate a release on labelled dialogues, without training.",
     ),
     "adapt": ("dialint.finetune.scanner.adapt:adapt", "Adapt a release to your own unlabelled log."),
+    "export": ("dialint.finetune.scanner.export:export", "Export a release's scan for vLLM."),
     "reward": ("dialint.finetune.judge.reward:reward", "Train a reward model on people's preferences."),
     "ppo": ("dialint.finetune.judge.ppo:ppo", "Align a judge by PPO with a reward model."),
     "grpo": ("dialint.finetune.judge.grpo:grpo", "Align a judge by GRPO with verifiable rewards."),
@@ -136,6 +137,7 @@ DATABASE: Commands = {
     "backup": ("dialint.app.commands.db:backup", "Back up the store while it is in use."),
     "rekey": ("dialint.app.commands.db:rekey", "Seal the store with another key."),
     "restore": ("dialint.app.commands.db:restore", "Restore a backup into an empty store."),
+    "erase": ("dialint.app.commands.db:erase", "Delete dialogues everywhere in the store, with a proof."),
 }
 
 EXTRAS = {

@@ -19,6 +19,7 @@ from dialint.detector.checks import CHECKS, CheckContext, Hit
 from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
+from dialint.detector.extras import require_library
 from dialint.detector.gates import GATES, Suspicion, append_proof
 from dialint.detector.interface import Detector, DetectorConfig, default_threads
 from dialint.detector.language_coverage import LanguageCoverage, TurnCoverage
@@ -31,7 +32,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Turn, Verd
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
-from dialint.detector.scanner import Scanner, TurnScores, evidence_span
+from dialint.detector.scanner import Engine, Scanner, TurnScores, evidence_span
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 MAX_WORDS = 100
@@ -64,7 +65,14 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
     from dialint.detector.engines import local
 
     torch.set_num_threads(config.threads or default_threads())
-    engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
+    engine: Engine
+    if config.engine == "local":
+        engine = local.load_engine(release, config.precision, config.row_tokens, config.device)
+    else:
+        require_library("httpx2", "--engine http:")
+        from dialint.detector.engines.pooling import open_pooling_engine
+
+        engine = open_pooling_engine(release, config.engine, config.row_tokens)
     info = release.info
     scanner = Scanner(
         Renderer(info.render, release.tokenizer_json()),

@@ -21,6 +21,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.app.ports import LOOPBACK
+from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
     JudgeFolder,
@@ -29,7 +30,7 @@ from dialint.detector.engines.judge_folder import (
     read_judge,
     resolve_model,
 )
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge.api_key import KEY_VARIABLE
 from dialint.detector.option_ranges import check_ranges
 
@@ -66,6 +67,9 @@ class VllmConfig:
     Beside --release: where its base is, if not where it was in training."""
     adapter: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
     """NAME=FOLDER: an adapter of the base and the name it is asked by; may be repeated."""
+    scan: Path | None = None
+    """Serve the scan instead of a judge: a folder of `dialint train export`, which `dialint score --engine
+    URL` asks. The options of judges are of no use then."""
     name: str = "judge"
     """Name by which the judge of --release is asked."""
     swap: bool = False
@@ -104,6 +108,8 @@ class VllmConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.scan is not None and (self.release or self.model or self.adapter or self.swap):
+            raise ConfigError("E_OPTION", "--scan: a server of the scan serves nothing else")
         for name in (self.name, *(each.partition("=")[0] for each in self.adapter)):
             if not SERVED_NAME.fullmatch(name):
                 raise ConfigError(
@@ -200,6 +206,32 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
     return ServedModels(model, revision, names, adapters)
 
 
+def select_scan(folder: Path) -> ServedModels:
+    """The exported scan in a folder, verified.
+
+    Raises:
+        ConfigError: E_SCAN, it is none, or damaged.
+    """
+    try:
+        manifest = read_manifest(folder / "manifest.json")
+        verify_files(folder, manifest["files"] if manifest.get("kind") == "scan for pooling" else [])
+    except (OutputRefused, KeyError, OSError) as error:
+        raise ConfigError("E_SCAN", f"--scan {folder}: {error}") from None
+    if manifest.get("kind") != "scan for pooling":
+        raise ConfigError("E_SCAN", f"--scan {folder}: made by `dialint train export`? It is something else")
+    return ServedModels(str(folder), None, (str(manifest["release"]),), {})
+
+
+def scan_options(config: VllmConfig, models: ServedModels) -> list[str]:
+    """The options of ``vllm serve`` behind the model of a scan."""
+    context = config.max_model_len or context_of(models.model) or CONTEXT
+    options = ["--served-model-name", *models.names, "--host", config.host, "--port", str(config.port)]
+    options += ["--runner", "pooling", "--skip-tokenizer-init", "--dtype", config.dtype]
+    options += ["--max-model-len", str(context), "--gpu-memory-utilization", f"{config.gpu_memory:g}"]
+    options += ["--disable-fastapi-docs", "--disable-uvicorn-access-log"]
+    return [*options, *_extra(config)]
+
+
 def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
     """The options of ``vllm serve`` behind the model."""
     context = config.max_model_len or min(CONTEXT, context_of(models.model) or CONTEXT)
@@ -225,13 +257,17 @@ def server_options(config: VllmConfig, models: ServedModels) -> list[str]:
         options += ["--enable-lora", "--max-loras", str(most), "--max-lora-rank", str(rank)]
     if models.adapters:
         options += ["--lora-modules", *(_module(name, judge) for name, judge in models.adapters.items())]
+    return [*options, *_extra(config)]
+
+
+def _extra(config: VllmConfig) -> list[str]:
     try:
         extra = shlex.split(config.extra)
     except ValueError as error:
         raise ConfigError("E_OPTION", f"--extra: {error}") from None
     if any(word.partition("=")[0] in OURS for word in extra):
         raise ConfigError("E_OPTION", f"--extra: {', '.join(OURS)} have options of their own")
-    return [*options, *extra]
+    return extra
 
 
 def _module(name: str, judge: JudgeFolder) -> str:
