@@ -99,7 +99,8 @@ def main() -> None:
         st.html(STYLE)
         with st.sidebar:
             _show_account(store, account)
-        if st.session_state.pop("password changed", False):
+        is_home = page.url_path == ""  # which leads on to another page: nothing is read there
+        if not is_home and st.session_state.pop("password changed", False):
             st.success(_("Your password was changed."))
         page.run()
     except DialintError as failed:  # the store is away, or refuses the page
