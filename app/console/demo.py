@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import get_args
 
 from dialint.app.console.demo_activity import AGENT, SAMPLE_LABELS, add_coaching, add_log, add_people
+from dialint.app.console.demo_disputes import add_disputes
+from dialint.app.console.demo_jobs import add_jobs
 from dialint.app.console.text import judged_codes
 from dialint.app.store_session import one_time_password
 from dialint.detector.artifacts import fingerprint, make_output_folder, sha256_file
@@ -68,6 +70,8 @@ def make_demo(location: str, verdicts: Sequence[Verdict] | None = None) -> dict[
         _create_label_project(store, sample)
         add_people(store, past)
         add_coaching(store, past)
+        add_disputes(store, past)
+        add_jobs(store, Path(location).parent / "jobs", SAMPLE, sample, verdicts)
     return by_name
 
 
