@@ -1,4 +1,4 @@
-"""The folders of scoring jobs: ``$DIALINT_HOME/jobs/ID``, for their owner only.
+"""The folders of scoring jobs: ``jobs/ID`` beside the store, or in $DIALINT_HOME, for their owner only.
 
     log/NAME                  the log, as it was brought
     mapping.yaml, policies/   what belongs to the options
@@ -199,8 +199,13 @@ class JobFolder:
 
 
 def jobs_folder() -> Path:
-    """The folder of all jobs."""
-    return Path(os.environ.get(JOBS_VARIABLE) or home_folder() / "jobs")
+    """The folder of all jobs: beside a store in a file, else in the home folder."""
+    from dialint.labeling.store.database.engine import on_sqlite, store_url
+
+    if (folder := os.environ.get(JOBS_VARIABLE)) is not None:
+        return Path(folder)
+    url = store_url(os.environ.get("DIALINT_STORE") or None)
+    return (Path(str(url.database)).parent if on_sqlite(url) else home_folder()) / "jobs"
 
 
 def job_folder(job_id: str) -> JobFolder:
@@ -234,17 +239,22 @@ def bring_log(name: str, content: bytes | Path) -> tuple[str, JobFolder, str]:
         WorldError: the disk is full.
     """
     job_id = secrets.token_hex(8)
-    folder = job_folder(job_id)
-    make_output_folder(folder.path / "log", new=True)
+    return (job_id, *write_log(jobs_folder() / job_id, name, content))
+
+
+def write_log(path: Path, name: str, content: bytes | Path) -> tuple[JobFolder, str]:
+    """A new job's folder at `path` with a log in it, and the log's SHA-256."""
+    folder = JobFolder(path)
+    make_output_folder(path / "log", new=True)
     make_output_folder(folder.out.parent)
-    path = folder.path / "log" / clean_name(name)
-    with atomic_file(path) as file:
+    log = path / "log" / clean_name(name)
+    with atomic_file(log) as file:
         if isinstance(content, bytes):
             file.write(content)
         else:
             with content.open("rb") as source:
                 shutil.copyfileobj(source, file, 1 << 20)
-    return job_id, folder, sha256_file(path)
+    return folder, sha256_file(log)
 
 
 def bring_policies(folder: JobFolder, policies: Sequence[tuple[str, bytes]]) -> int:
