@@ -31,7 +31,7 @@ ELEMENTS = {
 """Of Streamlit, what shows text also as a method of a column or a container, by names that nothing else has."""
 NO_TEXT = {
     "anchor", "args", "autocomplete", "border", "clear_on_submit", "default", "disabled", "enter_to_submit",
-    "expanded", "height", "horizontal", "index", "key", "label_visibility", "language", "max_chars", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
+    "expanded", "height", "horizontal", "index", "key", "label_visibility", "language", "max_chars", "max_value", "min_value", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
 }  # fmt: skip
 """Arguments that are shown nowhere."""
 
@@ -87,8 +87,8 @@ def unsafe(source: str) -> list[str]:
         given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
         if name in ("selectbox", "radio", "segmented_control") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
-        elif name == "vega_lite_chart":
-            given.pop(None)  # `charts` makes the names in it by safe_text
+        elif name in ("vega_lite_chart", "progress"):
+            given.pop(None)  # a share, or data whose names are made by safe_text
         elif name == "components":
             continue  # the dialogue's component, which draws by textContent
         found += [

@@ -50,10 +50,11 @@ def test_two_releases_are_compared_where_both_judged(judged: Store) -> None:
 
 def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Store, made: Any) -> None:
     for actor, name, found in (
-        ("rob", "d1", [made.finding()]), ("rob", "d2", []), ("eve", "d3", [made.finding()]), ("rob", "d3", []),
-        ("rob", "d4", []),
+        ("rob", "d1", [made.finding()]), ("rob", "d2", []), ("rob", "d4", []), ("rob", "d3", []),
+        ("eve", "d3", [made.finding()]),
     ):  # fmt: skip
-        annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=None)
+        seen = int(before.id) if actor == "eve" else None
+        before = annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=seen)
     turns = load_code_turns(judged, "lea", "old")["C1"]
     assert turns.n_dialogues == 4
     assert turns.n_weeks == 3.0
