@@ -125,7 +125,7 @@ def _show_leanings(report: Report, account: Account) -> None:
     st.caption(
         _(
             "Own answer less the mean of the others, on the same questions. Intervals hold for one person "
-            "at a time: of twenty unbiased people one seems to lean. Strict or lenient does not say who is right."
+            "at a time: of twenty unbiased people one seems to lean. It does not say who is right."
         )
     )
 

@@ -7,7 +7,7 @@ export default function (component) {
   if (list.rendered !== rendered) {
     const last = list.rendered ? JSON.parse(list.rendered) : { number: null, focus: null };
     const top = list.scrollTop;
-    list.replaceChildren(...data.turns.map(turnOf));
+    list.replaceChildren(...data.turns.map((turn) => turnOf(turn, data.words)));
     list.scrollTop = data.number === last.number && data.page === last.page ? top : 0;
     if (data.number !== last.number) {
       const page = list.closest('[data-testid="stMain"]'); // still where the last answer was saved

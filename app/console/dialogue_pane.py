@@ -50,4 +50,16 @@ def show_marked_dialogue(
             on_selection(selection)
 
     data = view_data(dialogue, only_turn, marks, focus, 0, (number, pages[number]))
-    render_dialogue(data, name, on_selected)
+    render_dialogue({**data, "words": _turn_words()}, name, on_selected)
+
+
+def _turn_words() -> dict[str, object]:
+    """The words around a turn's text, in the language of the page."""
+    return {
+        "names": {
+            "customer": _("Customer"), "agent": _("Agent"), "bot": _("Bot"), "system": _("System"),
+            "tool": _("Tool result"),
+        },
+        "unseen": _("not seen by the customer"), "call": _("Tool call"),
+        "part": _("a part, from character {n}"), "asked": _("this turn is asked about"),
+    }  # fmt: skip

@@ -134,7 +134,9 @@ def open_session(
     by_id = {
         project.id: project
         for project, state in projects.list_projects(store, account.id)
-        if project.purpose in purposes and state == "open"
+        if project.purpose in purposes
+        and state == "open"
+        and account.id in (project.members or (account.id,))
     }
     _choose_project(session, list(by_id))
     if session.item is None and session.solution is None and session.project is not None:
@@ -192,7 +194,9 @@ def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
     names = [
         project.id
         for project, state in projects.list_projects(session.store, session.account.id)
-        if project.purpose in purposes and state == "open"
+        if project.purpose in purposes
+        and state == "open"
+        and account.id in (project.members or (account.id,))
     ]
     if len(names) < 2 or session.project not in names:
         return
