@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import quote
 
 import streamlit as st
@@ -29,7 +30,17 @@ class PageLink:
     address: str
 
 
-Cell = str | DialogueLink | PageLink
+Colour = Literal["red", "orange", "blue", "gray"]
+
+
+@dataclass(frozen=True)
+class Chips:
+    """A cell of short texts on coloured grounds; no meaning may be in the colour alone."""
+
+    chips: tuple[tuple[str, Colour], ...]
+
+
+Cell = str | DialogueLink | PageLink | Chips
 
 
 def table_cell(cell: Cell) -> str:
@@ -38,6 +49,8 @@ def table_cell(cell: Cell) -> str:
         return f"[{safe_markdown(cell.name)}](/dialogue?id={quote(cell.name, safe='')})"
     if isinstance(cell, PageLink):
         return link(cell.text, cell.address)
+    if isinstance(cell, Chips):
+        return " ".join(f":{colour}-badge[{safe_markdown(text)}]" for text, colour in cell.chips)
     return safe_markdown(cell)
 
 
@@ -59,6 +72,14 @@ def share_text(successes: int, n: int) -> str:
         return "–"
     low, high = wilson_interval(successes, n)
     return f"{show_percent(successes / n)} ({show_percent(low)}–{show_percent(high)})"
+
+
+def short_share(successes: int, n: int) -> str:
+    """``31% (16–51)``: as `share_text`, for a narrow column."""
+    if not n:
+        return "–"
+    low, high = (show_number(round(100 * each)) for each in wilson_interval(successes, n))
+    return f"{show_percent(successes / n)} ({low}–{high})"
 
 
 def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:

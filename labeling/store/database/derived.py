@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -317,20 +317,29 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
-        row, its_appeals = newest.get(name), objections.get(name, [])
+        row = newest.get(name)
         verdict = None if row is None else Verdict(cut_name(row.release), json.loads(row.content))
-        findings = decide_findings(verdict, answers.get(name, ()), its_appeals)
         review = reviews.get(name, "none")
-        dialogue = {**fact, **describe_dialogue(verdict, findings, review, its_appeals)}
-        shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
-        derived[name] = DerivedRows(
-            dialogue,
-            [
-                {**shared, "place": place, "review": review, **vars(each), "code": cut_name(each.code)}
-                for place, each in enumerate(findings)
-            ],
-        )
+        derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived
+
+
+def combine(
+    facts: dict[str, Any],
+    verdict: Verdict | None,
+    answers: Sequence[Answer],
+    objections: Sequence[Appeal],
+    review: Review,
+) -> DerivedRows:
+    """The rows of one dialogue."""
+    findings = decide_findings(verdict, answers, objections)
+    dialogue = {**facts, **describe_dialogue(verdict, findings, review, objections)}
+    shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
+    rows = [
+        {**shared, "place": place, "review": review, **vars(each), "code": cut_name(each.code)}
+        for place, each in enumerate(findings)
+    ]
+    return DerivedRows(dialogue, rows)
 
 
 def _load_answers(

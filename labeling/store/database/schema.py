@@ -404,6 +404,8 @@ audit = Table(
     Column("changes", Text),
 )  # fmt: skip
 
+Index("audit_subject", audit.c.subject, audit.c.id)
+
 audit_head = Table(
     "audit_head", metadata,
     Column("one", Integer, primary_key=True, autoincrement=False),

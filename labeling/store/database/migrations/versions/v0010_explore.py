@@ -35,6 +35,7 @@ def upgrade() -> None:
         ),
         *(sa.Column(name, sa.BigInteger, nullable=False) for name in COUNTS),
     )
+    op.create_index("audit_subject", "audit", ["subject", "id"])
     op.create_index("daily_counts_agent", "daily_counts", ["agent", "level", "day"])
     op.create_index("daily_counts_team", "daily_counts", ["team", "level", "day"])
     if op.get_bind().dialect.name == "sqlite":

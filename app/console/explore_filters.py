@@ -1,0 +1,206 @@
+"""The filters of the Explore page: in its address, in its controls, and as a search of the store.
+
+The address holds what is chosen, so that a link opens the same search: ``/explore?q=refund&code=C1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import streamlit as st
+
+from dialint.app.console.i18n import _, choose_name
+from dialint.app.console.text import safe_text
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.store.search import Choices
+from dialint.labeling.store.search_plan import Search
+
+STATUSES: dict[str, dict[str, str]] = {
+    "unreviewed": {"review": "none"},
+    "labeled": {"review": "labeled"},
+    "reviewed": {"review": "reviewed"},
+    "open": {"decision": "open"},
+    "confirmed": {"decision": "confirmed"},
+    "rejected": {"decision": "rejected"},
+    "changed": {"decision": "changed"},
+    "added": {"decision": "added"},
+    "appealed": {"appeal": "open"},
+    "overturned": {"appeal": "overturned"},
+    "upheld": {"appeal": "upheld"},
+    "amended": {"appeal": "amended"},
+    "scored": {"status": "scored"},
+    "unscored": {"status": "unscored"},
+    "not_judged": {"status": "not_judged"},
+    "failed": {"status": "failed"},
+}
+"""Values of the status filter, and what each means for a search."""
+NAMES = (
+    "q", "code", "status", "kind", "severity", "agent", "team", "channel", "release", "since", "until",
+    "least", "most", "sort",
+)  # fmt: skip
+"""Names in the address; ``after`` is the page."""
+PREFIX = "explore "
+SEEN = "explore address"
+"""Key in session state: the address that the controls show."""
+WIDTH_PX = 168
+
+
+def read_address() -> dict[str, str]:
+    """What the page's address has chosen."""
+    return {name: value for name in NAMES if (value := st.query_params.get(name, ""))}
+
+
+def status_words() -> dict[str, str]:
+    """The values of the status filter in the language of the page."""
+    return {
+        "unreviewed": _("Nobody has answered"), "labeled": _("Labeled only"), "reviewed": _("Reviewed"),
+        "open": _("Finding open"), "confirmed": _("Finding confirmed"), "rejected": _("Finding rejected"),
+        "changed": _("Finding changed"), "added": _("Error added by a person"),
+        "appealed": _("Appeal open"), "overturned": _("Overturned by an appeal"),
+        "upheld": _("Upheld in an appeal"), "amended": _("Amended in an appeal"), "scored": _("Scored"),
+        "unscored": _("Not scored yet"), "not_judged": _("Not judged"), "failed": _("Failed"),
+    }  # fmt: skip
+
+
+def make_search(chosen: Mapping[str, str]) -> Search:
+    """The search of an address; what is no value of a filter is left out."""
+    fields: dict[str, Any] = {"text": chosen.get("q", "")[:1000]}
+    for name in ("code", "agent", "team", "channel", "release"):
+        fields[name] = chosen.get(name, "")[:1000] or None
+    fields["severity"] = chosen["severity"] if chosen.get("severity") in ("S1", "S2", "S3", "S4") else None
+    fields["kind"] = chosen["kind"] if chosen.get("kind") in ("finding", "suggestion") else None
+    fields |= STATUSES.get(chosen.get("status", ""), {})
+    for name, days in (("since", 0), ("until", 1)):
+        day = _parse_day(chosen.get(name))
+        if day is not None:
+            start = datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=days)
+            fields[f"{name}_ms"] = round(start.timestamp() * 1000)
+    low, high = sorted((_parse_share(chosen.get("least"), 0), _parse_share(chosen.get("most"), 100)))
+    fields["least"] = low / 100 if low > 0 else None
+    fields["most"] = high / 100 if high < 100 else None
+    fields["sort"] = "likely" if chosen.get("sort") == "likely" else "newest"
+    return Search(**fields)
+
+
+def describe_search(search: Search) -> dict[str, str]:
+    """The address of a search."""
+    status = next(
+        (
+            name
+            for name, fields in STATUSES.items()
+            if all(getattr(search, field) == value for field, value in fields.items())
+        ),
+        "",
+    )
+    chosen = {
+        "q": search.text, "code": search.code, "status": status, "kind": search.kind,
+        "severity": search.severity, "agent": search.agent, "team": search.team, "channel": search.channel,
+        "release": search.release, "since": _format_day(search.since_ms),
+        "until": _format_day(None if search.until_ms is None else search.until_ms - 1),
+        "least": "" if search.least is None else str(round(search.least * 100)),
+        "most": "" if search.most is None else str(round(search.most * 100)),
+        "sort": "" if search.sort == "newest" else search.sort,
+    }  # fmt: skip
+    return {name: value for name, value in chosen.items() if value}
+
+
+def _parse_day(text: str | None) -> date | None:
+    try:
+        day = date.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return day if 1971 <= day.year <= 2100 else None
+
+
+def _format_day(at_ms: int | None) -> str:
+    return "" if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
+
+
+def _parse_share(text: str | None, usual: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and int(text) <= 100 else usual
+
+
+def open_address(chosen: Mapping[str, str], after: str | None = None) -> None:
+    """Put a search into the page's address; the controls follow on the next run."""
+    page = {} if after is None else {"after": after}
+    st.query_params.from_dict({**chosen, **page})
+
+
+def _follow_address(chosen: dict[str, str]) -> None:
+    """Set the controls to what the address has chosen, if it did not come from them."""
+    if st.session_state.get(SEEN) == chosen:
+        return
+    st.session_state[SEEN] = chosen
+    for name in NAMES:
+        value: Any = chosen.get(name)
+        if name in ("since", "until"):
+            value = _parse_day(value)
+        elif name == "sort":
+            value = value or "newest"
+        st.session_state[PREFIX + name] = value or "" if name == "q" else value
+    shares = (_parse_share(chosen.get("least"), 0), _parse_share(chosen.get("most"), 100))
+    st.session_state[f"{PREFIX}shares"] = tuple(sorted(shares))
+
+
+def _on_change() -> None:
+    """Put what the controls have into the address, from its first page."""
+    chosen = {}
+    for name in NAMES:
+        value = st.session_state.get(PREFIX + name)
+        if value:
+            chosen[name] = value.isoformat() if isinstance(value, date) else str(value)
+    low, high = st.session_state[f"{PREFIX}shares"]
+    chosen |= {name: str(n) for name, n, usual in (("least", low, 0), ("most", high, 100)) if n != usual}
+    if chosen.get("sort") == "newest":
+        del chosen["sort"]
+    st.session_state[SEEN] = chosen
+    open_address(chosen)
+
+
+def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) -> None:
+    """The controls for all filters; a change of one opens another address."""
+    _follow_address(chosen)
+    st.text_input(
+        _("Search the words of dialogues"), key=f"{PREFIX}q", type="search", max_chars=1000,
+        on_change=_on_change, placeholder=_("words, \"a phrase\", begin*"),
+        help=_("All words must be in the dialogue; a phrase in quotes word by word; * ends a beginning."),
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        codes = {code: f"{code} {choose_name(entry.name)}" for code, entry in taxonomy.codes.items()}
+        _select("code", _("Error"), dict.fromkeys(choices.codes, "") | codes, 230)
+        _select("status", _("Status"), status_words(), 200)
+        kinds = {"finding": _("Finding"), "suggestion": _("Suggestion")}
+        _select("kind", _("Finding or suggestion"), kinds)
+        severities = {each.code: f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities}
+        _select("severity", _("Severity"), severities)
+        _select("agent", _("Agent"), dict.fromkeys(choices.agents, ""))
+        _select("team", _("Team"), dict.fromkeys(choices.teams, ""))
+        _select("channel", _("Channel"), dict.fromkeys(choices.channels, ""))
+        _select("release", _("Release"), dict.fromkeys(choices.releases, ""))
+        for name, label in (("since", _("From day")), ("until", _("To day"))):
+            st.date_input(
+                safe_text(label), key=PREFIX + name, value=None, format="YYYY-MM-DD", on_change=_on_change,
+                width=WIDTH_PX,
+            )  # fmt: skip
+        st.slider(
+            _("Probability, %"), 0, 100, key=f"{PREFIX}shares", on_change=_on_change, width=WIDTH_PX,
+            help=_("Of a finding or suggestion that meets the other filters."),
+        )  # fmt: skip
+        sorts = {"newest": _("Newest first"), "likely": _("Most likely first")}
+        st.selectbox(
+            _("Order"), list(sorts), key=f"{PREFIX}sort", on_change=_on_change, width=WIDTH_PX,
+            format_func=lambda each: safe_text(sorts[each]),
+        )  # fmt: skip
+
+
+def _select(name: str, label: str, values: dict[str, str], width_px: int = WIDTH_PX) -> None:
+    """A choice of one value or none; a value of the address that is no more there can still be seen."""
+    key = PREFIX + name
+    chosen = st.session_state.get(key)
+    options = list(values) if chosen is None or chosen in values else [chosen, *values]
+    st.selectbox(
+        safe_text(label), options, key=key, index=None, on_change=_on_change, placeholder=_("Any"),
+        width=width_px, format_func=lambda each: safe_text(values.get(each) or each),
+    )  # fmt: skip

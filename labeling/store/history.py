@@ -1,0 +1,214 @@
+"""Everything that the store has of one dialogue, for reviewers and up, and dialogues that resemble it.
+
+Reading it is recorded, so that later answers of the account are not blind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import select, text
+
+from dialint.detector.near_duplicates import shingles
+from dialint.detector.records import Dialogue, Label, Record, Verdict
+from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.annotations import list_annotations
+from dialint.labeling.store.database.schema import (
+    annotation_rows,
+    appeals,
+    audit,
+    dialogue_index,
+    dialogues,
+    labels,
+    tasks,
+    verdicts,
+)
+from dialint.labeling.store.database.transactions import Transaction, in_transaction, read_operation
+from dialint.labeling.store.database.words import Term, split_words, to_fts5, to_tsquery
+from dialint.labeling.store.dialogues import load_dialogue, parse_verdict
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.exposure import record_read
+from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.records import Appeal
+
+MAX_ENTRIES = 200
+"""Entries of the audit log that are read."""
+N_WORDS = 12
+"""Longest words of a dialogue that others are looked for by."""
+N_PAIRS = 2000
+N_CANDIDATES = 60
+LEAST_SIMILARITY = 0.05
+
+
+class DatedVerdict(Record):
+    """A verdict, and when it came to the store."""
+
+    at_ms: int
+    verdict: Verdict
+
+
+class DatedAppeal(Record):
+    """An appeal, and when it was made."""
+
+    at_ms: int
+    appeal: Appeal
+
+
+class LogEntry(Record):
+    """An entry of the audit log about the dialogue."""
+
+    number: int
+    at_ms: int
+    account: str
+    action: str
+    subject: str
+
+
+class DialogueHistory(Record):
+    """A dialogue with its verdicts, answers, appeals and labels, oldest first, and the newest entries of the
+    audit log about it, newest first."""
+
+    dialogue: Dialogue
+    stored_ms: int
+    verdicts: tuple[DatedVerdict, ...]
+    answers: tuple[Annotation, ...]
+    appeals: tuple[DatedAppeal, ...]
+    labels: tuple[Label, ...]
+    entries: tuple[LogEntry, ...]
+
+
+@read_operation
+def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHistory:
+    """A dialogue with its whole history.
+
+    Raises:
+        NotAllowed: the actor does not review, or there is no such dialogue.
+    """
+    account = require_permission(transaction, actor, "review")
+    dialogue = load_dialogue(transaction, name)
+    if dialogue is None:
+        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
+    of_verdicts = select(verdicts.c.created_ms, verdicts.c.content).where(verdicts.c.dialogue == name)
+    rows = transaction.run(of_verdicts.order_by(verdicts.c.created_ms, verdicts.c.release)).all()
+    objections = transaction.run(
+        select(appeals).where(appeals.c.dialogue == name).order_by(appeals.c.id)
+    ).all()
+    of_labels = select(*(labels.c[each] for each in LABEL_COLUMNS)).where(labels.c.dialogue == name)
+    found = transaction.run(of_labels.order_by(labels.c.turn, labels.c.code, labels.c.method)).all()
+    record_read(
+        transaction, account, name,
+        *("dialogue", *(["verdict"] if rows or objections else []), *(["labels"] if found else [])),  # type: ignore[list-item]
+    )  # fmt: skip
+    stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
+    return DialogueHistory(
+        dialogue=dialogue,
+        stored_ms=transaction.run(stored).scalar_one(),
+        verdicts=tuple(
+            DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
+        ),
+        answers=in_transaction(list_annotations)(transaction, actor, name),
+        appeals=tuple(
+            DatedAppeal(
+                at_ms=row.at_ms, appeal=Appeal(**{each: getattr(row, each) for each in Appeal.model_fields})
+            )
+            for row in objections
+        ),
+        labels=tuple(_to_label(row) for row in found),
+        entries=_list_entries(transaction, name),
+    )
+
+
+LABEL_COLUMNS = ("dialogue", "turn", "code", "probability", "method", "n_labelers", "start", "end")
+
+
+def _to_label(row: Any) -> Label:
+    values = {name: getattr(row, name) for name in LABEL_COLUMNS}
+    return Label(dialogue_id=values.pop("dialogue"), **values)
+
+
+def _list_entries(transaction: Transaction, name: str) -> tuple[LogEntry, ...]:
+    """The newest entries about a dialogue, its tasks, annotations and appeals."""
+    subjects = [name]
+    for kind, table in (("task", tasks), ("annotation", annotation_rows), ("appeal", appeals)):
+        numbers = transaction.run(
+            select(table.c.id).where(table.c.dialogue == name).order_by(table.c.id.desc())
+        )
+        subjects += [f"{kind} {number}" for number in numbers.scalars().fetchmany(MAX_ENTRIES)]
+    names = list(LogEntry.model_fields)[1:]
+    query = select(audit.c.id.label("number"), *(audit.c[each] for each in names))
+    query = query.where(audit.c.subject.in_(subjects)).order_by(audit.c.id.desc()).limit(MAX_ENTRIES)
+    return tuple(LogEntry(**dict(row._mapping)) for row in transaction.run(query))
+
+
+class SimilarDialogue(Record):
+    """A dialogue that shares phrases with another: `similarity` is the Jaccard coefficient of their runs of
+    three words; 1 says that they say the same."""
+
+    dialogue: str
+    at_ms: int
+    agent: str
+    release: str
+    n_findings: int
+    similarity: float
+
+
+@read_operation
+def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) -> tuple[SimilarDialogue, ...]:
+    """The `n` most similar of up to `N_CANDIDATES` dialogues that share a rare phrase of two words with this
+    one, by the full-text index; each phrase is looked up until it proves to be frequent.
+
+    Raises:
+        NotAllowed: the actor does not review, or there is no such dialogue.
+    """
+    account = require_permission(transaction, actor, "review")
+    dialogue = load_dialogue(transaction, name)
+    if dialogue is None:
+        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
+    whole = " ".join(turn.text for turn in dialogue.turns)
+    candidates = _find_candidates(transaction, split_words(whole))
+    columns = dialogue_index.c
+    query = select(
+        dialogues.c.content,
+        columns.dialogue,
+        columns.at_ms,
+        columns.agent,
+        columns.release,
+        columns.n_findings,
+    )
+    query = query.join(dialogue_index, columns.dialogue == dialogues.c.id)
+    query = query.where(columns.number.in_(candidates), columns.dialogue != name)
+    own = set(shingles(whole).tolist())
+    similar = []
+    for row in transaction.run(query):
+        theirs = set(shingles(" ".join(turn["text"] for turn in json.loads(row.content)["turns"])).tolist())
+        similarity = len(own & theirs) / max(1, len(own | theirs))
+        if similarity >= LEAST_SIMILARITY:
+            values = {key: value for key, value in row._mapping.items() if key != "content"}
+            similar.append(SimilarDialogue(**values, similarity=similarity))
+    similar.sort(key=lambda each: (-each.similarity, each.dialogue))
+    for each in similar[:n]:
+        record_read(transaction, account, each.dialogue, "verdict")
+    return tuple(similar[:n])
+
+
+def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
+    """The numbers of dialogues that share the rarest phrases: those of the longest words, as these are rare,
+    that at most `N_CANDIDATES` dialogues have."""
+    pairs = {pair: len(pair[0]) + len(pair[1]) for pair in pairwise(words[:N_PAIRS])}
+    longest = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:N_WORDS]
+    shared: Counter[int] = Counter()
+    for pair in longest:
+        term = (Term(pair),)
+        if transaction.on_sqlite:
+            query = text("SELECT rowid FROM dialogue_words WHERE dialogue_words MATCH :words LIMIT :n")
+            parameters = {"words": to_fts5(term), "n": N_CANDIDATES}
+        else:
+            query = text("SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery) LIMIT :n")
+            parameters = {"words": to_tsquery(term), "n": N_CANDIDATES}
+        found = transaction.run(query, parameters).scalars().all()
+        if len(found) < N_CANDIDATES:
+            shared.update(found)
+    return [number for number, _ in shared.most_common(N_CANDIDATES)]

@@ -1,0 +1,192 @@
+"""The Explore page and the page of a dialogue: filters in the address, saved searches, inert text."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dialint.app.console.explore_filters import NAMES, describe_search, make_search
+from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.labeling.store import annotations, dialogues, saved_views, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.search_plan import Search
+
+HOSTILE_NAME = "![x](https://evil.test/x.png) <script>"
+
+
+def rows(page: Any) -> list[dict[str, Any]]:
+    (table,) = [
+        each
+        for each in page.test.table
+        if "Dialogue" in each.value.columns and "Findings" in each.value.columns
+    ]
+    return list(table.value.to_dict("records"))
+
+
+def opened(open_page: Callable[..., Any], name: str, title: str = "Explore", **address: str) -> Any:
+    page = open_page(name)
+    page.test.query_params.clear()
+    for key, value in address.items():
+        page.test.query_params[key] = value
+    page.go(title)
+    assert not page.test.exception, page.test.exception
+    return page
+
+
+def control(page: Any, name: str) -> Any:
+    return next(
+        each
+        for kind in ("text_input", "selectbox", "date_input", "slider")
+        for each in page.test.get(kind)
+        if each.key == f"explore {name}"
+    )
+
+
+def test_all_dialogues_newest_first_and_a_filter_goes_into_the_address(open_page: Callable[..., Any]) -> None:
+    page = opened(open_page, "rob")
+    assert len(rows(page)) == 5
+    assert "5 dialogues" in page.words
+    control(page, "code").set_value("T1")
+    page.test.run()
+    assert [each["Dialogue"] for each in rows(page)] == ["[d2](/dialogue?id=d2)"]
+    assert page.test.query_params["code"] in ("T1", ["T1"])
+    assert "C1 S2" in rows(page)[0]["Findings"]
+    control(page, "q").set_value("nothing like it")
+    page.test.run()
+    assert "No dialogue passes all filters." in page.words
+    page.press("Clear all filters")
+    assert len(rows(page)) == 5
+    assert control(page, "code").value is None
+
+
+def test_a_permalink_sets_the_controls(open_page: Callable[..., Any]) -> None:
+    page = opened(open_page, "rob", q="parcel", code="C1", least="90", status="unreviewed", junk="1")
+    assert (control(page, "q").value, control(page, "code").value) == ("parcel", "C1")
+    assert control(page, "status").value == "unreviewed"
+    assert tuple(control(page, "shares").value) == (90, 100)
+    assert {each["Dialogue"] for each in rows(page)} >= {"[d1](/dialogue?id=d1)"}
+    assert all("parcel" in each["Text"] for each in rows(page))
+
+
+@pytest.mark.parametrize("address", [
+    {"since": "yesterday", "least": "-4", "sort": "x", "severity": "S9", "status": "?", "after": "junk"},
+    {"q": "\x00\"((", "agent": HOSTILE_NAME, "code": HOSTILE_NAME, "after": "nan_5"},
+    {"least": "90", "most": "10", "until": "9999-99-99", "after": "1.0_99999999999999999999999"},
+])  # fmt: skip
+def test_an_address_that_somebody_made_up_breaks_nothing(
+    open_page: Callable[..., Any], address: dict[str, str]
+) -> None:
+    page = opened(open_page, "rob", **address)
+    assert "https://evil" not in page.words
+
+
+def test_the_address_of_a_search_is_the_search() -> None:
+    wanted = Search(
+        text="refund", code="C1", severity="S2", kind="finding", decision="rejected", least=0.25, most=0.5,
+        agent="a", team="b", channel="c", release="d", since_ms=86_400_000 * 400, until_ms=86_400_000 * 500,
+        sort="likely",
+    )  # fmt: skip
+    assert make_search(describe_search(wanted)) == wanted
+    assert set(describe_search(wanted)) == set(NAMES)
+    assert describe_search(Search()) == {}
+
+
+def test_pages_by_key(open_page: Callable[..., Any], store: Store) -> None:
+    more = [Dialogue(id=f"m{n:03d}", turns=(Turn(index=0, role="agent", text="word"),)) for n in range(60)]
+    dialogues.add(store, "lea", more)
+    page = opened(open_page, "rob", q="word")
+    first = [each["Dialogue"] for each in rows(page)]
+    assert "60 dialogues" in page.words
+    page.press("Next page ▶")
+    second = [each["Dialogue"] for each in rows(page)]
+    assert (len(first), len(second), len({*first, *second})) == (50, 10, 60)
+    assert not page.enabled("Next page ▶")
+    page.press("◀ First page")
+    assert [each["Dialogue"] for each in rows(page)] == first
+
+
+def test_a_search_is_saved_opened_and_deleted(open_page: Callable[..., Any], store: Store) -> None:
+    saved_views.save_view(store, "ria", "hers", Search(code="C1"), shared=False)
+    saved_views.save_view(store, "lea", "by lea", Search(code="T1"), shared=True)
+    page = opened(open_page, "rob", code="C1")
+    page.fill(Save_this_search_as="mine")
+    page.press("Save")
+    assert "The search was saved" in page.words
+    assert [view.name for view in saved_views.list_views(store, "rob")] == ["mine", "by lea"]
+    page.press("by lea (by lea)")
+    assert control(page, "code").value == "T1"
+    page.press("mine")
+    assert control(page, "code").value == "C1"
+    page.press("Delete")
+    assert [view.name for view in saved_views.list_views(store, "rob")] == ["by lea"]
+
+
+def test_leads_send_what_they_found_to_review(open_page: Callable[..., Any], store: Store) -> None:
+    assert "Send" not in opened(open_page, "rob").labels
+    before = tasks.count_tasks(store, "lea", "to review")["main"]["open"]
+    page = opened(open_page, "lea")
+    page.press("Send")
+    assert "2 new tasks" in page.words
+    assert tasks.count_tasks(store, "lea", "to review")["main"]["open"] == before + 2
+
+
+def test_hostile_text_and_names_are_inert(open_page: Callable[..., Any], store: Store) -> None:
+    text = f"findme {HOSTILE_NAME} :material/home: **b** www.evil.test"
+    one = Dialogue(
+        id=f"h{HOSTILE_NAME}", turns=(Turn(index=0, role="agent", text=text),), agent=HOSTILE_NAME, team="**t**",
+        channel=":red[c]",
+    )  # fmt: skip
+    found = Finding(
+        code="X](https://evil.test)", turn=0, severity="S1", probability=0.5, quote="findme", start=0, end=6, reason=text
+    )  # fmt: skip
+    said = Verdict(
+        dialogue_id=one.id,
+        release=HOSTILE_NAME,
+        taxonomy="1",
+        status="scored",
+        quality=1.0,
+        findings=(found,),
+    )
+    dialogues.add(store, "lea", [one])
+    dialogues.add_verdicts(store, "lea", [said])
+    annotations.review(store, "rob", one.id, "k", [found.code], [found], expected=None)
+    page = opened(open_page, "ria", q="findme")
+    (row,) = rows(page)
+    for cell in row.values():
+        for live in ("![x]", "<script>", "](https", " :material", "**", "www.evil", ":red[c"):
+            assert live not in cell, cell
+    page = opened(open_page, "ria", "Dialogue", id=one.id)
+    for live in ("![x]", "<script>", "](https", "**b**", "www.evil"):
+        assert not [each.value for each in (*page.test.markdown, *page.test.caption) if live in each.value]
+    assert any("Review by rob" in each.value for each in page.test.markdown)
+
+
+def test_a_dialogue_page_tells_the_whole_history(open_page: Callable[..., Any], store: Store) -> None:
+    found = Finding(
+        code="C1", turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
+    )
+    annotations.review(store, "rob", "d1", "k", ["C1"], [found], expected=None)
+    page = opened(open_page, "ria", "Dialogue", id="d1")
+    words = page.words
+    for line in ("The dialogue came to the store", "Verdict of model", "Review by rob", "not blind"):
+        assert line in words.replace("\\", ""), line
+    actions = [each.value for each in page.test.table if "Action" in each.value.columns]
+    assert "annotate" in list(actions[0]["Action"])
+    similar = [each.value for each in page.test.table if "Same words" in each.value.columns]
+    assert "[d2](/dialogue?id=d2)" in list(similar[0]["Dialogue"]), "d2 says the same"
+    assert annotations.review(store, "ria", "d1", "k2", ["T1"], expected=1, turn=None).seen_verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "address"), [("rob", {}), ("rob", {"id": "nothing"}), ("rob", {"id": "\x00"})]
+)
+def test_no_such_dialogue(open_page: Callable[..., Any], name: str, address: dict[str, str]) -> None:
+    page = opened(open_page, name, "Dialogue", **address)
+    assert "dialogue" in page.words.lower()
+
+
+def test_labelers_reach_neither(open_page: Callable[..., Any]) -> None:
+    for title, address in (("Explore", {}), ("Dialogue", {"id": "d1"})):
+        page = opened(open_page, "ann", title, **address)
+        assert "This page is not open to your role." in page.words
+        assert "parcel" not in page.words
