@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from dialint.app.console.i18n import _
+from dialint.app.console.i18n import N_, _
 
 Mode = Literal["review", "label"]
 BOTH: tuple[Mode, ...] = ("review", "label")
-
-
-def N_(message: str) -> str:
-    """Marks a text for the catalogue; it is translated where it is shown."""
-    return message
 
 
 class Action(NamedTuple):

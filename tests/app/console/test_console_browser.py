@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import TimeoutError as Late
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
@@ -25,7 +24,6 @@ from dialint.labeling.store.records import NewTask, Project
 
 N = int(os.environ.get("DIALINT_CONSOLE_FAULTS", "5"))
 WAIT_MS = 30_000
-STRIKE_MS = 10_000
 Saved = Callable[[], list[dict[str, Any]]]
 SignIn = Callable[[Any, int, str], None]
 
@@ -85,36 +83,52 @@ def button(page: Any, name: str) -> Any:
     return page.get_by_role("button", name=name).first
 
 
-def settled(page: Any) -> None:
-    """Wait until the server has answered."""
-    page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached", timeout=WAIT_MS)
+def started(page: Any) -> None:
+    """Claim the first task, as opening the page takes none; a task in hand is there by itself."""
+    start = page.get_by_role("button", name="Start").first
+    start.or_(page.locator(".dialint-foot button").first).first.wait_for()
+    if start.count():
+        start.click()
+    acknowledged(page)
 
 
-def struck(page: Any, key: str, name: str, then: str) -> None:
-    """Strike the key of a button, once the button is there to be pressed, until `then` is on the page: a
-    key that comes while the page is still being drawn is lost."""
-    page.locator("button:not([disabled])", has_text=name).first.wait_for()
-    seen = page.get_by_text(then).first
-    for _ in range(WAIT_MS // STRIKE_MS):
-        settled(page)
-        page.keyboard.press(key)
-        with suppress(Late):
-            seen.wait_for(timeout=STRIKE_MS)
-            return
-    raise TimeoutError(f"{key}: {then} did not come")
+def ready_to_start(page: Any) -> None:
+    page.get_by_role("button", name="Start").first.wait_for()
+    page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached")
 
 
-def pressed(page: Any, name: str, then: str) -> None:
-    """Click a button until `then` is on the page: a click that meets a page that is drawn anew is lost."""
-    seen = page.get_by_text(then).first
-    for _ in range(WAIT_MS // STRIKE_MS):
-        settled(page)
-        with suppress(Late):
-            button(page, name).click(timeout=STRIKE_MS)
-        with suppress(Late):
-            seen.wait_for(timeout=STRIKE_MS)
-            return
-    raise TimeoutError(f"{name}: {then} did not come")
+ACKNOWLEDGED = """() => {
+  const work = document.querySelector(".dialint-work")?.work;
+  return work && work.data && !work.draft.pending.length && !work.draft.busy;
+}"""
+
+
+def acknowledged(page: Any) -> None:
+    """Wait until the server has acknowledged all that was done in the workspace."""
+    page.wait_for_function(ACKNOWLEDGED, timeout=WAIT_MS)
+
+
+def states(page: Any) -> list[str]:
+    return [
+        str(each)
+        for each in page.evaluate(
+            "document.querySelector('.dialint-work').work.draft.state.choices.map(each => each.state)"
+        )
+    ]
+
+
+def in_view(page: Any, selector: str) -> bool:
+    """Whether all of an element is in the window, and nothing lies over its middle."""
+    return bool(
+        page.locator(selector).first.evaluate(
+            """node => {
+              const box = node.getBoundingClientRect();
+              const at = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+              const inside = box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
+              return inside && box.height > 0 && (node.contains(at) || at.contains(node));
+            }"""
+        )
+    )
 
 
 def picture(page: Any, name: str) -> None:
@@ -139,46 +153,199 @@ SELECT = """([turn, words]) => {
 }"""
 
 
-SCROLL = """by => {
-  const page = document.querySelector('[data-testid="stMain"]');
-  page.scrollTop += by;
-  return page.scrollTop;
-}"""
-
-
-def chosen(page: Any, label: str, option: str) -> None:
-    """Choose in the last select box of that label; again if the page was drawn anew and shut it."""
-    box = page.get_by_role("combobox", name=label).last
-    for _ in range(WAIT_MS // STRIKE_MS):
-        settled(page)
-        with suppress(Late):
-            box.click(timeout=STRIKE_MS)
-            page.get_by_role("option", name=option).first.click(timeout=STRIKE_MS)
-            return
-    raise TimeoutError(f"{label}: {option} could not be chosen")
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("suggested")
 def test_suggestions_on_the_review_page(browser: Any, server: Any, signed_in: SignIn, saved: Saved) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(WAIT_MS)
     signed_in(page, server.port, "rob")
+    started(page)
     page.get_by_text("Dialogue careful").wait_for()
-    page.get_by_text("Suggestions: not counted").wait_for()
     marks = page.locator(".dialint-text mark.dialint-suggested")
     marks.first.wait_for()
     assert marks.all_text_contents() == ["Anything else?", "We will look into it."]
     picture(page, "review-suggestions")
-    struck(page, "n", "Reject", "You say: nothing wrong here.")
-    pressed(page, "Confirm as a finding", "You say: 1 error.")
-    pressed(page, "Dismiss", "You say: nothing wrong here.")
-    pressed(page, "Confirm as a finding", "You say: 1 error.")
+    page.keyboard.press("n")
+    page.get_by_text("1 of 1 decided").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("y")
+    page.get_by_text("Errors: 1").wait_for()
     page.locator(".dialint-text mark.dialint-kept", has_text="Anything else?").wait_for()
+    page.keyboard.press("g")
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    page.get_by_text("Errors: 0").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("Errors: 1").wait_for()
     picture(page, "review-suggestion-confirmed")
-    struck(page, "s", "Save and next", "Saved as answer 1")
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
     (row,) = saved()
     assert row["said"] == [(1, "C1", "S2", 32, 46)]
+    page.close()
+
+
+def long_dialogue(store: Store, n: int, code: str = "T1", name: str = "many") -> None:
+    """A dialogue at the head of rob's queue, with `n` findings in as many turns of the agent."""
+    texts = [f"Message {number} of a long dialogue, with some more words." for number in range(2 * n)]
+    turns = tuple(
+        Turn(index=at, role="agent" if at % 2 else "customer", text=text) for at, text in enumerate(texts)
+    )
+    dialogues.add(store, "lea", [Dialogue(id=name, turns=turns, agent="a1")])
+    quoted = tuple(
+        Finding(
+            code=code, turn=2 * at + 1, severity="S2", probability=0.9, quote="Message", start=0, end=7, reason=""
+        )
+        for at in range(n)
+    )  # fmt: skip
+    said = Verdict(
+        dialogue_id=name, release="model-7", taxonomy="1.0.0", status="scored", quality=1.0, findings=quoted
+    )
+    dialogues.add_verdicts(store, "lea", [said])
+    tasks.add(store, "lea", "to review", [NewTask(dialogue=name, priority=9.0)])
+
+
+@pytest.mark.slow
+def test_a_dialogue_is_reviewed_by_keyboard_alone(
+    browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved
+) -> None:
+    """One finding confirmed, one rejected with a reason, one changed, one added."""
+    long_dialogue(store, 3)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "rob")
+    ready_to_start(page)
+    page.keyboard.press("Enter")
+    page.get_by_text("Dialogue many").wait_for()
+    acknowledged(page)
+    keys = page.keyboard
+    keys.press("y")
+    keys.press("n")
+    keys.press("1")
+    keys.press("c")
+    page.locator(".dialint-picker input").wait_for()
+    keys.type("ques")  # its letters go into the list: none of them is a key of the page
+    assert page.locator(".dialint-picker input").input_value() == "ques"
+    keys.press("Enter")
+    page.get_by_text("3 of 3 decided").first.wait_for()
+    keys.press("w")
+    keys.press("ArrowUp")
+    keys.press("d")  # the next word that begins so
+    keys.press("Shift+ArrowRight")
+    keys.press("Enter")
+    keys.type("T1")
+    keys.press("Enter")
+    page.get_by_text("Errors: 3").wait_for()
+    keys.press("1")
+    acknowledged(page)
+    keys.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    (row,) = saved()
+    text = "Message 3 of a long dialogue, with some more words."
+    at = text.index("dialogue")
+    first, changed, added = row["said"]
+    assert first == (1, "T1", "S2", 0, 7)
+    assert changed == (5, "C1", "S2", 0, 7)
+    assert added[1:3] == ("T1", "S1")
+    assert text[added[3] : added[4]] == "dialogue, with"
+    assert added[3] == at or added[0] != 3
+    page.close()
+
+
+@pytest.mark.slow
+def test_eight_presses_in_a_hurry_are_eight_decisions_and_a_reload_loses_none(
+    browser: Any, server: Any, free_port: Callable[[], int], signed_in: SignIn, store: Store, saved: Saved
+) -> None:
+    long_dialogue(store, 20)
+    wire = Wire(server.port, free_port())
+    wire.start()
+    page = browser.new_page(viewport={"width": 1280, "height": 700})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, wire.port, "rob")
+    started(page)
+    page.get_by_text("Dialogue many").wait_for()
+    for n in range(8):
+        page.keyboard.press("ny"[n % 2])
+        page.wait_for_timeout(300)
+    assert states(page)[:8] == ["rejected", "kept"] * 4
+    page.keyboard.press("y")
+    page.reload()  # what the server has not acknowledged comes again from the tab
+    page.get_by_text("9 of 20 decided").first.wait_for()
+    acknowledged(page)
+    assert states(page)[:10] == [*["rejected", "kept"] * 4, "kept", "open"]
+    wire.drop()
+    page.keyboard.press("y")
+    page.keyboard.press("y")
+    assert states(page)[9:11] == ["kept", "kept"]
+    page.wait_for_timeout(300)
+    wire.mend()
+    acknowledged(page)
+    for _ in range(9):
+        page.keyboard.press("y")
+    page.get_by_text("20 of 20 decided").first.wait_for()
+    assert in_view(page, "[data-do=save]")
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    (row,) = saved()
+    assert [turn for turn, *_ in row["said"]] == [3, 7, 11, 15, *range(17, 40, 2)]
+    page.close()
+    wire.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(1280, 700), (360, 740), (640, 450)])  # the last is 1280 x 900 at 200 %
+def test_the_card_in_hand_and_save_are_always_in_view(
+    browser: Any, server: Any, signed_in: SignIn, store: Store, size: tuple[int, int]
+) -> None:
+    long_dialogue(store, 21)
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.set_default_timeout(WAIT_MS)
+    page.goto(f"http://127.0.0.1:{server.port}/")
+    page.get_by_label("Name").fill("rob")
+    page.get_by_label("Password", exact=True).fill("a long enough one")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Start").first.click()
+    page.get_by_text("Dialogue many").wait_for()
+    acknowledged(page)
+    for _ in range(20):
+        for part in (
+            ".dialint-current [data-do=kept]",
+            ".dialint-current [data-do=rejected]",
+            "[data-do=save]",
+        ):
+            assert in_view(page, part), part
+        assert in_view(page, ".dialint-turns mark.dialint-active")
+        page.keyboard.press("y")
+    assert page.locator(".dialint-current .dialint-title").text_content().startswith("21 ")
+    wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wider <= 0
+    picture(page, f"review-{size[0]}")
+    page.close()
+
+
+@pytest.mark.slow
+def test_a_labeler_works_by_keyboard(browser: Any, server: Any, signed_in: SignIn, saved: Saved) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "ann")
+    ready_to_start(page)
+    page.keyboard.press("Enter")
+    page.get_by_text("Read it all first.").wait_for()
+    acknowledged(page)
+    page.keyboard.press("y")  # C1: then where
+    page.get_by_text("Selected in turn 1:").wait_for()
+    page.keyboard.press("e")
+    page.keyboard.press("Enter")
+    page.get_by_text("1 of 2 answered").first.wait_for()
+    page.keyboard.press("r")
+    page.get_by_text("2 of 2 answered").first.wait_for()
+    page.keyboard.press("s")
+    page.get_by_text("Saved.").wait_for()
+    acknowledged(page)
+    page.keyboard.press("0")
+    page.get_by_text("1 more").or_(page.get_by_text("2 done in this sitting")).first.wait_for()
+    assert [row["said"] for row in saved()] == [[(1, "C1", "S2", 9, 13)], []]
+    page.close()
 
 
 @pytest.mark.slow
@@ -189,20 +356,26 @@ def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, 
     button(page, "Sign in").wait_for()
     picture(page, "sign-in")
     signed_in(page, server.port, "rob")
+    started(page)
     page.get_by_text("Dialogue d2").wait_for()
     picture(page, "review")
-    struck(page, "y", "Confirm", "Confirmed")
-    struck(page, "n", "Reject", "Rejected")
-    page.get_by_text("You say: 1 error.").wait_for()
+    button(page, "Confirm").click()
+    button(page, "Reject").click()
+    page.get_by_text("Errors: 1").wait_for()
     page.locator("[data-turn='1'] .dialint-text").dblclick(position={"x": 20, "y": 10})
-    page.get_by_text("Selected in turn 1").wait_for()
+    page.get_by_text("Selected in turn 1:").wait_for()
     picture(page, "review-selected")
-    chosen(page, "Error", "C2")
+    page.locator("[data-do='add']").click()
+    page.keyboard.type("C2")
     page.get_by_text("model-7 did not judge this code").wait_for()
-    pressed(page, "Add finding", "You say: 2 errors.")
-    struck(page, "s", "Save and next", "Saved as answer 1")
+    page.keyboard.press("Enter")
+    page.get_by_text("Errors: 2").wait_for()
+    button(page, "Save and next").click()
+    page.get_by_text("Saved as answer 1").wait_for()
     page.get_by_text("Dialogue d1").wait_for()
-    struck(page, "u", "Undo my last answer", "you are changing your answer 1")
+    acknowledged(page)
+    page.keyboard.press("Shift+U")
+    page.get_by_text("you are changing your answer 1").wait_for()
     picture(page, "review-undo")
     (row,) = saved()
     assert row["said"] == [(1, "C1", "S2", 0, 14), (1, "C2", row["said"][1][2], 0, 8)]  # "Anything"
@@ -210,20 +383,17 @@ def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, 
     label = browser.new_page(viewport={"width": 1280, "height": 800})
     label.set_default_timeout(WAIT_MS)
     signed_in(label, server.port, "ann")
+    started(label)
     label.get_by_text("Read it all first.").wait_for()
     picture(label, "label")
-    settled(label)
-    assert label.evaluate(SCROLL, 9999) > 0
-    box = label.locator(".dialint-turns").bounding_box()
-    assert box["y"] > 0, "the dialogue stays in view beside the last button"
-    button(label, "Nothing wrong here").click()
+    button(label, "No error here").click()
     label.get_by_text("Saved.").wait_for()
     label.locator("[data-turn='3']", has_text="owned").wait_for()
-    assert label.evaluate(SCROLL, 0) == 0, "the next dialogue is seen from its beginning"
+    acknowledged(label)
     assert (
-        label.evaluate("document.querySelectorAll('.dialint-turns :is(img, script, a, b, strong)').length")
-        == 0
+        label.evaluate("document.querySelectorAll('.dialint-work :is(img, script, a, iframe)').length") == 0
     )
+    assert label.evaluate("document.querySelectorAll('.dialint-text :is(b, strong)').length") == 0
     shown = label.locator("[data-turn='3'] .dialint-text").text_content()
     hostile = dialogues.read(store, "rob", "hostile")[0].turns[3].text
     assert shown == hostile.translate({0x1B: "\u241b", 0x202E: "\ufffd", 0x202C: "\ufffd"})
@@ -234,24 +404,23 @@ def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, 
     page_text = label.content()
     assert not [each for each in ("task:", "task-", 'hostile"', "model-7") if each in page_text]  # blind
     label.evaluate(SELECT, [3, "<script>"])
-    label.get_by_text("Selected in turn 3").wait_for()
+    label.get_by_text("Selected in turn 3:").wait_for()
     picture(label, "label-hostile")
-    chosen(label, "Error", "C1")
-    button(label, "Add finding").click()
-    label.get_by_text("C1 Question ignored: yes").wait_for()
-    label.get_by_role("button", name="No", exact=True).last.click()
-    label.get_by_text("T1 Rude or blaming: no").wait_for()
-    struck(label, "s", "Save and next", "We will look into it.")
+    label.locator("[data-do='add']").click()  # as the code in question: C1
+    label.get_by_text("1 of 2 answered").first.wait_for()
+    label.locator("[data-do='no T1']").click()
+    label.get_by_text("2 of 2 answered").first.wait_for()
+    button(label, "Save and next").click()
+    label.get_by_text("We will look into it.").wait_for()
+    acknowledged(label)
     (_, _, _, start, end) = saved()[2]["said"][0]
     assert hostile[start:end] == "<script>"
     assert "owned" not in label.title()
     label.set_viewport_size({"width": 420, "height": 800})
     picture(label, "label-narrow")
-    label.goto(f"http://127.0.0.1:{server.port}/accounts")  # no page of theirs
+    label.goto(f"http://127.0.0.1:{server.port}/admin")  # no page of theirs
     label.get_by_text("This page is not open to your role.").wait_for()
     assert label.get_by_text("Page not found").count() == 0
-    button(label, "Sign out").click()
-    button(label, "Sign in").wait_for()
     page.set_viewport_size({"width": 420, "height": 800})
     picture(page, "review-narrow")
     page.close()
@@ -286,8 +455,8 @@ def test_a_dialogue_scrolled_to_a_finding_begins_with_a_whole_turn(
     page = browser.new_page(viewport={"width": 1280, "height": 640})
     page.set_default_timeout(WAIT_MS)
     signed_in(page, server.port, "rob")
+    started(page)
     page.get_by_text("Dialogue long").wait_for()
-    settled(page)
     box = page.locator(".dialint-turns")
     page.locator("[data-turn='21'] mark").wait_for()
     picture(page, "review-long")
@@ -323,24 +492,25 @@ def test_f7_the_server_is_killed_around_a_click(
         page = browser.new_page()
         page.set_default_timeout(WAIT_MS)
         signed_in(page, server.port, "rob")
-        page.get_by_text(f"Dialogue {name}").wait_for()
+        started(page)
+        page.get_by_text(f"Dialogue {name};").wait_for()
         button(page, "Confirm").click()
-        page.get_by_text("You say: 1 error.").wait_for()
-        settled(page)
+        page.get_by_text("1 of 1 decided").first.wait_for()
+        acknowledged(page)
         button(page, "Save and next").click(no_wait_after=True)
         time.sleep(chance.uniform(0.0, 0.12))
         server.kill()
-        acknowledged = page.get_by_text("Saved as answer").count() > 0
+        is_acknowledged = page.get_by_text("Saved as answer").count() > 0
         stored = [row for row in saved() if row["dialogue"] == name]
-        assert len(stored) == 1 if acknowledged else len(stored) <= 1
+        assert len(stored) == 1 if is_acknowledged else len(stored) <= 1
         server.start()
         page.close()
         if not stored:
             page = browser.new_page()
             page.set_default_timeout(WAIT_MS)
             signed_in(page, server.port, "rob")
-            page.get_by_text(f"Dialogue {name}").wait_for()
-            page.get_by_text("You say: 1 error.").wait_for()  # the draft is there
+            page.get_by_text(f"Dialogue {name};").wait_for()
+            page.get_by_text("1 of 1 decided").first.wait_for()  # the draft is there
             button(page, "Save and next").click()
             page.get_by_text("Saved as answer").wait_for()
             page.close()
@@ -360,21 +530,24 @@ def test_f8_the_connection_drops_with_a_draft_open(
     page = browser.new_page()
     page.set_default_timeout(WAIT_MS)
     signed_in(page, wire.port, "rob")
+    started(page)
     for number, name in enumerate(queue):
-        page.get_by_text(f"Dialogue {name}").wait_for()
-        page.get_by_text("Decide 1 more finding").wait_for()  # before that the buttons are of the last item
+        page.get_by_text(f"Dialogue {name};").wait_for()
+        page.get_by_text("0 of 1 decided").first.wait_for()
         button(page, "Reject").click()
-        page.get_by_text("You say: nothing wrong here.").wait_for()
-        settled(page)
+        page.get_by_text("1 of 1 decided").first.wait_for()
+        if number % 3:  # else the wire is cut before the server has heard of it
+            acknowledged(page)
         wire.drop()
         page.wait_for_timeout(100)
         wire.mend()
         if number % 2:  # the person reloads; otherwise the page finds its way back by itself
             page.reload()
             button(page, "Sign out").wait_for()
-        page.get_by_text("You say: nothing wrong here.").wait_for()
+        page.get_by_text("1 of 1 decided").first.wait_for()
+        acknowledged(page)
         button(page, "Save and next").click()
-        page.get_by_text(f"Dialogue {name}").wait_for(state="detached")
+        page.get_by_text(f"Dialogue {name};").wait_for(state="detached")
         assert [row["said"] for row in saved() if row["dialogue"] == name] == [[]]
     page.close()
     wire.close()
