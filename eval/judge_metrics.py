@@ -254,7 +254,7 @@ def run_judge(judge: LocalJudge, questions: Sequence[LabelledQuestion]) -> list[
     prompts = [chat.ids for chat in chats]
     beliefs = judge.beliefs(prompts)
     verdicts = beliefs.argmax(1)
-    texts = judge.answers(prompts, [item.text for item in questions], verdicts.tolist())
+    texts = judge.answers(prompts, [item.text for item in questions], verdicts.tolist()).texts
     rows = zip(questions, chats, texts, beliefs, strict=True)
     return [
         _judge_result(item, parse_answer(text, cut=chat.cut), text, chat.cut, row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -34,6 +35,14 @@ ROW_TOKENS = 8192
 """Tokens of prompts that go through the model together."""
 MAX_ANSWER_TOKENS = 160
 SHORT_ANSWER_TOKENS = 32
+
+
+@dataclass(frozen=True)
+class Written:
+    """Answers, and how many tokens of each prompt were computed for them."""
+
+    texts: list[str]
+    computed: list[int]
 
 
 class LocalJudge:
@@ -71,9 +80,9 @@ class LocalJudge:
         return result
 
     def beliefs_with_reuse(self, prompts: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[int]]:
-        """As `beliefs`, and how many tokens of each prompt were computed: on a processor in float32, what
-        prompts have in common is computed once. Elsewhere prompts go through the model side by side."""
-        if not prompts or self._bf16 or self.device.type != "cpu" or not prefix_reuse.can_crop(self._bare):
+        """As `beliefs`, and how many tokens of each prompt were computed; where `_can_reuse`, what prompts
+        have in common is computed once."""
+        if not prompts or not self._can_reuse:
             return self.beliefs(prompts), [len(prompt) for prompt in prompts]
         shared, first = self.prompt.fork
         with self._reading(self._own):
@@ -89,39 +98,69 @@ class LocalJudge:
         texts: Sequence[str],
         verdicts: Sequence[int],
         max_tokens: int = MAX_ANSWER_TOKENS,
-    ) -> list[str]:
+    ) -> Written:
         """The text of each answer after its forced verdict, an index into `VERDICTS`.
 
         Its quote is a part of the turn in `texts`, as the prompt shows it. Only an error has evidence to
         write; the others get `SHORT_ANSWER_TOKENS` at most.
         """
-        written: list[str] = [""] * len(prompts)
+        written = Written([""] * len(prompts), [0] * len(prompts))
         with self._reading(self._own):
             for verdict, verdict_name in enumerate(VERDICTS):
                 prefix = self.prompt.answer_ids(f'{OPENING}{verdict_name}"', ended=False)[:-1]
                 requested = [index for index, own in enumerate(verdicts) if own == verdict]
                 most = max_tokens if verdict_name == "error" else min(max_tokens, SHORT_ANSWER_TOKENS)
-                for row in _rows([len(prompts[index]) for index in requested]):
-                    positions = [requested[index] for index in row]
-                    rules = [self.verbatim.of(texts[index]) for index in positions]
-                    answers = self._generate([prompts[index] for index in positions], prefix, most, rules)
-                    for index, ids in zip(positions, answers, strict=True):
-                        text = self.prompt.tokenizer.decode([*prefix, *ids], skip_special_tokens=True)
-                        written[index] = str(text)
+                rules = [self.verbatim.of(texts[index]) for index in requested]
+                self._write(written, requested, prompts, prefix, most, rules)
         return written
 
     def constrained(
         self, prompts: Sequence[Sequence[int]], rules: Sequence[AllowedTokens], max_tokens: int
-    ) -> list[str]:
+    ) -> Written:
         """Answers written from their beginning with the tokens that each one's rule allows."""
-        written: list[str] = [""] * len(prompts)
+        written = Written([""] * len(prompts), [0] * len(prompts))
         with self._reading(self._own):
-            for row in _rows([len(ids) for ids in prompts]):
-                own = [rules[index] for index in row]
-                answers = self._generate([prompts[index] for index in row], [], max_tokens, own)
-                for index, ids in zip(row, answers, strict=True):
-                    written[index] = str(self.prompt.tokenizer.decode(ids, skip_special_tokens=True))
+            self._write(written, range(len(prompts)), prompts, [], max_tokens, rules)
         return written
+
+    def _write(
+        self,
+        written: Written,
+        places: Sequence[int],
+        prompts: Sequence[Sequence[int]],
+        prefix: list[int],
+        max_tokens: int,
+        rules: Sequence[AllowedTokens],
+    ) -> None:
+        """Fills in the answers of the prompts at `places`, one rule each."""
+        if not places:
+            return
+        rows = [prompts[place] for place in places]
+        if self._can_reuse:
+            answers, computed = prefix_reuse.write_answers(
+                self.model,
+                [[*ids, *prefix] for ids in rows],
+                self.device,
+                lambda row, ids, scores: _allow(rules[row], [*prefix, *ids], scores),
+                self.stop_tokens,
+                max_tokens,
+            )
+        else:
+            answers, computed = [[] for _ in rows], [len(ids) for ids in rows]
+            for group in _rows([len(ids) for ids in rows]):
+                own = [rules[row] for row in group]
+                generated = self._generate([rows[row] for row in group], prefix, max_tokens, own)
+                for row, ids in zip(group, generated, strict=True):
+                    answers[row] = ids
+        for place, ids, n in zip(places, answers, computed, strict=True):
+            text = self.prompt.tokenizer.decode([*prefix, *ids], skip_special_tokens=True)
+            written.texts[place], written.computed[place] = str(text), min(n, len(prompts[place]))
+
+    @property
+    def _can_reuse(self) -> bool:
+        """Whether what prompts have in common is computed once: on a processor in float32. Elsewhere prompts
+        go through the model side by side."""
+        return not self._bf16 and self.device.type == "cpu" and prefix_reuse.can_crop(self._bare)
 
     @property
     def is_bf16(self) -> bool:
@@ -205,11 +244,7 @@ class LocalJudge:
         def constrain(token_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.Tensor:
             """The likeliest of what the quote may hold: of shape (rows, vocabulary)."""
             for row, rule in enumerate(rules):
-                allowed = rule(token_ids[row, first:].tolist())
-                if allowed is not None:
-                    retained = scores[row, allowed].clone()
-                    scores[row] = -torch.inf
-                    scores[row, allowed] = retained
+                scores[row] = _allow(rule, token_ids[row, first:].tolist(), scores[row])
             return scores
 
         output = self.model.generate(
@@ -226,6 +261,16 @@ class LocalJudge:
         )
         written = output[:, ids.shape[1] :].tolist()
         return [list(takewhile(lambda token: token not in stops, row)) for row in written]
+
+
+def _allow(rule: AllowedTokens, ids: Sequence[int], scores: torch.Tensor) -> torch.Tensor:
+    """The logits of a token after `ids`, shape (vocabulary,), -inf for what a rule does not allow."""
+    allowed = rule(ids)
+    if allowed is None:
+        return scores
+    retained = torch.full_like(scores, -torch.inf)
+    retained[allowed] = scores[allowed]
+    return retained
 
 
 def _rows(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -1,9 +1,9 @@
 """`local:`, the judge in this process with transformers, as a `JudgeEngine`.
 
-Details get the probabilities of their verdicts from one forward pass, which on a processor computes what
-prompts have in common once (`prefix_reuse`); only an error's answer is generated,
+Details get the probabilities of their verdicts from one forward pass; only an error's answer is generated,
 its quote word for word. Answers to screens are generated under `ScreenConstraint`, so that any model's answer
-fits the schema.
+fits the schema. On a processor what prompts have in common is computed once for each of these three
+(`prefix_reuse`).
 """
 
 from __future__ import annotations
@@ -78,14 +78,16 @@ class LocalEngine:
                 [VERDICTS.index("error")] * len(errors),
                 most,
             )
-            texts |= dict(zip(errors, written, strict=True))
+            texts |= dict(zip(errors, written.texts, strict=True))
+            for index, n in zip(errors, written.computed, strict=True):
+                computed[index] += n
         return [
             JudgeReply(
                 text=texts[index],
                 verdict_probabilities=_as_triple(beliefs[index]),
                 prompt_tokens=len(prompt),
-                # the answer of an error is generated behind its whole prompt
-                cached_tokens=0 if index in errors else len(prompt) - computed[index],
+                # a prompt counts once, though an error's is read twice
+                cached_tokens=max(0, len(prompt) - computed[index]),
                 output_tokens=self._count(texts[index]),
             )
             for index, prompt in enumerate(prompts)
@@ -99,8 +101,13 @@ class LocalEngine:
         most = max(request.max_tokens for request in requests)
         written = self.judge.constrained(prompts, rules, most)
         return [
-            JudgeReply(text=text, prompt_tokens=len(prompt), output_tokens=self._count(text))
-            for text, prompt in zip(written, prompts, strict=True)
+            JudgeReply(
+                text=text,
+                prompt_tokens=len(prompt),
+                cached_tokens=len(prompt) - n,
+                output_tokens=self._count(text),
+            )
+            for text, n, prompt in zip(written.texts, written.computed, prompts, strict=True)
         ]
 
     def _count(self, text: str) -> int:

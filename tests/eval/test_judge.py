@@ -39,7 +39,7 @@ def test_a_verdict_is_forced_and_the_rest_is_written(tiny: Path, dataset: Path) 
     one = load_judge(str(tiny))
     asked = read_questions(dataset, "test", QuestionConfig(random_questions=0), 1)[:3]
     prompts = [one.prompt.ids(item.question, item.code) for item in asked]
-    texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3)
+    texts = one.answers(prompts, [item.text for item in asked], [0, 1, 2], max_tokens=3).texts
     for text, said in zip(texts, VERDICTS, strict=True):
         assert text.startswith(OPENING + said[:3])
     beliefs = one.beliefs(prompts)

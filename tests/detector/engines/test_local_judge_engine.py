@@ -10,7 +10,9 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_engines import open_judge
+from dialint.detector.engines.judge_local import LocalJudge
 from dialint.detector.engines.local_judge_engine import LocalEngine
+from dialint.detector.engines.screen_constraint import ScreenConstraint
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import Question, build_chat, detail_schema, locate_quote, parse_answer
 from dialint.detector.judge.config import JudgeConfig
@@ -91,6 +93,30 @@ def test_prompts_with_a_common_beginning_share_its_computation(engine: LocalEngi
     assert abs(beliefs - engine.judge.beliefs(prompts)).max() < 1e-5
     assert sorted(computed)[0] == 1  # the second T1
     assert sum(computed) < 0.6 * sum(map(len, prompts))
+
+
+def test_answers_with_and_without_reuse_are_the_same(
+    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Screens, and errors of one dialogue with quotes, of different lengths and side by side."""
+    asked = [request(engine, code) for code in ("T1", None, "X1", "L1", None, "R1")]
+    prompts = [engine.judge.prompt.of_chat(each.messages) for each in asked]
+    spellings, stops = engine.judge.verbatim, engine.judge.stop_tokens
+    rules = [
+        spellings.of(each.quoted) if each.quoted else ScreenConstraint(spellings, each.schema, stops)
+        for each in asked
+    ]
+    texts = [each.quoted or "" for each in asked]
+    results = {}
+    for reuses in (True, False):
+        monkeypatch.setattr(LocalJudge, "_can_reuse", property(lambda _, reuses=reuses: reuses))
+        errors = engine.judge.answers(prompts, texts, [0] * len(prompts), 40)
+        results[reuses] = engine.judge.constrained(prompts, rules, 60), errors
+    for reused, plain in zip(results[True], results[False], strict=True):
+        assert reused.texts == plain.texts
+        assert plain.computed == [len(prompt) for prompt in prompts]
+        assert sum(reused.computed) < 0.7 * sum(plain.computed)
+        assert min(reused.computed) == 1  # the second screen, or of an error the last token of its prefix
 
 
 def test_what_is_no_judge_is_refused(tmp_path: Path) -> None:
