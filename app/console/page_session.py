@@ -196,7 +196,7 @@ def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
         for project, state in projects.list_projects(session.store, session.account.id)
         if project.purpose in purposes
         and state == "open"
-        and account.id in (project.members or (account.id,))
+        and session.account.id in (project.members or (session.account.id,))
     ]
     if len(names) < 2 or session.project not in names:
         return
