@@ -95,9 +95,11 @@ def main() -> None:
         if STATE not in st.session_state:
             chosen = load_preferences(store, account.id).language
             st.session_state[STATE] = chosen or current_language()
-        page = st.navigation(_list_pages(store, account), position="sidebar", expanded=True)
+        sections = _list_pages(store, account)
+        page = st.navigation(sections, position="hidden")
         st.html(STYLE)
         with st.sidebar:
+            _show_links(sections)
             _show_account(store, account)
         is_home = page.url_path == ""  # which leads on to another page: nothing is read there
         if not is_home and st.session_state.pop("password changed", False):
@@ -129,6 +131,16 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
 def _page(show: Callable[[], None], title: str, *, is_hidden: bool = False) -> StreamlitPage:
     address = title.lower().replace(" ", "-")
     return st.Page(show, title=_(title), url_path=address, visibility="hidden" if is_hidden else "visible")
+
+
+def _show_links(sections: dict[str, list[StreamlitPage]]) -> None:
+    """The navigation: Streamlit's own breaks the rules of lists for screen readers where it has sections."""
+    for section, pages in sections.items():
+        visible = [page for page in pages if page.visibility == "visible"]
+        if visible:
+            st.caption(safe_markdown(section))
+        for page in visible:
+            st.page_link(page, label=safe_markdown(page.title))
 
 
 def _show_account(store: Store, account: Account) -> None:

@@ -111,6 +111,9 @@ def main() -> None:
                     page.locator('[data-test-script-state="notRunning"]').first.wait_for(
                         state="attached", timeout=WAIT_MS
                     )
+                    page.wait_for_function(
+                        "!document.querySelector('[data-testid=stSkeleton]')", timeout=WAIT_MS
+                    )
                     page.wait_for_timeout(1200)
                     name = f"{title.lower().replace(' ', '-')}-{theme}-{width}"
                     page.screenshot(path=options.out / f"{name}.png")

@@ -21,7 +21,7 @@ WAIT_MS = 30_000
 def violations(page: Any) -> list[str]:
     found = Axe().run(page).response["violations"]
     return [
-        f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}"
+        f"{each['id']} ({each['impact']}, {len(each['nodes'])}): {each['nodes'][0]['html'][:200]}"
         for each in found
         if each["impact"] in SERIOUS
     ]
@@ -53,4 +53,5 @@ def test_no_page_has_a_serious_violation(
         if (wider := page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) > 0:
             failures[title].append(f"{wider} px wider than {PHONE_PX} px")
     context.close()
-    assert not {title: found for title, found in failures.items() if found}
+    listed = [f"{title}: {one}" for title, found in failures.items() for one in found]
+    assert not listed, "\n".join(listed)
