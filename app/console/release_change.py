@@ -48,7 +48,7 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry])
     )]  # fmt: skip
     if not names:
         text = _("No other release is here. The operator names a folder of releases ({variable}), or "
-            "runs `dialint release promote FOLDER`.")  # fmt: skip
+            "runs “dialint release promote FOLDER”.")  # fmt: skip
         st.info(safe_markdown(text.format(variable=RELEASES_VARIABLE)))
         return
     with st.form("promote", clear_on_submit=False):

@@ -129,17 +129,14 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
     weeks = show_number(turns.n_weeks, "0.0")
     text = _("From the newest {dialogues} with all probabilities, over {weeks} weeks.")
     st.caption(
-        safe_markdown(text.format(dialogues=n, weeks=weeks))
-        + " "  # both parts are inert
-        + safe_markdown(
-            _(
-                "Below today’s threshold every turn counts, as nobody knows what the gate behind it "
-                "would drop: an "
-                "upper bound. Exact checks keep their findings at any threshold. No option of dialint "
-                "takes a "
-                "threshold of your own: a release’s thresholds come from its contract, and `dialint "
-                "train calibrate` "
-                "makes a release with others from labels of your log."
+        safe_markdown(
+            text.format(dialogues=n, weeks=weeks)
+            + " "
+            + _(
+                "Below today’s threshold every turn counts, as nobody knows what the gate behind it would "
+                "drop: an upper bound. Exact checks keep their findings at any threshold. No option of "
+                "dialint takes a threshold of your own: a release’s thresholds come from its contract, and "
+                "“dialint train calibrate” makes a release with others from labels of your log."
             )
         )
     )

@@ -122,7 +122,8 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
     by_name = {entry.name: entry for entry in scans}
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.selectbox(
-        _("Report of"), list(by_name), format_func=safe_text, key="report of",
+        _("Report of"), list(by_name), format_func=lambda each: safe_text(_title(by_name[each])),
+        key="report of",
         index=next((at for at, entry in enumerate(scans) if entry.in_use), 0),
     )  # fmt: skip
     entry = by_name[name]
@@ -153,6 +154,16 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
             st.caption(_("This release has no model card."))
 
 
+def _title(entry: ReleaseEntry) -> str:
+    """The name of a release; of the embedded one its id, too."""
+    if entry.name != "embedded":
+        return entry.name
+    try:
+        return _("{name} (embedded)").format(name=read_report(entry).info.id)
+    except DialintError:
+        return entry.name
+
+
 def _show_headline(report: ReleaseReport) -> None:
     measured = report.info.report.get("test_unseen")
     if not isinstance(measured, dict):
@@ -175,7 +186,7 @@ def _show_headline(report: ReleaseReport) -> None:
             continue
         is_share = name != "wrong_findings_per_100_turns"
         shown = show_percent(value, "0%") if is_share else show_number(value, "0.00")
-        column.metric(label, safe_markdown(shown), help=safe_markdown(text))
+        column.metric(safe_markdown(label), safe_markdown(shown), help=safe_markdown(text))
         if isinstance(interval, list):
             low, high = (show_percent(x) if is_share else show_number(x, "0.00") for x in interval)  # type: ignore[arg-type]
             column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
@@ -199,6 +210,15 @@ def _show_codes(report: ReleaseReport) -> None:
         ),
         rows,
     )  # fmt: skip
+    st.caption(
+        _(
+            "False accusations: at most so many of 100 clean turns, or dialogues for codes of whole "
+            "dialogues, with "
+            "this confidence. Right on real dialogues: of flagged turns on labelled logs. Precision and "
+            "recall: at the "
+            "threshold, on injected errors of kinds that no training has seen, with 95 % intervals."
+        )
+    )
     uncovered = [code for code in taxonomy.codes if code not in report.info.codes]
     text = _("Not covered, so a verdict says nothing of them: {codes}.")
     st.caption(safe_markdown(text.format(codes=", ".join(uncovered))))
@@ -224,10 +244,8 @@ def contract_text(how: CodeRelease) -> str:
     contract = None if how.scan is None else how.scan.contract
     if contract is None:
         return "–"
-    return _("at most {rate} ({confidence} sure)").format(
-        rate=show_number(contract.false_accusations_per_100, "0.00"),
-        confidence=show_percent(contract.confidence),
-    )
+    rate = show_number(contract.false_accusations_per_100, "0.00")
+    return f"≤ {rate} ({show_percent(contract.confidence)})"
 
 
 def natural_text(how: CodeRelease) -> str:

@@ -13,7 +13,7 @@ from streamlit import runtime
 
 from dialint.app.console import score_files
 from dialint.app.console.attempts import set_refusal
-from dialint.app.console.i18n import _, ngettext, show_number, show_time
+from dialint.app.console.i18n import _, ngettext, show_day, show_number
 from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.notices import set_notice, show_notice
 from dialint.app.console.score_files import LOG_ENDINGS, LOGS_VARIABLE, Phase, job_folder
@@ -144,7 +144,8 @@ def _show_list(listed: tuple[ScoreJob, ...], pages: list[ScoreJob]) -> None:
         with st.container(gap=None):
             st.button(
                 f"{safe_markdown(ICONS[shown])} {safe_markdown(job.name)}", key=f"job:{job.id}",
-                on_click=choose, args=(job.id,), type="primary" if job.id == chosen else "tertiary",
+                on_click=choose, args=(job.id,), width="stretch",
+                type="primary" if job.id == chosen else "secondary",
             )  # fmt: skip
             st.caption(safe_markdown(" · ".join(_describe(job, shown))))
     with st.container(horizontal=True):
@@ -159,7 +160,7 @@ def _describe(job: ScoreJob, phase: Phase) -> list[str]:
     if job.result is not None and job.state == "done":
         parts.append(ngettext("{n} dialogue", "{n} dialogues", job.result.dialogues))
         parts.append(ngettext("{n} finding", "{n} findings", job.result.findings))
-    return [*parts, job.account, show_time(datetime.fromtimestamp(job.created_ms / 1000, UTC))]
+    return [*parts, job.account, show_day(datetime.fromtimestamp(job.created_ms / 1000, UTC))]
 
 
 def _show_welcome() -> None:

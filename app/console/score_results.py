@@ -64,10 +64,9 @@ def _show_summary(manifest: dict[str, Any]) -> None:
         help=_("The share of scored dialogues with a finding that is critical or major."),
     )  # fmt: skip
     columns[3].metric(_("Rejected"), safe_markdown(show_number(reading["rejected"])))
-    facts = [
-        _("Release {name}").format(name=manifest["work"]["release"]["id"]),
-        _("{n} seconds of work").format(n=show_number(round(float(manifest["seconds"])))),
-    ]
+    facts = [_("Release {name}").format(name=manifest["work"]["release"]["id"])]
+    if seconds := round(float(manifest["seconds"])):
+        facts.append(ngettext("{n} second of work", "{n} seconds of work", seconds))
     if manifest["resumed_dialogues"]:
         n_before = int(manifest["resumed_dialogues"])
         facts.append(ngettext("went on after {n} dialogue", "went on after {n} dialogues", n_before))

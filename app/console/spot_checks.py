@@ -70,8 +70,8 @@ def show_spot_checks() -> None:
     found = list_spot_checks()
     if not found:
         text = _("No spot check is here. A spot check says how often findings are right on your own "
-            "log, in about an hour of reading: `dialint eval spot-check VERDICTS --log LOG --out "
-                "FOLDER`, then `dialint eval tally FOLDER/sheet.csv --apply`. The operator names the "
+            "log, in about an hour of reading: “dialint eval spot-check VERDICTS --log LOG --out "
+                "FOLDER”, then “dialint eval tally FOLDER/sheet.csv --apply”. The operator names the "
                     "folder with their folders ({variable}).")  # fmt: skip
         st.info(safe_markdown(text.format(variable=SPOT_CHECKS_VARIABLE)))
         return

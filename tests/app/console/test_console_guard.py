@@ -25,7 +25,14 @@ from dialint.app.console.auth import (
     LoginRateLimiter,
     Sessions,
 )
-from dialint.app.console.middleware import COOKIE, HEADERS, IDENTITY, SecurityMiddleware, browser_id
+from dialint.app.console.middleware import (
+    COOKIE,
+    HEADERS,
+    IDENTITY,
+    SecurityMiddleware,
+    browser_id,
+    nobody,
+)
 from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -215,7 +222,12 @@ def test_sessions_end_by_themselves_and_by_hand() -> None:
 
 
 def ask(
-    path: str = "/", method: str = "GET", kind: str = "http", hosts: tuple[str, ...] = (), **headers: str
+    path: str = "/",
+    method: str = "GET",
+    kind: str = "http",
+    hosts: tuple[str, ...] = (),
+    may_upload: Any = nobody,
+    **headers: str,
 ) -> tuple[int, dict[str, list[str]], dict[str, list[str]] | None]:
     """What the guard answers: status, headers, and the headers that Streamlit got, if it was asked."""
     reached: list[dict[str, list[str]]] = []
@@ -238,7 +250,7 @@ def ask(
     given = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
     raw = [(name.encode(), of.encode()) for name, of in given.items() if of]
     scope = {"type": kind, "path": path, "method": method, "scheme": "http", "headers": raw}
-    asyncio.run(SecurityMiddleware(behind, hosts)(scope, receive, send))
+    asyncio.run(SecurityMiddleware(behind, hosts, may_upload)(scope, receive, send))
     first = sent[0]
     status = first.get("status", 101 if first["type"] == "websocket.accept" else 403)
     return status, _by_name(first.get("headers", [])), reached[0] if reached else None
@@ -307,6 +319,51 @@ def test_only_the_own_page_in_a_browser_connects(origin: str, cookie: str, statu
     assert answered == status
     if reached is not None:
         assert reached[IDENTITY] == [browser_id({COOKIE: VALUE})]
+
+
+FILE = "/_stcore/upload_file/0b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e/1b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e"
+OWN_PAGE = {"origin": "http://127.0.0.1:8501", "cookie": f"{COOKIE}={VALUE}"}
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "headers", "status"),
+    [
+        (FILE, "PUT", {}, 200),
+        (FILE, "DELETE", {}, 200),
+        (FILE, "PUT", {"origin": "https://console.test"}, 200),
+        (FILE, "PUT", {"origin": "http://evil.test"}, 404),
+        (FILE, "PUT", {"origin": "http://127.0.0.1:9999"}, 404),
+        (FILE, "PUT", {"origin": "null"}, 404),
+        (FILE, "PUT", {"origin": ""}, 404),
+        (FILE, "PUT", {"cookie": ""}, 404),
+        (FILE, "PUT", {"cookie": f"{COOKIE}=short"}, 404),
+        (FILE, "PUT", {"cookie": f"{COOKIE}={'b' * 43}"}, 404),  # a browser in which no lead is signed in
+        (FILE, "PUT", {"host": "evil.test", "origin": "http://evil.test"}, 421),
+        (FILE, "POST", {}, 404),
+        (FILE, "GET", {}, 404),
+        (FILE, "OPTIONS", {}, 404),
+        (f"{FILE}/more", "PUT", {}, 404),
+        (f"/{FILE}", "PUT", {}, 404),
+        (FILE.replace("upload_file", "agent"), "PUT", {}, 404),
+        ("/_stcore/upload_file/s/f", "PUT", {}, 404),
+        ("/_stcore/upload_file/../metrics", "PUT", {}, 404),
+        ("/media/x.png", "PUT", {}, 404),
+        ("/download/score/x/y", "PUT", {}, 405),
+        ("/score", "POST", {}, 405),
+    ],
+)
+def test_only_a_leads_own_page_uploads(path: str, method: str, headers: dict[str, str], status: int) -> None:
+    async def is_lead(browser: str) -> bool:
+        return browser == browser_id({COOKIE: VALUE})
+
+    given = {**OWN_PAGE, **headers}
+    answered, _, reached = ask(path, method, hosts=("console.test",), may_upload=is_lead, **given)  # type: ignore[arg-type]
+    assert answered == status
+    assert (reached is not None) is (status == 200)
+
+
+def test_without_being_told_nobody_uploads() -> None:
+    assert ask(FILE, "PUT", **OWN_PAGE)[0] == 404  # type: ignore[arg-type]
 
 
 def test_no_other_path_takes_connections() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -374,3 +375,81 @@ def test_results_go_into_the_store_once(open_page: Callable[..., Any], store: St
     again = add_to_store(store, "lea", folder)
     assert (again.dialogues, again.verdicts, again.known, again.changed) == (0, 0, N - 1, 1)
     assert dialogues.read(store, "rob", json.loads(LINES[0])["dialogue_id"])[1] is not None
+
+
+# in a real browser
+
+
+def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
+    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], store: Store, jobs: Path
+) -> None:
+    """Uploaded, started, left; the console is killed and started again; downloaded, added to the store."""
+    port = server.port
+    context = browser.new_context()
+    page = context.new_page()
+    foreign: list[str] = []
+    page.on("request", lambda each: foreign.append(each.url) if f"127.0.0.1:{port}" not in each.url else None)
+    signed_in(page, port, "lea")
+    page.goto(f"http://127.0.0.1:{port}/score")
+    log = b"".join(LINES[:40])
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": "<b>march</b>.jsonl", "mimeType": "application/json", "buffer": log}
+    )
+    page.get_by_role("button", name="Start scoring").click(timeout=60_000)
+    page.get_by_text("It goes on when you leave this page").wait_for(timeout=60_000)
+    (job,) = score_jobs.list_jobs(store, "lea")
+    folder = job_folder(job.id)
+    assert folder.log is not None
+    assert folder.log.read_bytes() == log
+    page.goto(f"http://127.0.0.1:{port}/review")
+    wait_for(lambda: folder.count_scored()[0] > 0 or folder.phase == "done")
+    server.kill()  # the process goes on, or is resumed
+    server.start()
+    wait_for(lambda: folder.phase == "done")
+    assert folder.manifest is not None
+    assert folder.manifest["files"][0]["rows"] == 40
+    signed_in(page, port, "lea")
+    page.goto(f"http://127.0.0.1:{port}/score?job={job.id}")
+    page.get_by_role("tab", name="Downloads").click(timeout=60_000)
+    links = page.locator("a[href*='/download/score/']")
+    links.first.wait_for()
+    address = links.first.get_attribute("href")
+    assert address is not None
+    url = address if address.startswith("http") else f"http://127.0.0.1:{port}{address}"
+    answer = context.request.get(url)
+    assert (answer.status, answer.body()) == (200, folder.out.read_bytes())
+    assert answer.headers["content-disposition"].startswith("attachment")
+    with context.expect_page() as popup, popup_download(context) as downloads:
+        links.first.click()
+    assert popup.value is not None
+    wait_for(lambda: bool(downloads) or page.wait_for_timeout(100))
+    assert Path(downloads[0].path()).read_bytes() == folder.out.read_bytes()
+    assert context.request.get(url.replace("verdicts.jsonl", "..%2f..%2fjob.json")).status == 404
+    assert context.request.get(url.replace(job.id, "0" * 16)).status == 404
+    stranger = browser.new_context()
+    assert stranger.request.get(url).status == 404
+    signed_in(stranger.new_page(), port, "rob")
+    assert stranger.request.get(url).status == 404
+    page.get_by_role("tab", name="Add to the store").click()
+    page.get_by_role("button", name="Add to the store").click()
+    page.get_by_text("40 dialogues were added").wait_for(timeout=60_000)
+    first = json.loads(LINES[0])["dialogue_id"]
+    assert dialogues.read(store, "rob", first)[1] is not None
+    assert foreign == []
+    stranger.close()
+    context.close()
+
+
+def wait_for(is_over: Callable[[], Any]) -> None:
+    end_s = time.monotonic() + 3 * WAIT_S
+    while not is_over():
+        assert time.monotonic() < end_s
+        time.sleep(0.2)
+
+
+@contextmanager
+def popup_download(context: Any) -> Iterator[list[Any]]:
+    """The downloads of pages that open meanwhile."""
+    downloads: list[Any] = []
+    context.on("page", lambda page: page.on("download", downloads.append))
+    yield downloads
