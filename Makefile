@@ -51,8 +51,8 @@ format: $(VENV)/installed-dev
 # The texts of the console's screens, collected for translation: fill in what is empty in app/console/locales/*.po.
 translations: $(VENV)/installed-dev
 	@mkdir -p build
-	$(BIN)/pybabel -q extract -k _ -k N_ -k ngettext:1,2 --no-default-keywords --no-location --sort-output \
-		--omit-header -o build/console.pot app/console
+	$(BIN)/pybabel -q extract -F pyproject.toml -k _ -k N_ -k ngettext:1,2 --no-default-keywords --no-location \
+		--sort-output --omit-header -o build/console.pot app/console
 	for language in es ru; do $(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete --omit-header \
 		-l $$language -i build/console.pot -o app/console/locales/$$language.po; done
 

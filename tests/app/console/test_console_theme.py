@@ -1,13 +1,16 @@
 """The look: contrast of both themes, and texts of the screens in every language."""
 
 import re
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from babel.messages.extract import extract, extract_from_dir
 from babel.messages.pofile import read_po
 
 import dialint.app.console
 from dialint.app.console import theme
+from dialint.app.console.catalogue import extract_calls
 from dialint.app.console.i18n import LOCALES
 
 AA = 4.5
@@ -39,14 +42,21 @@ def test_text_and_links_can_be_read_on_both_backgrounds(colors: dict[str, str]) 
 
 
 def messages() -> set[str]:
-    """All texts of the screens, as `babel extract` finds them."""
-    from babel.messages.extract import extract_from_dir
-
+    """All texts of the screens, as `make translations` finds them."""
     folder = Path(dialint.app.console.__file__).parent
     found = extract_from_dir(
-        folder, [("**.py", "python")], {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)}
+        folder, [("**.py", extract_calls)], {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)}
     )
     return {message[0] if isinstance(message, tuple) else message for _, _, message, _, _ in found}
+
+
+def test_texts_inside_of_f_strings_are_found_and_texts_that_are_f_strings_are_refused() -> None:
+    keywords = {"_": None, "ngettext": (1, 2)}
+    code = b"""show(f"**{safe(_('Agents'))}**", _(name), ngettext("{n} turn", "{n} turns", len(turns)))"""
+    found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), keywords)}
+    assert found == {"Agents", ("{n} turn", "{n} turns")}
+    with pytest.raises(SyntaxError, match="f-string"):
+        list(extract(extract_calls, BytesIO(b"_(f'{n} turns')"), keywords))
 
 
 @pytest.mark.parametrize("language", ["es", "ru"])
