@@ -7,17 +7,17 @@ the agent reads. The store checks rights, and that the second review came first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import get_args
 
 import streamlit as st
 
-from dialint.app.console.answer import Selection
-from dialint.app.console.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
+from dialint.app.console.appeal_history import show_decided, show_rates
+from dialint.app.console.dialogue_pane import finding_marks, show_marked_dialogue
+from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number
+from dialint.app.console.notices import report_refusals, set_notice, show_notice
 from dialint.app.console.text import (
-    code_title,
     explain_code,
     lookup_code,
     percent,
@@ -25,54 +25,48 @@ from dialint.app.console.text import (
     safe_text,
     severity_title,
 )
-from dialint.detector.errors import DialintError
-from dialint.detector.records import Dialogue, Finding
+from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, quoted_finding
 from dialint.labeling.store import appeals
 from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import read
+from dialint.labeling.store.preferences import load_preferences, save_preferences
 from dialint.labeling.store.records import Account, Appeal, Outcome
 
 PER_PAGE = 20
-STATES = {
-    "open": "Appeal is open",
-    "upheld": "Appeal rejected: the finding stands",
-    "overturned": "Appeal accepted: the finding was wrong",
-    "amended": "Appeal accepted in part: another finding stands",
-}
-OUTCOMES: dict[Outcome, str] = {
-    "upheld": "The finding stands",
-    "overturned": "The finding is wrong",
-    "amended": "Another error stands in its place",
-}
-assert set(OUTCOMES) == set(get_args(Outcome))
 
 
 def own_findings_page(store: Store, account: Account) -> None:
     """Show an agent the findings in own dialogues, with a way to object to each."""
-    _show_notice()
+    show_notice("appeals")
     pages: list[OwnDialogue] = st.session_state.setdefault(f"own pages:{account.id}", [])
     listed = appeals.list_own_dialogues(store, account.id, pages[-1] if pages else None, PER_PAGE)
     by_id = {one.dialogue: one for one in listed if one.n_findings}
-    if not by_id:
-        st.info("No finding in your dialogues here.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = None
+        if by_id:
+            chosen = st.selectbox(
+                _("Your dialogues with findings, newest first"), list(by_id), key=f"own:{len(pages)}",
+                format_func=lambda name: safe_text(_title(by_id[name])),
+            )  # fmt: skip
+        if pages or len(listed) == PER_PAGE:
+            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear)
+            st.button(
+                _("Older ▶"), disabled=len(listed) < PER_PAGE, on_click=lambda: pages.append(listed[-1])
+            )
+    if chosen is None:
+        st.info(_("No finding in your dialogues here."))
     else:
-        chosen = st.selectbox(
-            "Your dialogues with findings, newest first", list(by_id), key=f"own:{len(pages)}",
-            format_func=lambda name: safe_text(_title(by_id[name])),
-        )  # fmt: skip
         _show_own(store, account, chosen)
-    with st.container(horizontal=True):
-        st.button("◀ Newest", disabled=not pages, on_click=pages.clear)
-        st.button("Older ▶", disabled=len(listed) < PER_PAGE, on_click=lambda: pages.append(listed[-1]))
 
 
 def _title(one: OwnDialogue) -> str:
-    day = datetime.fromtimestamp(one.created_ms / 1000, UTC)
-    findings = f"{one.n_findings} finding{'s' * (one.n_findings != 1)}"
-    return f"{one.dialogue}: {findings}, in the store since {day:%Y-%m-%d}"
+    day = show_day(datetime.fromtimestamp(one.created_ms / 1000, UTC))
+    findings = ngettext("{n} finding", "{n} findings", one.n_findings)
+    since = _("in the store since {day}").format(day=day)
+    return f"{one.dialogue}: {findings}, {since}"
 
 
 def _show_own(store: Store, account: Account, name: str) -> None:
@@ -82,66 +76,102 @@ def _show_own(store: Store, account: Account, name: str) -> None:
     own = {(one.turn, one.code): one for one in appeals.list_own(store, account.id) if one.dialogue == name}
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        _show_dialogue(dialogue, findings, None, f"own:{name}")
+        focus = findings[0].turn if findings else None
+        show_marked_dialogue(dialogue, finding_marks(findings), focus, f"own:{name}")
     with right:
         if not findings:
-            st.info("The newest verdict has no finding in this dialogue.")
+            st.info(_("The newest verdict has no finding in this dialogue."))
         for number, finding in enumerate(findings, 1):
-            with st.container(border=True):
+            with st.container(border=True, gap="small"):
                 _show_finding(number, finding, taxonomy)
                 appeal = own.get((finding.turn, finding.code))
                 if appeal is not None:
                     _show_state(appeal)
-                    continue
-                with st.expander("What does this error mean?"):
-                    st.markdown(explain_code(lookup_code(finding.code, taxonomy)))
-                with st.popover("Object"), st.form(f"object:{name}:{finding.turn}:{finding.code}"):
-                    statement = st.text_area(
-                        "Why is the finding wrong? A second reviewer, who does not read this, judges the "
-                        "turn anew; then an expert decides.",
-                        max_chars=MAX_CHARACTERS,
-                    )
-                    if st.form_submit_button("Send the appeal", type="primary"):
-                        with _report("Your appeal was sent."):
-                            appeals.open_appeal(
-                                store, account.id, name, finding.turn, finding.code, statement
-                            )
-                        st.rerun()
+                else:
+                    _object_form(store, account, name, finding, taxonomy)
+
+
+def _object_form(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
+    with st.container(horizontal=True):
+        with st.popover(_("What it means")):
+            st.markdown(explain_code(lookup_code(finding.code, taxonomy)))
+        with st.popover(_("Object")), st.form(f"object:{name}:{finding.turn}:{finding.code}", border=False):
+            statement = st.text_area(
+                _(
+                    "Why is the finding wrong? A second reviewer, who does not read this, judges the "
+                    "turn anew; then an expert decides."
+                ),
+                max_chars=MAX_CHARACTERS,
+            )
+            if st.form_submit_button(_("Send the appeal"), type="primary"):
+                with report_refusals("appeals"):
+                    appeals.open_appeal(store, account.id, name, finding.turn, finding.code, statement)
+                    set_notice("appeals", "success", _("Your appeal was sent."))
+                st.rerun()
+
+
+def _code_name(code: str, taxonomy: Taxonomy) -> str:
+    return f"{code} {choose_name(lookup_code(code, taxonomy).name)}" if code in taxonomy.codes else code
 
 
 def _show_finding(number: int, finding: Finding, taxonomy: Taxonomy) -> None:
-    title = f"{number}. {code_title(finding.code, taxonomy)}"
-    st.markdown(f"**{safe_markdown(title)}** · {safe_markdown(severity_title(finding.severity, taxonomy))}")
-    st.caption(safe_markdown(f"Turn {finding.turn} · {percent(finding.probability)}"))
+    facts = _("turn {turn}, {probability}").format(
+        turn=finding.turn, probability=percent(finding.probability)
+    )
+    st.markdown(f"**{safe_markdown(f'{number}. {_code_name(finding.code, taxonomy)}')}**")
+    st.caption(safe_markdown(f"{severity_title(finding.severity, taxonomy)} · {facts}"))
     st.text(safe_text(f"“{finding.quote}”"))
     if finding.reason:
-        st.text(safe_text(finding.reason))
+        st.caption(safe_markdown(finding.reason))
 
 
 def _show_state(appeal: Appeal) -> None:
-    st.markdown(f"**{safe_markdown(STATES[appeal.state])}**")
-    st.text(safe_text(f"You: {appeal.statement}"))
+    states = {
+        "open": _("Appeal is open"),
+        "upheld": _("Appeal rejected: the finding stands"),
+        "overturned": _("Appeal accepted: the finding was wrong"),
+        "amended": _("Appeal accepted in part: another finding stands"),
+    }
+    st.markdown(f"**{safe_markdown(states[appeal.state])}**")
+    st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
     if appeal.reason:
-        st.text(safe_text(f"The expert: {appeal.reason}"))
+        st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
 
 
 def decide_page(store: Store, account: Account) -> None:
-    """Show an expert the open appeals, each with all that was said of its turn, and take the decision."""
-    _show_notice()
+    """Show an expert the open appeals and take decisions; the decided ones; how often appeals succeed."""
+    show_notice("appeals")
+    views = {"open": _("Open"), "decided": _("Decided"), "rates": _("Overturn rates")}
+    view = st.segmented_control(
+        _("View"), list(views), default="open", key="appeals view", required=True,
+        format_func=lambda each: safe_markdown(views[each]), label_visibility="collapsed",
+    )  # fmt: skip
+    if view == "decided":
+        show_decided(store, account, load_taxonomy())
+    elif view == "rates":
+        show_rates(store, account, load_taxonomy())
+    else:
+        _show_open(store, account, load_taxonomy())
+
+
+def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     listed = appeals.list_open(store, account.id)
     if not listed:
-        st.info("No appeal is open.")
+        st.info(_("No appeal is open."))
         return
     by_number = {one.id: one for one in listed}
-    title = f"Open appeals, oldest first: {len(listed)}"
+    title = _("{number}: {code} in turn {turn} of {dialogue}")
     number = st.selectbox(
-        safe_text(title), list(by_number), key=f"appeal:{listed[0].id}",
+        safe_text(_("Open appeals, oldest first: {n}").format(n=show_number(len(listed)))),
+        list(by_number), key=f"appeal:{listed[0].id}",
         format_func=lambda each: safe_text(
-            f"{each}: {by_number[each].code} in turn {by_number[each].turn} of {by_number[each].dialogue}"
+            title.format(
+                number=each, code=_code_name(by_number[each].code, taxonomy), turn=by_number[each].turn,
+                dialogue=by_number[each].dialogue,
+            )
         ),
     )  # fmt: skip
     dispute = appeals.load_dispute(store, account.id, number)
-    taxonomy = load_taxonomy()
     disputed = [
         finding
         for finding in (dispute.verdict.findings if dispute.verdict is not None else ())
@@ -149,29 +179,43 @@ def decide_page(store: Store, account: Account) -> None:
     ]
     left, right = st.columns([11, 9], gap="medium")
     with left:
-        _show_dialogue(dispute.dialogue, disputed, dispute.appeal.turn, f"appeal:{number}")
+        show_marked_dialogue(
+            dispute.dialogue, finding_marks(disputed), dispute.appeal.turn, f"appeal:{number}"
+        )
     with right:
         for finding in disputed:
-            with st.container(border=True):
+            with st.container(border=True, gap="small"):
                 _show_finding(1, finding, taxonomy)
         if not disputed:
-            st.caption("The newest verdict does not have this finding any more.")
-        hides_names = st.toggle("Hide names", value=True)
-        with st.container(border=True):
-            st.markdown("**The agent objects**")
+            st.caption(_("The newest verdict does not have this finding any more."))
+        with st.container(border=True, gap="small"):
+            st.markdown(f"**{safe_markdown(_('The agent objects'))}**")
             st.text(safe_text(dispute.appeal.statement))
-        _show_answers("Second review, blind", dispute.second, dispute.appeal.code, hides_names, taxonomy)
-        second = {one.id for one in dispute.second}
-        others = [
-            one for one in dispute.answers if one.id not in second and one.turn in (None, dispute.appeal.turn)
-        ]
-        _show_answers("Earlier answers", others, dispute.appeal.code, hides_names, taxonomy)
+        _show_both_answers(store, account, dispute, taxonomy)
         if dispute.second:
             _decision_form(store, account, dispute, taxonomy)
         else:
             st.info(
-                "The blind second review comes first. A lead adds its task: dialint label appeals PROJECT."
+                _("The blind second review comes first. A lead adds its task: dialint label appeals PROJECT.")
             )
+
+
+def _show_both_answers(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+    """The blind second review, and what was said before."""
+    code = dispute.appeal.code
+    second = {one.id for one in dispute.second}
+    others = [
+        one for one in dispute.answers if one.id not in second and one.turn in (None, dispute.appeal.turn)
+    ]
+    chosen = load_preferences(store, account.id)
+
+    def hide_names() -> None:
+        changed = chosen.model_copy(update={"hide_names": bool(st.session_state["appeal names"])})
+        save_preferences(store, account.id, changed)
+
+    hides = st.toggle(_("Hide names"), value=chosen.hide_names, key="appeal names", on_change=hide_names)
+    _show_answers(_("Second review, blind"), dispute.second, code, hides, taxonomy)
+    _show_answers(_("Earlier answers"), others, code, hides, taxonomy)
 
 
 def _show_answers(
@@ -179,43 +223,50 @@ def _show_answers(
 ) -> None:
     if not answers:
         return
-    with st.container(border=True):
+    with st.container(border=True, gap="small"):
         st.markdown(f"**{safe_markdown(title)}**")
         for number, one in enumerate(answers, 1):
-            who = f"Reviewer {number}" if hides_names else one.labeler
+            who = _("Reviewer {n}").format(n=number) if hides_names else one.labeler
             if code not in one.codes:
-                said = "was not asked of this code"
+                said = _("{who} was not asked of this code")
+            elif any(each.code == code for each in one.findings):
+                said = _("{who} sees this error")
             else:
-                said = (
-                    "sees this error"
-                    if any(each.code == code for each in one.findings)
-                    else "sees no such error"
-                )
-            more = [code_title(each.code, taxonomy) for each in one.findings if each.code != code]
-            st.text(safe_text(f"{who} {said}" + (f"; found {', '.join(more)}" if more else "")))
+                said = _("{who} sees no such error")
+            text = said.format(who=who)
+            more = [_code_name(each.code, taxonomy) for each in one.findings if each.code != code]
+            if more:
+                text += _("; found {codes}").format(codes=", ".join(more))
+            st.text(safe_text(text))
 
 
 def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
     appeal = dispute.appeal
+    outcomes: dict[Outcome, str] = {
+        "upheld": _("The finding stands"),
+        "overturned": _("The finding is wrong"),
+        "amended": _("Another error stands in its place"),
+    }
+    assert set(outcomes) == set(get_args(Outcome))
     with st.container(border=True):
         outcome = st.radio(
-            "Decision", list(OUTCOMES), format_func=lambda each: safe_text(OUTCOMES[each]),
-            key=f"outcome:{appeal.id}", index=None,
+            _("Decision"), list(outcomes), format_func=lambda each: safe_text(outcomes[each]),
+            key=f"outcome:{appeal.id}", index=None, horizontal=True,
         )  # fmt: skip
         code = quote = None
         if outcome == "amended":
             code = st.selectbox(
-                "Error that stands", list(taxonomy.codes), key=f"amended:{appeal.id}",
-                format_func=lambda each: safe_text(code_title(each, taxonomy)),
+                _("Error that stands"), list(taxonomy.codes), key=f"amended:{appeal.id}",
+                format_func=lambda each: safe_text(_code_name(each, taxonomy)),
             )  # fmt: skip
-            quote = st.text_input("Its words in the turn; empty: the whole turn", key=f"quote:{appeal.id}")
+            quote = st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
         reason = st.text_area(
-            "Reason, which the agent reads", max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}"
+            _("Reason, which the agent reads"), max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}", height=80
         )
 
         def decide() -> None:
             assert outcome is not None  # or the button is disabled
-            with _report("The appeal is decided."):
+            with report_refusals("appeals"):
                 corrected = None
                 if code is not None:
                     severity = taxonomy.codes[code].severity
@@ -223,45 +274,7 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
                         dispute.dialogue, appeal.turn, code, severity, reason, quote or None
                     )
                 appeals.decide_appeal(store, account.id, appeal.id, outcome, reason, corrected)
+                set_notice("appeals", "success", _("The appeal is decided."))
 
         ready = outcome is not None and bool(reason.strip())
-        st.button("Decide", key=f"decide:{appeal.id}", type="primary", disabled=not ready, on_click=decide)
-
-
-def _show_dialogue(dialogue: Dialogue, findings: Sequence[Finding], focus: int | None, key: str) -> None:
-    """The dialogue with a mark for each finding; of a long one the page with the first of them."""
-    marks = [
-        Mark(
-            Selection(turn=each.turn, start=each.start, end=each.end),
-            safe_text(f"{number} {each.code}"),
-            "open",
-        )
-        for number, each in enumerate(findings, 1)
-    ]
-    if focus is None and findings:
-        focus = findings[0].turn
-    pages = paginate(dialogue)
-    number = find_page(pages, focus) if focus is not None else 0
-    if len(pages) > 1:
-        number = st.selectbox(
-            "Page", range(len(pages)), index=number, key=f"page:{key}",
-            format_func=lambda i: safe_text(f"Page {i + 1} of {len(pages)}: from turn {pages[i][0].turn}"),
-        )  # fmt: skip
-    data = view_data(dialogue, None, marks, focus, 0, (number, pages[number]))
-    render_dialogue(data, f"dialogue:{key}", lambda: None)
-
-
-@contextmanager
-def _report(done: str) -> Iterator[None]:
-    """Show on the next run that it is done, or what the store refuses."""
-    try:
-        yield
-        st.session_state["appeals notice"] = ("success", done)
-    except DialintError as refused:
-        st.session_state["appeals notice"] = ("error", f"That was not saved: {refused.message}.")
-
-
-def _show_notice() -> None:
-    kind, text = st.session_state.pop("appeals notice", (None, ""))
-    if kind is not None:
-        (st.success if kind == "success" else st.error)(safe_markdown(text))
+        st.button(_("Decide"), key=f"decide:{appeal.id}", type="primary", disabled=not ready, on_click=decide)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
 
 from dialint.app.console.demo_activity import AGENT, APPEALS, Past
 from dialint.detector.records import Dialogue, Finding
@@ -67,7 +68,12 @@ def add_disputes(store: Store, past: Sequence[Past]) -> None:
 
 def _add_sessions(store: Store, past: Sequence[Past], by_id: dict[str, Past], chance: random.Random) -> None:
     taxonomy = load_taxonomy()
-    flawed = [one for one in past if {label.code for label in one.errors}.intersection(SESSION_CODES)]
+    wave = {task.dialogue for task in store.read(partial(tasks.list_answered_tasks, project=WAVE))}
+    flawed = [
+        one
+        for one in past
+        if {label.code for label in one.errors}.intersection(SESSION_CODES) and one.dialogue.id not in wave
+    ]
     names = [one.dialogue.id for one in flawed]
     members = ("ana", "boris", "expert", "labeler", "reviewer")
     for name, group, ids in (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, and_, bindparam, insert, select, tuple_, update
+from sqlalchemy import Row, and_, bindparam, func, insert, select, tuple_, update
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Dialogue, Finding, Record, Verdict
@@ -154,6 +154,58 @@ def list_own_dialogues(
     return tuple(
         OwnDialogue(row.id, row.created_ms, len(verdict.findings) if verdict is not None else 0)
         for row, verdict in zip(rows, found, strict=True)
+    )
+
+
+@read_operation
+def list_decided(
+    transaction: Transaction, actor: str, before: int | None = None, n: int = 20
+) -> tuple[Appeal, ...]:
+    """The newest `n` decided appeals, or the next ones after the number `before`; for experts and up.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    account = require_permission(transaction, actor, "decide")
+    query = select(appeals).where(appeals.c.state != "open")
+    if before is not None:
+        query = query.where(appeals.c.id < before)
+    listed = tuple(_record(row) for row in transaction.run(query.order_by(appeals.c.id.desc()).limit(n)))
+    for dialogue in dict.fromkeys(one.dialogue for one in listed):
+        record_read(transaction, account, dialogue, "verdict")
+    return listed
+
+
+class OutcomeCount(NamedTuple):
+    """How many appeals against findings of a release and code have a state."""
+
+    release: str
+    code: str
+    state: str
+    n: int
+
+
+@read_operation
+def count_outcomes(transaction: Transaction, actor: str) -> tuple[OutcomeCount, ...]:
+    """The appeals by release, code and state; the release is the one whose finding was appealed. For experts
+    and up; it names no dialogue.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    require_permission(transaction, actor, "decide")
+    appealed = (
+        select(verdicts.c.release)
+        .where(verdicts.c.dialogue == appeals.c.dialogue, verdicts.c.created_ms <= appeals.c.at_ms)
+        .order_by(verdicts.c.created_ms.desc(), verdicts.c.release.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    of_each = select(appealed.label("release"), appeals.c.code, appeals.c.state).subquery()
+    groups = (of_each.c.release, of_each.c.code, of_each.c.state)
+    query = select(*groups, func.count().label("n")).group_by(*groups).order_by(*groups)
+    return tuple(
+        OutcomeCount(row.release or "", row.code, row.state, row.n) for row in transaction.run(query)
     )
 
 
