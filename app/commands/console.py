@@ -50,6 +50,10 @@ class ConsoleConfig:
     demo: bool = False
     """Show a throw-away store: the sample log, judged by the embedded release, and one account per role."""
 
+    oidc: Path | None = None
+    """A file (TOML or JSON) with the issuer and client id of an OpenID Connect provider, and where the
+    client's secret is: people may sign in there, beside name and password."""
+
     idle_minutes: Annotated[float, Field(gt=0)] = 30.0
     """Sign out after this long without a click."""
 
@@ -83,6 +87,10 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
     """
     from dialint.app.console.launch import FIRST_ACCOUNT, prepare_store, run_server
 
+    if config.oidc is not None:
+        from dialint.app.console.oidc import read_config
+
+        read_config(config.oidc)  # before anything is made
     check_port(config.address, config.port, "--address")
     with ExitStack() as stack:
         store = config.store
@@ -106,5 +114,11 @@ def console(*, config: Annotated[ConsoleConfig, Parameter(name="*")] = ConsoleCo
         host = config.address if ":" not in config.address else f"[{config.address}]"
         print_line(f"http://{host}:{config.port}  (Ctrl-C ends it)")
         return run_server(
-            config.port, config.address, store, config.idle_minutes * 60, config.hosts, config.proxy
+            config.port,
+            config.address,
+            store,
+            config.idle_minutes * 60,
+            config.hosts,
+            config.proxy,
+            config.oidc,
         )

@@ -1,12 +1,12 @@
-"""``dialint db upgrade|verify|backup|restore|rekey``: maintenance of the label store, for the database
-owner."""
+"""``dialint db upgrade|verify|backup|restore|rekey|erase``: maintenance of the label store, for the database
+owner; erasing for an admin."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from dialint.app.output import print_line
-from dialint.app.store_session import DEFAULT_STORE, StoreOption
+from dialint.app.store_session import DEFAULT_SESSION, DEFAULT_STORE, Session, StoreOption
 
 
 def upgrade(*, config: StoreOption = DEFAULT_STORE, backup_to: Path | None = None) -> int:
@@ -116,4 +116,54 @@ def rekey(new_key: Path, *, config: StoreOption = DEFAULT_STORE) -> int:
         key = read_key(new_key)
         rekey_store(store, key)
     print_line(f"sealed with the key {key.id}, which is in {new_key}")
+    return 0
+
+
+def erase(
+    *dialogues: str,
+    reason: str,
+    proof: Path,
+    rewrite: bool = True,
+    dry_run: bool = False,
+    session: Session = DEFAULT_SESSION,
+) -> int:
+    """Delete dialogues everywhere in the store, for good, and write the proof. Needs the rights of an admin.
+
+    Backups, exported files and folders of scored logs are outside of the store: the proof says so.
+
+    Parameters
+    ----------
+    dialogues
+        Ids of up to 1,000 dialogues.
+    reason
+        Why; kept in the audit log, so name a ticket and not the customer.
+    proof
+        File for the proof (.json); must not exist.
+    rewrite
+        Rewrite the database's files, in which bytes of deleted rows would remain.
+    dry_run
+        Only show what would be deleted.
+    """
+    from dialint.app.output import print_table
+    from dialint.detector.artifacts import atomic_file, require_new_files
+    from dialint.labeling.store import erasure
+
+    require_new_files(proof)
+    with session.open() as (store, actor):
+        if dry_run:
+            counts = erasure.preview(store, actor, dialogues)
+        else:
+            erased = erasure.erase(store, actor, dialogues, reason)
+            with atomic_file(proof) as file:
+                file.write(erased.model_dump_json(indent=2).encode())
+            counts = erased.counts
+            if rewrite:
+                erased = erased.model_copy(update={"scrubbed": erasure.scrub(store, actor)})
+                with atomic_file(proof) as file:
+                    file.write(erased.model_dump_json(indent=2).encode())
+    print_table(("table", "rows"), ((name, f"{n:,}") for name, n in counts.items()))
+    if dry_run:
+        print_line("nothing was deleted (dry run)")
+    else:
+        print_line(f"erased; the proof is in {proof}, its head: {erased.head}")
     return 0

@@ -14,6 +14,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
+from dialint.app.console import oidc
 from dialint.app.console.downloads import ROUTES, may_upload
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.middleware import SecurityMiddleware
@@ -32,13 +33,22 @@ async def run_jobs(app: App) -> AsyncIterator[dict[str, Any]]:
         runner.close()
 
 
+PROVIDER = oidc.configured()
+
 app = App(
     Path(__file__).with_name("main.py"),
-    routes=[Mount(STATIC_PATH, StaticFiles(directory=STATIC)), *ROUTES],
+    routes=[
+        Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
+        *ROUTES,
+        *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
+    ],
     lifespan=run_jobs,
     middleware=[
         Middleware(
-            SecurityMiddleware, hosts=os.environ.get(HOSTS_VARIABLE, "").split(), may_upload=may_upload
+            SecurityMiddleware,
+            hosts=os.environ.get(HOSTS_VARIABLE, "").split(),
+            may_upload=may_upload,
+            sign_in_paths=oidc.PATHS if PROVIDER else (),
         )
     ],
 )

@@ -24,6 +24,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TypeVar
 
+LOGIN = "/auth/login"
+"""The path at which the company's provider is asked (`dialint.app.console.oidc`)."""
+PROVIDER_VARIABLE = "DIALINT_CONSOLE_PROVIDER"
+"""Environment variable with the provider's name, if one is configured."""
 IDLE_S = 1800.0
 IDLE_VARIABLE = "DIALINT_CONSOLE_IDLE_S"
 FREE_TRIES = 5

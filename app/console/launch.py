@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from dialint.app.console.auth import IDLE_VARIABLE
+from dialint.app.console.auth import IDLE_VARIABLE, PROVIDER_VARIABLE
 from dialint.app.console.middleware import IDENTITY, LOCAL_HOSTS
+from dialint.app.console.oidc import CONFIG_VARIABLE, read_config
 from dialint.app.console.theme import theme_options
 from dialint.labeling.store import accounts
 from dialint.labeling.store.database.transactions import Store
@@ -64,12 +65,24 @@ def server_command(port: int, address: str, hosts: Sequence[str] = ()) -> list[s
 
 
 def server_environment(
-    store: str | None, idle_s: float, hosts: Sequence[str] = (), proxies: Sequence[str] = ()
+    store: str | None,
+    idle_s: float,
+    hosts: Sequence[str] = (),
+    proxies: Sequence[str] = (),
+    oidc: Path | None = None,
 ) -> dict[str, str]:
     """The server's environment. The store's URL may hold a password, so it is on no command line. Only
-    `proxies` are trusted to forward the addresses of clients."""
+    `proxies` are trusted to forward the addresses of clients. `oidc` is the file of a provider.
+
+    Raises:
+        ConfigError: the file of the provider cannot be used.
+    """
     environment = {**os.environ, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
     environment["FORWARDED_ALLOW_IPS"] = ",".join(proxies)  # uvicorn's
+    for name in (CONFIG_VARIABLE, PROVIDER_VARIABLE):
+        environment.pop(name, None)
+    if oidc is not None:
+        environment |= {CONFIG_VARIABLE: str(oidc.absolute()), PROVIDER_VARIABLE: read_config(oidc).name}
     return environment if store is None else {**environment, "DIALINT_STORE": store}
 
 
@@ -102,9 +115,10 @@ def run_server(
     idle_s: float,
     hosts: Sequence[str] = (),
     proxies: Sequence[str] = (),
+    oidc: Path | None = None,
 ) -> int:
     """Run the server until it ends or a signal stops it. Returns its exit code, 0 if a signal stopped it."""
-    environment = server_environment(store, idle_s, hosts, proxies)
+    environment = server_environment(store, idle_s, hosts, proxies, oidc)
     server = subprocess.Popen(server_command(port, address, hosts), env=environment)
     stopped = False
 

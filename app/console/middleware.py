@@ -15,7 +15,7 @@ import hashlib
 import re
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
@@ -77,6 +77,9 @@ class SecurityMiddleware:
     app: ASGIApp
     hosts: Sequence[str] = ()
     may_upload: Callable[[str], Awaitable[bool]] = nobody
+    sign_in_paths: Collection[str] = ()
+    """Of a configured provider (`dialint.app.console.oidc`). Their answers set no cookie of ours: a provider
+    sends the browser there without the one that it has."""
     _hosts: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,7 +103,10 @@ class SecurityMiddleware:
             if message["type"] == "http.response.start":
                 headers = [pair for pair in message["headers"] if pair[0].decode().lower() not in HEADERS]
                 headers += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                if any(name.lower() == b"content-type" and b"text/html" in value for name, value in headers):
+                is_page = any(
+                    name.lower() == b"content-type" and b"text/html" in value for name, value in headers
+                )
+                if is_page and scope["path"] not in self.sign_in_paths:
                     attributes = "Path=/; HttpOnly; SameSite=Strict"
                     secure = "; Secure" if scope["scheme"] == "https" else ""
                     value = f"{COOKIE}={cookie}; {attributes}; Max-Age={COOKIE_S}{secure}"
@@ -125,7 +131,11 @@ class SecurityMiddleware:
         path = scope["path"]
         if path != HEALTH and not self._is_own_host(request.get("host", "")):
             return 421
-        if path not in CORE and path.lstrip("/").split("/", 1)[0] in CLOSED:
+        if (
+            path not in CORE
+            and path not in self.sign_in_paths
+            and path.lstrip("/").split("/", 1)[0] in CLOSED
+        ):
             return 404
         return None if scope["method"] in ("GET", "HEAD") else 405
 

@@ -31,9 +31,8 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import Field, ValidationError
 
-from dialint.app.console.auth import SESSIONS
+from dialint.app.console.auth import LOGIN, SESSIONS
 from dialint.app.console.middleware import LOCAL_HOSTS, browser_id
-from dialint.app.console.sign_in import LOGIN
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.records import Record
 from dialint.labeling.store import identities
@@ -58,13 +57,13 @@ TIMEOUT_S, MAX_BYTES, LEEWAY_S, KEYS_S = 10.0, 1 << 20, 60, 3600.0
 
 
 class OidcConfig(Record):
-    """What the operator's file says. The secret is in `secret_env` or `secret_file`, never in the file itself.
-    With `match_email` a verified e-mail address is linked to the account of that name at the first sign-in."""
+    """What the operator's file says. The secret is in `secret_env` or `secret_file`, never in this file. With
+    `match_email` a verified e-mail address is linked to the account of that name at the first sign-in."""
 
     issuer: Annotated[str, Field(min_length=8, max_length=500)]
     client_id: Annotated[str, Field(min_length=1, max_length=500)]
     secret_env: str | None = None
-    secret_file: Path | None = None
+    secret_file: str | None = None
     metadata_url: str | None = None
     redirect_uri: str | None = None
     name: Annotated[str, Field(min_length=1, max_length=60)] = "single sign-on"
@@ -78,7 +77,7 @@ class OidcConfig(Record):
             ConfigError: it is neither in the variable nor in the file.
         """
         try:
-            value = self.secret_file.read_text("utf-8").strip() if self.secret_file else ""
+            value = Path(self.secret_file).read_text("utf-8").strip() if self.secret_file else ""
         except OSError as error:
             raise ConfigError("E_OIDC", f"{self.secret_file}: {error.strerror}") from error
         value = value or os.environ.get(self.secret_env or "", "")

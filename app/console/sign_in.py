@@ -11,20 +11,20 @@ import os
 
 import streamlit as st
 
-from dialint.app.console.auth import RATE_LIMITER, SESSIONS, Client
+from dialint.app.console.auth import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client
 from dialint.app.console.i18n import _, ngettext
 from dialint.app.console.middleware import browser_id
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store import identities, passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import MustChangePassword, NotAllowed
 from dialint.labeling.store.records import Account
 
-LOGIN = "/auth/login"
-"""The path at which the company's provider is asked (`dialint.app.console.oidc`)."""
-PROVIDER_VARIABLE = "DIALINT_CONSOLE_PROVIDER"
-"""Environment variable with the provider's name, if one is configured."""
+BUTTON_STYLE = (
+    "display: block; padding: 0.5rem 1rem; text-align: center; color: inherit; text-decoration: none; "
+    "border: 1px solid currentColor; border-radius: 0.4rem"
+)
 TOKEN, CHOOSING = "token", "choosing"
 """Keys in session state: the session's token, and the account that has to choose a password first."""
 
@@ -64,8 +64,7 @@ def sign_out() -> None:
 
 def sign_in_page(store: Store) -> None:
     """Name and password; after a one-time password, the choice of a new one; or the company's provider."""
-    left, middle, right = st.columns([1, 2, 1])
-    with middle:
+    with st.columns([1, 2, 1])[1]:
         st.title("dialint", anchor=False)
         if (name := st.session_state.get(CHOOSING)) is not None:
             st.info(_("Your password was for one time. Choose your own to go on."))
@@ -76,7 +75,8 @@ def sign_in_page(store: Store) -> None:
             st.info(_("You were signed out. Drafts are kept."))
         if (provider := os.environ.get(PROVIDER_VARIABLE)) is not None:
             label = _("Sign in by {provider}").format(provider=provider)
-            st.link_button(safe_markdown(label), LOGIN, width="stretch")
+            # a link of our own, as Streamlit's open another tab
+            st.html(f'<a style="{BUTTON_STYLE}" href="{LOGIN}" target="_self">{safe_html(label)}</a>')
         with st.form("sign in", enter_to_submit=True):
             name = st.text_input(_("Name"), max_chars=200, autocomplete="username").strip()
             password = st.text_input(

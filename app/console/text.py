@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from functools import cache
@@ -56,6 +57,11 @@ def safe_markdown(text: str) -> str:
     """`text` from outside, for a place where Streamlit reads Markdown: `safe_text` on one line, and nothing
     in it becomes markup, a link, a picture or an icon."""
     return _SPECIAL.sub(r"\\\1", _JOINED.sub(_CUT, safe_text(" ".join(text.split()))))
+
+
+def safe_html(text: str) -> str:
+    """`text` from outside, for a place in HTML: `safe_text`, and nothing in it becomes markup."""
+    return html.escape(safe_text(text))
 
 
 def percent(probability: float) -> str:

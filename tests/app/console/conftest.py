@@ -309,10 +309,11 @@ class Server:
     place: str
     port: int
     process: subprocess.Popen[bytes] | None = None
+    oidc: Path | None = None
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            server_command(self.port, "127.0.0.1"), env=server_environment(self.place, 1800.0),
+            server_command(self.port, "127.0.0.1"), env=server_environment(self.place, 1800.0, oidc=self.oidc),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         give_up_s = time.monotonic() + 60

@@ -16,7 +16,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account, NewTask, Project
 
 FOLDER = Path(dialint.app.console.__file__).parent
-SAFE = {"safe_markdown", "safe_text", "explain_code", "table_cell", "link"}
+SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell", "link"}
 """What makes text from outside safe to show."""
 LAYOUT = {
     "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "rerun",

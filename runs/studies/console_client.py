@@ -1,0 +1,176 @@
+"""A client of the console on its websocket, without a browser: what Streamlit's page sends and gets.
+
+It keeps the elements that the server sent by id and the states of widgets, as the page does, so that a run of
+the script costs the server what it costs with a browser. The client itself costs little: it parses messages
+and draws nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.sync.client import ClientConnection, connect
+
+from dialint.app.console.middleware import COOKIE
+
+TIMEOUT_S = 60.0
+BUTTONS = ("button", "download_button")
+
+
+@dataclass
+class Run:
+    """One run of the script: seconds until the first delta and until it finished, and what came."""
+
+    first_s: float = 0.0
+    seconds: float = 0.0
+    elements: list[Element] = field(default_factory=list)
+    raw: bytes = b""
+    pages: dict[str, str] = field(default_factory=dict)
+
+
+class ConsoleClient:
+    """A browser page on its websocket; several may share a `cookie`, as tabs of a browser do."""
+
+    def __init__(self, port: int, cookie: str | None = None) -> None:
+        self.cookie = cookie or fetch_cookie(port)
+        self.socket: ClientConnection = connect(
+            f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
+            additional_headers={"Cookie": f"{COOKIE}={self.cookie}"}, subprotocols=["streamlit", "x"],  # type: ignore[list-item]
+            max_size=2**27,
+        )  # fmt: skip
+        self.states: dict[str, WidgetState] = {}
+        self.page = ""
+        self.pages: dict[str, str] = {}
+        """Hashes of pages by their addresses."""
+        self.last = Run()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.socket.close()
+
+    def run(self, *triggers: WidgetState, page: str | None = None, name: str = "", query: str = "") -> Run:
+        """Run the script: with one-time `triggers`, at a page by its hash or by the name in its address."""
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.query_string = query
+        rerun.page_script_hash = self.page if page is None else page
+        rerun.page_name = name
+        rerun.widget_states.widgets.extend([*self.states.values(), *triggers])
+        started_s = time.perf_counter()
+        self.socket.send(message.SerializeToString())
+        self.last = self._receive(started_s)
+        return self.last
+
+    def _receive(self, started_s: float) -> Run:
+        run, raw = Run(), []
+        while True:
+            frame = self.socket.recv(timeout=TIMEOUT_S)
+            assert isinstance(frame, bytes)
+            raw.append(frame)
+            message = ForwardMsg.FromString(frame)
+            kind = message.WhichOneof("type")
+            if kind == "delta":
+                run.first_s = run.first_s or time.perf_counter() - started_s
+                if message.delta.HasField("new_element"):
+                    run.elements.append(message.delta.new_element)
+            elif kind == "new_session":
+                self.page = message.new_session.page_script_hash
+            elif kind == "navigation":
+                self.page = message.navigation.page_script_hash
+                run.pages = {
+                    (each.url_pathname or each.page_name): each.page_script_hash
+                    for each in message.navigation.app_pages
+                }
+                self.pages |= run.pages
+            elif kind == "script_finished" and message.script_finished in (
+                ForwardMsg.FINISHED_SUCCESSFULLY,
+                ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
+            ):
+                run.seconds, run.raw = time.perf_counter() - started_s, b"".join(raw)
+                return run
+
+    def find(self, kind: str, label: str = "") -> Any:
+        """The last run's element of this kind whose label begins so.
+
+        Raises:
+            LookupError: there is none.
+        """
+        for element in self.last.elements:
+            if element.WhichOneof("type") == kind:
+                found = getattr(element, kind)
+                if getattr(found, "label", "").startswith(label):
+                    return found
+        raise LookupError(f"{kind} {label!r}")
+
+    def has(self, kind: str, label: str = "") -> bool:
+        """Whether the last run has such an element."""
+        try:
+            self.find(kind, label)
+        except LookupError:
+            return False
+        return True
+
+    def fill(self, label: str, text: str) -> None:
+        """Type into a field; it is sent with the next run."""
+        widget = self.find("text_input", label)
+        self.states[widget.id] = WidgetState(id=widget.id, string_value=text)
+
+    def press(self, label: str) -> Run:
+        """Press a button."""
+        return self.run(WidgetState(id=self.find("button", label).id, trigger_value=True))
+
+    def go(self, address: str) -> Run:
+        """Open a page by its address, as a click in the navigation does; states of widgets are left."""
+        self.states.clear()
+        return self.run(page=self.pages[address])
+
+    def report(self, state: dict[str, Any]) -> Run:
+        """Set the state of the page's component, which is the last one."""
+        widget = self.component()
+        self.states[widget.id] = WidgetState(id=widget.id, json_value=json.dumps(state))
+        return self.run()
+
+    def component(self) -> Any:
+        """The last component of the last run."""
+        found = [
+            each.bidi_component for each in self.last.elements if each.WhichOneof("type") == "bidi_component"
+        ]
+        if not found:
+            raise LookupError("no component")
+        return found[-1]
+
+    def data(self) -> dict[str, Any]:
+        """What the last component was given."""
+        widget = self.component()
+        kind = widget.WhichOneof("data")
+        found: dict[str, Any] = json.loads(widget.mixed.json if kind == "mixed" else widget.json)
+        return found
+
+    def sign_in(self, name: str, password: str) -> None:
+        """Sign in by name and password.
+
+        Raises:
+            LookupError: the console does not let this person in.
+        """
+        self.run()
+        self.fill("Name", name)
+        self.fill("Password", password)
+        self.press("Sign in")
+        self.states.clear()
+        if not self.has("button", "Sign out"):
+            raise LookupError(f"{name} is not signed in")
+
+
+def fetch_cookie(port: int) -> str:
+    """The value of the cookie that the console gives to a new browser."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
+        header = next(each for each in answer.headers.get_all("set-cookie") if each.startswith(f"{COOKIE}="))
+    return str(header.split(";")[0].split("=", 1)[1])
