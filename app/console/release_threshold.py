@@ -123,6 +123,8 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
         help=_("The least probability of a finding. Moving it changes nothing but this page."),
     )  # fmt: skip
     st.caption(safe_markdown(_today_text(today)))
+    if today is not None and threshold == round(today, 2):
+        threshold = today  # the slider has two decimals
     _show_figures(turns, how, threshold, today)
     _show_chart(turns, threshold, today)
     n = ngettext("{n} dialogue", "{n} dialogues", turns.n_dialogues)
@@ -212,8 +214,8 @@ def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, t
         st.markdown(safe_markdown(line))
 
 
-def _delta(now: float, before: float | None) -> str | None:
-    if before is None:
+def _delta(now: float, before: float | None) -> str:
+    if before is None or abs(now - before) < 0.05:
         return ""
     return _("{difference} against today").format(difference=show_number(now - before, "+0.0;−0.0"))
 
@@ -226,7 +228,7 @@ def _contract_text(how: CodeRelease | None, threshold: float) -> str:
     unit = _("turns") if contract.per == "turn" else _("dialogues")
     rate = show_number(contract.false_accusations_per_100, "0.00")
     sure = show_percent(contract.confidence)
-    if threshold >= contract.threshold:
+    if threshold + STEP / 2 >= contract.threshold:
         text = _("By the contract at most {rate} false accusations per 100 clean {unit} ({sure} sure).")
         return text.format(rate=rate, unit=unit, sure=sure)
     text = _("Below the contract’s threshold of {threshold}: more than {rate} false accusations per 100 "
@@ -273,8 +275,10 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
             ],
         },
     }]  # fmt: skip
-    marks = [(threshold, [1, 0], _("chosen")), *([(today, [5, 4], _("today"))] if today is not None else [])]
-    for at, dash, label in marks:
+    marks = [(threshold, [1, 0], _("chosen"), "right")]
+    if today is not None:
+        marks.append((today, [5, 4], _("today"), "left"))
+    for at, dash, label, align in marks:
         place = {"x": {"field": "at", "type": "quantitative"}}
         values = {"values": [{"at": at, "label": safe_text(label)}]}
         layers += [
@@ -285,9 +289,9 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
             {
                 "data": values,
                 "encoding": {
-                    **place, "text": {"field": "label"}, "y": {"value": 0 if label == _("chosen") else 14},
+                    **place, "text": {"field": "label"}, "y": {"value": -8},
                 },
-                "mark": {"type": "text", "align": "left", "dx": 4, "dy": 6, "color": MUTED},
+                "mark": {"type": "text", "align": align, "color": MUTED},
             },
         ]  # fmt: skip
     st.vega_lite_chart(

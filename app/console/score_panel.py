@@ -31,6 +31,8 @@ from dialint.labeling.store.records import Account
 from dialint.labeling.store.score_jobs import ScoreJob, ScoreOptions, ScoreResult
 
 POLL_S = 1.0
+PREVIEW_PX = 330
+"""Height of the first dialogues, so that the options below are in sight."""
 NOTICE = "score"
 """Of the messages that the page shows once."""
 MAX_POLICY_BYTES = 1 << 20
@@ -154,7 +156,7 @@ def show_preview(seen: dict[str, Any]) -> None:
         )
     labels = [_("First dialogues"), _("Columns"), _("Rejected")]
     first, fields, rejects = st.tabs([safe_markdown(label) for label in labels])
-    with first:
+    with first, st.container(height=PREVIEW_PX if seen["dialogues"] else "content", border=False):
         _show_dialogues(seen["dialogues"])
     with fields:
         _show_fields(seen)

@@ -44,12 +44,12 @@ def show_results(store: Store, account: Account, job: ScoreJob, folder: JobFolde
         return
     _show_summary(manifest)
     tabs = st.tabs([safe_markdown(each) for each in (_("Findings"), _("Downloads"), _("Add to the store"))])
-    with tabs[0]:
-        _show_findings(folder, manifest, is_stored=job.added is not None)
     with tabs[1]:
         _show_downloads(job)
     with tabs[2]:
         _show_adding(store, account, job, folder)
+    with tabs[0]:  # last, as the findings of a large log take a while to collect, once
+        _show_findings(folder, manifest, is_stored=job.added is not None)
 
 
 def _show_summary(manifest: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ def _show_downloads(job: ScoreJob) -> None:
             "log. Forms other than JSON Lines are made when you first ask for them, which may take a while.")
     )  # fmt: skip
     uses = {
-        "verdicts.jsonl": _("Everything, one dialogue a line: for dialint’s other commands and for scripts."),
+        "verdicts.jsonl": _("Everything, one dialogue a line; for scripts and dialint."),
         "verdicts.parquet": _("The same for data tools."),
         "verdicts.csv": _("One finding a row, safe to open in a spreadsheet."),
         "verdicts.xml": _("For CI: a test for each dialogue."),
