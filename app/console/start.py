@@ -50,14 +50,9 @@ def _show_keys(session: PageSession) -> None:
     st.caption(_("Keys. Press ? while you work to change them."))
     half = -(-len(rows) // COLUMNS)
     for column, part in zip(st.columns(COLUMNS), (rows[:half], rows[half:]), strict=True):
-        column.table(
-            {
-                safe_markdown(_("Key")): [safe_markdown(_key_name(key)) for _name, key in part],
-                safe_markdown(_("Action")): [safe_markdown(_(name)) for name, _key in part],
-            },
-            border="horizontal",
-            hide_index=True,
-        )
+        with column, st.container(gap=None):  # a table would import pandas here
+            for name, key in part:
+                st.caption(f"**{safe_markdown(_key_name(key))}** {safe_markdown(_(name))}")
 
 
 def _key_name(key: str) -> str:

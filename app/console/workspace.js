@@ -73,7 +73,7 @@ class Workspace {
       if (page) page.scrollTop = 0;
       this.activate(this.nextOpen(), { quiet: true });
     }
-    this.keys = { ...data.usual_keys, ...data.keys };
+    this.keys = { ...this.data.usual_keys, ...data.keys };
     this.draw();
     if (turned) this.scrollToActive(true);
     this.fit();
