@@ -20,11 +20,14 @@ from dialint.labeling.store import (
     annotation_import,
     annotations,
     appeals,
+    audit_log,
     counted_annotations,
     dialogues,
     drafts,
+    erasure,
     expert_cases,
     gold,
+    identities,
     labels,
     leases,
     passwords,
@@ -364,6 +367,45 @@ ROWS |= {
     "store.score_jobs.remove_job": Row("lead", lambda s, a, m: score_jobs.remove_job(s, a, m.id), brought),
 }
 
+WHO = identities.Identity(issuer="https://id.example", subject="1")
+NO_LIMIT: dict[str, Any] = {"fair_share": None, "control_share": 0.0, "deadline": None}
+
+
+def erased(store: Store, actor: str, made: Any) -> object:
+    return erasure.erase(store, actor, ["d2"], "why")
+
+
+ROWS |= {
+    "store.accounts.change": Row(
+        "admin",
+        lambda s, a, m: accounts.change(s, a, "second", "expert", "a9"),
+        others=lambda s, a, m: accounts.change(s, a, a, "admin", "a9"),
+    ),
+    "store.audit_log.list_entries": Row("admin", lambda s, a, m: audit_log.list_entries(s, a)),
+    "store.audit_log._begin_verification": Row("admin", lambda s, a, m: audit_log.verify_store(s, a)),
+    "store.erasure.find_dialogues": Row("admin", lambda s, a, m: erasure.find_dialogues(s, a, ids=["d1"])),
+    "store.erasure.preview": Row("admin", lambda s, a, m: erasure.preview(s, a, ["d2"])),
+    "store.erasure._erase": Row("admin", erased),
+    "store.erasure.read_proof": Row(
+        "admin", lambda s, a, m: erasure.read_proof(s, a, [erasure.hash_id("d2")]), erased
+    ),
+    "store.erasure.list_erasures": Row("admin", lambda s, a, m: erasure.list_erasures(s, a)),
+    "store.gold.restore_gold": Row(
+        "lead",
+        lambda s, a, m: gold.restore_gold(s, a, "d1"),
+        lambda s, a, m: gold.retire_gold(s, a, "d1"),
+    ),
+    "store.identities.link": Row("admin", lambda s, a, m: identities.link(s, a, WHO, "ann")),
+    "store.identities.unlink": Row("admin", lambda s, a, m: identities.unlink(s, a, WHO)),
+    "store.identities.list_identities": Row("admin", lambda s, a, m: identities.list_identities(s, a)),
+    "store.identities.sign_in_identity": Row(None, lambda s, a, m: identities.sign_in_identity(s, WHO)),
+    "store.identities.find_linked": Row(None, lambda s, a, m: identities.find_linked(s, a)),
+    "store.projects.change_limits": Row(
+        "lead", lambda s, a, m: projects.change_limits(s, a, "p", overlap=1, most=2, **NO_LIMIT)
+    ),
+    "store.projects.list_spending": Row("lead", lambda s, a, m: projects.list_spending(s, a)),
+}
+
 OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
     "set gold": lambda s, a, m: gold.set_gold(s, a, GOLD.model_copy(update={"dialogue": m})),
@@ -468,6 +510,8 @@ def test_who_may(filled: Store, name: str) -> None:
             "store.accounts.create_first",
             "store.accounts.has_accounts",
             "store.passwords.find_signed_in",
+            "store.identities.find_linked",
+            "store.identities.sign_in_identity",
         ), "by a name, before any right"
         return
     at = ROLES.index(row.first)  # type: ignore[arg-type]
