@@ -30,7 +30,7 @@ VLLM_ENV ?= .venv-vllm
 
 test-vllm: $(VLLM_ENV)/installed
 	VLLM_CPU_KVCACHE_SPACE=1 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(VLLM_ENV)/bin/python -m pytest \
-		-W default -rP tests/with_vllm
+		-W default -rP --show-capture=stdout tests/with_vllm
 
 $(VLLM_ENV)/installed: pyproject.toml
 	@$(PYTHON) -m venv $(VLLM_ENV)

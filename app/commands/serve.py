@@ -82,7 +82,7 @@ def vllm(
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.host, config.host)
     address = f"http://{f'[{host}]' if ':' in host else host}:{config.port}"
     client = ServerClient(address=address, key=key, timeout_s=config.ready_s)
-    print_status(f"starting {version} with {', '.join(models.asked)}; its log: {log}")
+    print_status(f"starting {version} with {', '.join(models.served_names)}; its log: {log}")
     if not config.is_loopback:
         print_status(
             f"{config.host} can be reached from other machines without TLS, and vLLM asks for the key under "
@@ -91,14 +91,14 @@ def vllm(
     with ServerProcess(command, server_environment(variables, key), log) as server:
         try:
             server.wait_ready(client, config.ready_s)
-            for name in models.asked:
+            for name in models.served_names:
                 server.interruptible(
                     partial(_warm_up_scan if config.scan is not None else _warm_up, client, name)
                 )
             if config.scan is not None:
                 print_line(f"ready: dialint score LOG --release RELEASE --engine {address}")
             else:
-                print_line(_ready(address, models.asked, key is not None))
+                print_line(_ready(address, models.served_names, key is not None))
             server.wait_end()
         except Stopped:
             print_status("stopping")

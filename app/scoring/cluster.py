@@ -8,23 +8,29 @@ judged again by another one; a chunk that kills actors is taken apart until the 
 Plain actors, not Ray Data: its ``map_batches`` forms batches of its own, which would change which dialogues
 go through the model together, and writes its own files, which no journal vouches for. Both would end "the
 same bytes, each dialogue once, resumed by the same command".
+
+With ``--judge`` the actors ask it too, each about its own chunks. What a chunk may cost depends on its place
+in the log alone, so the questions are those of one machine; those of an actor that died are asked again.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dialint.app.scoring.cluster_actor import About, Scorer
+from dialint.app.scoring.cluster_actor import About, Judged, Scorer
 from dialint.app.scoring.cluster_connection import ClusterConfig, connect
+from dialint.app.scoring.judging import stage_options
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.extras import require_extra
 from dialint.detector.ingest.outcomes import Loaded
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.isolation import FAILURE, Isolation, WorkerFailure, failed_verdict, message_value
+from dialint.detector.judge.stage import JudgeInfo, JudgeUsage
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -47,14 +53,15 @@ LOAD_S = 600.0
 
 @dataclass(eq=False)
 class _Task:
-    """Dialogues that one actor judges together. `outcome` are their verdicts, or that `max_deaths` actors
-    died of them."""
+    """Dialogues that one actor judges together, after `n_before` others of the log. `outcome` are their
+    verdicts, or that `max_deaths` actors died of them."""
 
     dialogues: list[Dialogue]
     all_probabilities: bool
+    n_before: int
     max_deaths: int = MAX_DEATHS
     deaths: int = 0
-    outcome: list[Verdict] | WorkerFailure | None = None
+    outcome: Judged | WorkerFailure | None = None
 
 
 @dataclass(eq=False)
@@ -79,9 +86,11 @@ class ClusterDetector:
         watch: WatchConfig,
         config: ClusterConfig,
         tell: Callable[[str], None] = lambda _: None,
+        asks: ScoreConfig | None = None,
     ) -> None:
         """Connects, and starts the actors, which load. `tell` hears of dialogues that failed and actors that
-        died.
+        died. With `asks` the actors ask the judge of these options; its `judge_concurrency` is that of all
+        actors together.
 
         Raises:
             ConfigError: ray is not installed, nothing answers at the address, or the cluster has no room.
@@ -97,6 +106,11 @@ class ClusterDetector:
         self._n_cpus = what.threads or 1
         self._what = replace(what, threads=self._n_cpus)
         self._log: LogProfile | None = None
+        self._demoted: dict[str, str] = {}
+        self._options = None if asks is None else stage_options(asks, self.taxonomy)
+        self._usage = JudgeUsage()
+        self.n_before = 0
+        """Dialogues of the log before those that are judged next: budgets of a judge depend on it."""
         self._about: About | None = None
         self._sent: dict[tuple[str, ...], _Task] = {}
         self._queue: deque[_Task] = deque()
@@ -104,7 +118,9 @@ class ClusterDetector:
         self._stack = ExitStack()
         try:
             self._ray = connect(config, self._n_cpus, self._stack)
-            self._actors = [self._start() for _ in range(self._count_actors(config.actors))]
+            n_actors = self._count_actors(config.actors)
+            self._asks = None if asks is None else _share_concurrency(asks, n_actors)
+            self._actors = [self._start() for _ in range(n_actors)]
         except BaseException:
             self.close()
             raise
@@ -137,6 +153,18 @@ class ClusterDetector:
         return self._first_about().info
 
     @property
+    def judge_info(self) -> JudgeInfo | None:
+        """The judge that the actors ask, if any. Seconds are those of all actors added up."""
+        if self._options is None:
+            return None
+        about = self._first_about()
+        assert about.judge is not None
+        name, fingerprint, notes = about.judge
+        return JudgeInfo(
+            name=name, fingerprint=fingerprint, notes=notes, options=self._options, usage=self._usage
+        )
+
+    @property
     def n_actors(self) -> int:
         """Actors that judge."""
         return len(self._actors)
@@ -148,48 +176,66 @@ class ClusterDetector:
             actor.handle.set_log.remote(log)
         return self
 
+    def with_demoted(self, demoted: Mapping[str, str]) -> ClusterDetector:
+        """This detector, whose judge from now on only suggests what it finds of some codes: `demoted` maps
+        them to why."""
+        self._demoted = dict(demoted)
+        for actor in self._actors:
+            actor.handle.set_demoted.remote(self._demoted)
+        return self
+
     def send_ahead(
         self, chunks: Iterable[list[Loaded]], n_done: int, *, all_probabilities: bool
     ) -> Iterator[list[Loaded]]:
         """The chunks as they are. All but the first `n_done`, which nobody will ask for, are sent to actors
         some chunks before they are yielded."""
         waiting: deque[list[Loaded]] = deque()
+        n_before = 0
         for number, chunk in enumerate(chunks):
             waiting.append(chunk)
             if number >= n_done:
-                self._send([loaded.dialogue for loaded in chunk], all_probabilities)
+                self._send([loaded.dialogue for loaded in chunk], all_probabilities, n_before)
+            n_before += len(chunk)
             while waiting and (number < n_done or len(waiting) > CHUNKS_AHEAD * self.n_actors):
                 yield waiting.popleft()
         yield from waiting
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
         key = tuple(dialogue.id for dialogue in dialogues)
-        task = self._sent.get(key) or self._send(list(dialogues), all_probabilities)
+        task = self._sent.get(key) or self._send(list(dialogues), all_probabilities, self.n_before)
         outcome = self._wait_for(task)
         del self._sent[key]
         if isinstance(outcome, WorkerFailure):
             self._tell(f"{task.deaths} actors died of a chunk of {len(dialogues)} dialogues: taking it apart")
-            isolation = Isolation(lambda part: self._try(part, all_probabilities), self._fail)
+            place = {name: task.n_before + position for position, name in enumerate(key)}
+            isolation = Isolation(lambda part: self._try(part, all_probabilities, place), self._fail)
             return isolation.verdicts(dialogues)
-        return outcome
+        self._usage.add(outcome.usage)
+        return outcome.verdicts
 
-    def _send(self, dialogues: list[Dialogue], all_probabilities: bool) -> _Task:
-        task = _Task(dialogues, all_probabilities)
+    def _send(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> _Task:
+        task = _Task(dialogues, all_probabilities, n_before)
         self._sent[tuple(dialogue.id for dialogue in dialogues)] = task
         self._queue.append(task)
         self._collect(timeout_s=0)
         return task
 
-    def _try(self, dialogues: list[Dialogue], all_probabilities: bool) -> list[Verdict] | WorkerFailure:
-        task = _Task(dialogues, all_probabilities, max_deaths=1)
+    def _try(
+        self, dialogues: list[Dialogue], all_probabilities: bool, place: Mapping[str, int]
+    ) -> list[Verdict] | WorkerFailure:
+        task = _Task(dialogues, all_probabilities, place[dialogues[0].id], max_deaths=1)
         self._queue.appendleft(task)
-        return self._wait_for(task)
+        outcome = self._wait_for(task)
+        if isinstance(outcome, WorkerFailure):
+            return outcome
+        self._usage.add(outcome.usage)
+        return outcome.verdicts
 
     def _fail(self, dialogue: Dialogue, why: str) -> Verdict:
         self._tell(f"dialogue {dialogue.id!r}: {FAILURE}: {why}")
         return failed_verdict(dialogue, self.release, self.taxonomy.version)
 
-    def _wait_for(self, task: _Task) -> list[Verdict] | WorkerFailure:
+    def _wait_for(self, task: _Task) -> Judged | WorkerFailure:
         while task.outcome is None:
             self._collect(timeout_s=None)
         return task.outcome
@@ -201,7 +247,7 @@ class ClusterDetector:
             if len(actor.running) >= CHUNKS_PER_ACTOR:
                 break
             task = self._queue.popleft()
-            sent = actor.handle.verdicts.remote(task.dialogues, task.all_probabilities)
+            sent = actor.handle.verdicts.remote(task.dialogues, task.all_probabilities, task.n_before)
             actor.running[sent] = task
         waiting = {reference: actor for actor in self._actors for reference in actor.running}
         if not waiting:
@@ -226,7 +272,7 @@ class ClusterDetector:
             return
         for line in told:
             self._tell(line)
-        verdicts = message_value(message)
+        judged: Judged = message_value(message)
         if fingerprint != self.fingerprint:
             raise ConfigError(
                 "E_CLUSTER",
@@ -234,7 +280,7 @@ class ClusterDetector:
                 "cluster needs the same dialint, release and processor type (or --precision fp32)",
             )
         self._deaths_in_a_row = 0
-        actor.running.pop(reference).outcome = verdicts
+        actor.running.pop(reference).outcome = judged
 
     def _replace(self, actor: _Actor) -> None:
         """Start another actor in place of one that died. What it was sent goes back to the queue, and counts
@@ -271,7 +317,7 @@ class ClusterDetector:
     def _start(self) -> _Actor:
         n_gpus = 1 if self._what.device == "cuda" else 0
         remote = self._ray.remote(Scorer).options(num_cpus=self._n_cpus, num_gpus=n_gpus, max_restarts=0)
-        handle = remote.remote(self._what, self._watch, self._log)
+        handle = remote.remote(self._what, self._watch, self._log, self._asks, self._demoted)
         return _Actor(handle, handle.about.remote())
 
     def _count_actors(self, requested: int | None) -> int:
@@ -313,3 +359,9 @@ class ClusterDetector:
                 ) from None
         assert self._about is not None
         return self._about
+
+
+def _share_concurrency(config: ScoreConfig, n_actors: int) -> ScoreConfig:
+    """The options of one of so many actors, which together ask as many questions at a time as one machine."""
+    most = max(1, config.judge.judge_concurrency // n_actors)
+    return replace(config, judge=replace(config.judge, judge_concurrency=most))

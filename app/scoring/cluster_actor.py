@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dialint.app.scoring.judging import judged_detector
+from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.isolation import Message, make_message
+from dialint.detector.judge.stage import JudgedDetector, JudgeUsage
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.watchdog import WatchConfig, WatchedDetector
@@ -18,20 +22,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class About:
-    """What an actor's detector is, as `Detector` has it."""
+    """What an actor's detector is, as `Detector` has it; of the judge that it asks, if any, the name, the
+    fingerprint of the engine and its notes."""
 
     release: str
     fingerprint: str
     codes: tuple[str, ...]
     info: ReleaseInfo | None
+    judge: tuple[str, str, tuple[str, ...]] | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdicts of a chunk in order, and what the judge took for them."""
+
+    verdicts: list[Verdict]
+    usage: JudgeUsage
 
 
 class Scorer:
-    """What an actor runs: a detector that is loaded once. Errors are returned as messages, since Ray would
-    wrap what is raised."""
+    """What an actor runs: a detector that is loaded once, and the judge of `asks`, if there is one. Errors
+    are returned as messages, since Ray would wrap what is raised.
 
-    def __init__(self, what: DetectorConfig, watch: WatchConfig, log: LogProfile | None) -> None:
+    The key of a judge's server comes from this process's environment or from a file on its machine: it never
+    travels through Ray, which writes into logs what it hands on.
+    """
+
+    def __init__(
+        self,
+        what: DetectorConfig,
+        watch: WatchConfig,
+        log: LogProfile | None,
+        asks: ScoreConfig | None = None,
+        demoted: Mapping[str, str] | None = None,
+    ) -> None:
         self._what, self._watch, self._log = what, watch, log
+        self._asks, self._demoted = asks, dict(demoted or {})
         self._detector: Detector | None = None
         self._about: About | None = None
         self._told: list[str] = []
@@ -46,13 +72,26 @@ class Scorer:
         if self._detector is not None and hasattr(self._detector, "with_log"):
             self._detector = self._detector.with_log(log)
 
-    def verdicts(self, dialogues: list[Dialogue], all_probabilities: bool) -> tuple[str, list[str], Message]:
-        """The detector's fingerprint, the lines it told, and the verdicts in order."""
+    def set_demoted(self, demoted: Mapping[str, str]) -> None:
+        """Set the codes of which the judge may only suggest, with why, for what is judged after it."""
+        self._demoted = dict(demoted)
+        if isinstance(self._detector, JudgedDetector):
+            self._detector.with_demoted(demoted)
 
-        def judge() -> list[Verdict]:
+    def verdicts(
+        self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int
+    ) -> tuple[str, list[str], Message]:
+        """The detector's fingerprint, the lines it told, and a message with `Judged`. `n_before` dialogues of
+        the log come before these."""
+
+        def judge() -> Judged:
             self._load()
-            assert self._detector is not None
-            return self._detector.verdicts(dialogues, all_probabilities=all_probabilities)
+            detector = self._detector
+            assert detector is not None
+            usage = JudgeUsage()
+            if isinstance(detector, JudgedDetector):
+                detector.n_before, detector.usage = n_before, usage
+            return Judged(detector.verdicts(dialogues, all_probabilities=all_probabilities), usage)
 
         try:
             message = make_message(judge)
@@ -71,8 +110,16 @@ class Scorer:
                 from dialint.detector.pipeline import load_detector
 
                 detector = load_detector(self._what)
+            judge = None
+            if self._asks is not None:
+                from dialint.detector.engines.judge_engines import open_judge
+
+                detector = judged_detector(detector, open_judge(self._asks.judge), self._asks)
+                opened = detector.judge_info
+                judge = opened.name, opened.fingerprint, opened.notes
+                detector.with_demoted(self._demoted)
             info = getattr(detector, "info", None)
-            self._about = About(detector.release, detector.fingerprint, tuple(detector.codes), info)
+            self._about = About(detector.release, detector.fingerprint, tuple(detector.codes), info, judge)
             if self._log is not None and hasattr(detector, "with_log"):
                 detector = detector.with_log(self._log)
             self._detector = detector

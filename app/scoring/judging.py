@@ -18,7 +18,7 @@ from dialint.detector.judge.contract import read_contract
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.messages import PROMPT_VERSION
-from dialint.detector.judge.stage import JudgedDetector, StageOptions
+from dialint.detector.judge.stage import JudgedDetector, JudgeInfo, StageOptions
 from dialint.detector.policy import load_policies
 from dialint.detector.taxonomy import Taxonomy
 
@@ -48,17 +48,10 @@ def open_engine(config: JudgeConfig, engine: JudgeEngine | None = None) -> Itera
         from dialint.detector.engines.judge_engines import open_judge
 
         engine = open_judge(config)
-    for note in _notes(engine):
-        print_status(note)
     try:
         yield engine
     finally:
         engine.close()
-
-
-def _notes(engine: JudgeEngine) -> list[str]:
-    """What an engine has to say to the user of how it asks; most have nothing."""
-    return list(getattr(engine, "notes", ()))
 
 
 def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreConfig) -> JudgedDetector:
@@ -72,23 +65,43 @@ def judged_detector(inner: Detector | None, engine: JudgeEngine, config: ScoreCo
         from dialint.detector.pipeline import load_detector
 
         inner = load_detector(config.detector)
+    return JudgedDetector(inner, engine, stage_options(config, inner.taxonomy))
+
+
+def stage_options(config: ScoreConfig, taxonomy: Taxonomy) -> StageOptions:
+    """What the judge may be asked, with the files that the options name.
+
+    Raises:
+        ConfigError: a contract, examples or policy that cannot be used.
+    """
     judge = config.judge
-    contract = None if judge.judge_contract is None else read_contract(judge.judge_contract)
-    if contract is not None and contract.judge != engine.name:
-        print_status(f"--judge-contract was measured on {contract.judge}, and the judge is {engine.name}")
-    options = StageOptions(
-        codes=select_codes(config.codes, inner.taxonomy) or frozenset(inner.taxonomy.codes),
+    return StageOptions(
+        codes=select_codes(config.codes, taxonomy) or frozenset(taxonomy.codes),
         detail=judge.question_form(),
         language=judge.judge_language,
         audit=judge.judge_audit,
         threshold=judge.judge_threshold,
         budget=judge.budget,
         price=judge.price,
-        contract=contract,
+        contract=None if judge.judge_contract is None else read_contract(judge.judge_contract),
         examples=None if judge.judge_examples is None else read_decided(judge.judge_examples),
         policies=load_policies(config.detector.policy),
     )
-    return JudgedDetector(inner, engine, options)
+
+
+def print_notes(judge: JudgeInfo) -> None:
+    """What a user should know of the judge before it is asked."""
+    contract = judge.options.contract
+    if contract is not None and contract.judge != judge.name:
+        print_status(f"--judge-contract was measured on {contract.judge}, and the judge is {judge.name}")
+    for note in judge.notes:
+        print_status(note)
+
+
+def can_ask_from_actors(config: JudgeConfig) -> bool:
+    """Whether actors of a cluster open the judge by themselves. vLLM in this process takes a GPU for itself,
+    so it is opened once, here."""
+    return config.judge is not None and parse_judge(config.judge)[0] != "vllm"
 
 
 def describe_options(config: JudgeConfig) -> dict[str, Any]:
@@ -118,9 +131,10 @@ def judge_files(config: JudgeConfig) -> Any:
 def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, Any]:
     """The judge's part of the manifest, empty without one: who was asked, and what it took. Questions and
     failures are those of the whole output, tokens, seconds and money those of this run."""
-    if not isinstance(detector, JudgedDetector):
+    judge: JudgeInfo | None = getattr(detector, "judge_info", None)
+    if judge is None:
         return {}
-    usage, options = detector.usage, detector.options
+    usage, options = judge.usage, judge.options
     cost = (
         None
         if options.price is None
@@ -128,13 +142,13 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
     )
     budget = options.budget
     described = {
-        "name": detector.judge_name,
-        "fingerprint": detector.engine.fingerprint,
+        "name": judge.name,
+        "fingerprint": judge.fingerprint,
         "prompt": PROMPT_VERSION,
         "form": options.detail,
         "contract": None if options.contract is None else options.contract.fingerprint,
         **({} if options.examples is None else {"examples": options.examples.fingerprint}),
-        "notes": _notes(detector.engine),
+        "notes": list(judge.notes),
         **counts,
         "unquoted": usage.unquoted,
         "tokens": {
@@ -158,12 +172,13 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
 
 def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
     """Lines of the closing table about the judge; none without one."""
-    if not isinstance(detector, JudgedDetector):
+    judge: JudgeInfo | None = getattr(detector, "judge_info", None)
+    if judge is None:
         return []
-    usage, options = detector.usage, detector.options
+    usage, options = judge.usage, judge.options
     questions = counts["questions"]
     lines = [
-        f"judge {detector.judge_name}: "
+        f"judge {judge.name}: "
         f"{questions['screens']:,} screens and {questions['details']:,} details; "
         f"{usage.prompt_tokens:,} tokens of prompts ({usage.cached_tokens:,} cached) and "
         f"{usage.output_tokens:,} of answers in {usage.seconds:.0f} s"

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +24,14 @@ from typing import Any, cast
 from dialint.app.output import print_status
 from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.job import Chunk, Job, hash_ids, lock_job
-from dialint.app.scoring.judging import describe_usage, judged_detector, open_engine
+from dialint.app.scoring.judging import (
+    can_ask_from_actors,
+    describe_usage,
+    judged_detector,
+    open_engine,
+    print_notes,
+)
+from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
 from dialint.app.scoring.run import ScoringRun, exit_code_of, is_done, prepare_run
@@ -43,6 +51,7 @@ from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, To
 from dialint.detector.ingest.outcomes import Loaded, Reject
 from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
+from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.progress import progress
 from dialint.detector.verdict_files import (
@@ -77,10 +86,18 @@ def run(
     Raises:
         UserError: the input, an option, the release or the output is wrong (exit 2), or too much is bad
             (exit 3).
-        WorldError: the disk is full or failed; the same command resumes later.
+        WorldError: the disk is full or failed, or a store does not answer; the same command resumes later.
     """
     if not logs:
         raise ConfigError("E_OPTION", "no log was named; give files, globs, or - for standard input")
+    with staged_output(config.out, restart=config.restart) as out:
+        return _run(logs, config if out is config.out else replace(config, out=out), detector, engine)
+
+
+def _run(
+    logs: Sequence[str], config: ScoreConfig, detector: Detector | None, engine: JudgeEngine | None
+) -> int:
+    """`run` with an output on this machine."""
     if config.out is not None and detector is None:
         code = already_done(logs, config, config.out)
         if code is not None:
@@ -88,13 +105,23 @@ def run(
     # The child process starts before the output is locked, so that it never inherits the lock of a job that
     # was killed.
     scorer_context: AbstractContextManager[Detector | None] = nullcontext(detector)
-    if config.cluster.cluster is not None and detector is None:
-        scorer_context = ClusterDetector(config.detector, config.watch, config.cluster, print_status)
+    is_cluster = config.cluster.cluster is not None and detector is None
+    actors_ask = is_cluster and engine is None and can_ask_from_actors(config.judge)
+    if is_cluster:
+        scorer_context = ClusterDetector(
+            config.detector, config.watch, config.cluster, print_status, config if actors_ask else None
+        )
     elif config.watch.dialogue_seconds:
         scorer_context = WatchedDetector(detector or config.detector, config.watch, print_status)
-    with scorer_context as scorer, open_engine(config.judge, engine) as judge:
+    with (
+        scorer_context as scorer,
+        open_engine(JudgeConfig() if actors_ask else config.judge, engine) as judge,
+    ):
         if judge is not None:
             scorer = judged_detector(scorer, judge, config)
+        judge_info = getattr(scorer, "judge_info", None)
+        if judge_info is not None:
+            print_notes(judge_info)
         if config.out is not None:
             return score_to_file(logs, config, config.out, scorer)
         if config.output_format in ("text", "jsonl"):

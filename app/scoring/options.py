@@ -34,9 +34,9 @@ class ScoreConfig:
     """Options of ``dialint score``."""
 
     out: Path | None = None
-    """Write verdicts to this file (.jsonl, .parquet, .csv; .xml and .sarif are reports), with its
-    rejects and manifest beside it. Without it a report goes to standard output. Its files are for you only
-    (mode 0600), as they quote dialogues, if masked; chmod shares them."""
+    """Write verdicts to this file, or object s3://BUCKET/KEY (.jsonl, .parquet, .csv; .xml and .sarif are
+    reports), with its rejects and manifest beside it. Without it a report goes to standard output. Files are
+    for you only (mode 0600), as they quote dialogues, if masked; chmod shares them."""
 
     format: OutputFormat = "auto"
     """Format of the output; `auto` goes by the ending of --out."""

@@ -179,7 +179,7 @@ class ScoringRun:
             self._in_chunk = (tokens, findings)
 
         on_batch(0, 0, 0)
-        if isinstance(self.detector, JudgedDetector):
+        if isinstance(self.detector, JudgedDetector | ClusterDetector):
             self.detector.n_before = before
         if hasattr(self.detector, "on_progress"):
             self.detector.on_progress = on_batch
@@ -321,7 +321,7 @@ def prepare_run(
     }
     if hasattr(detector, "with_log"):
         detector = detector.with_log(log)
-    if isinstance(detector, JudgedDetector):
+    if isinstance(detector, JudgedDetector | ClusterDetector):
         detector = detector.with_demoted(demoted)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)

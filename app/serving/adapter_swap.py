@@ -51,9 +51,9 @@ def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
         raise _refused(client, reply, f"to load {judge.folder.name}; its log says why")
     if _served_folder(client, name) != judge.folder:
         raise WorldError("E_SERVER", f"{client.address}: does not show {name} with its new folder")
-    asked = client.post("/v1/chat/completions", sample_request(name))
-    if asked.status != 200:
-        raise _refused(client, asked, f"a question to the new {name}")
+    reply = client.post("/v1/chat/completions", sample_request(name))
+    if reply.status != 200:
+        raise _refused(client, reply, f"a question to the new {name}")
 
 
 def _served_folder(client: ServerClient, name: str) -> Path | None:

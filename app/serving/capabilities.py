@@ -64,16 +64,16 @@ def examine_server(client: ServerClient, model: str | None = None) -> Iterator[C
         return
     names = [str(card.get("id")) for card in cards]
     yield Capability("models", "yes", ", ".join(names), needed=True)
-    asked = model or names[-1]
-    if asked not in names:
-        yield Capability("model", "no", f"no {asked}", f"name one of {', '.join(names)}", needed=True)
+    model_name = model or names[-1]
+    if model_name not in names:
+        yield Capability("model", "no", f"no {model_name}", f"name one of {', '.join(names)}", needed=True)
         return
-    yield _context(cards, asked)
-    yield from _answers(client, asked)
+    yield _context(cards, model_name)
+    yield from _answers(client, model_name)
     yield _prefix_cache(client)
-    yield _several(client, asked)
+    yield _several(client, model_name)
     yield _adapters(client, cards)
-    yield _pooling(client, asked)
+    yield _pooling(client, model_name)
 
 
 def _version(client: ServerClient) -> Capability:
@@ -101,10 +101,10 @@ def _cards(reply: ServerReply) -> list[Mapping[str, Any]]:
     return [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
 
 
-def _context(cards: list[Mapping[str, Any]], asked: str) -> Capability:
+def _context(cards: list[Mapping[str, Any]], model_name: str) -> Capability:
     sizes = {str(card.get("id")): card.get("max_model_len") for card in cards}
-    own = next((card for card in cards if card.get("id") == asked), {})
-    size = sizes.get(asked) or sizes.get(str(own.get("parent")))
+    own = next((card for card in cards if card.get("id") == model_name), {})
+    size = sizes.get(model_name) or sizes.get(str(own.get("parent")))
     if not isinstance(size, int):
         return Capability("context", "unknown", "not listed", "name it: score --judge-context")
     if size < LEAST_CONTEXT:
@@ -113,10 +113,10 @@ def _context(cards: list[Mapping[str, Any]], asked: str) -> Capability:
     return Capability("context", "yes", f"{size} tokens", remedy)
 
 
-def _answers(client: ServerClient, asked: str) -> Iterator[Capability]:
+def _answers(client: ServerClient, model_name: str) -> Iterator[Capability]:
     """Chat, schema and log-probabilities, from three questions."""
     messages = [{"role": "user", "content": "Answer with a colour as JSON."}]
-    plain = {"model": asked, "messages": messages, "temperature": 0, "max_tokens": 32}
+    plain = {"model": model_name, "messages": messages, "temperature": 0, "max_tokens": 32}
     form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
     reply = client.post("/v1/chat/completions", {**plain, "response_format": form})
     choice = _choice(reply)
@@ -126,7 +126,7 @@ def _answers(client: ServerClient, asked: str) -> Iterator[Capability]:
             result = f"refused (status {bare.status})"
             yield Capability("chat", "no", result, "serve a model with a chat template", needed=True)
             return
-    yield Capability("chat", "yes", f"{asked} answered", needed=True)
+    yield Capability("chat", "yes", f"{model_name} answered", needed=True)
     remedy = "answers may be unreadable; prefer vLLM 0.32 or newer"
     if choice is None:
         yield Capability("schema", "no", f"refused (status {reply.status})", remedy)
@@ -139,7 +139,7 @@ def _answers(client: ServerClient, asked: str) -> Iterator[Capability]:
             yield Capability("schema", "yes", "kept, with blanks", blanks)
         else:
             yield Capability("schema", "no", "ignored", remedy)
-    yield _logprobs(client, asked)
+    yield _logprobs(client, model_name)
 
 
 def _choice(reply: ServerReply) -> Mapping[str, Any] | None:
@@ -157,10 +157,16 @@ def _tops(choice: Mapping[str, Any] | None) -> list[float]:
         return []
 
 
-def _logprobs(client: ServerClient, asked: str) -> Capability:
+def _logprobs(client: ServerClient, model_name: str) -> Capability:
     """Processed log-probabilities change with the temperature, raw ones do not."""
     messages = [{"role": "user", "content": "Hello"}]
-    request = {"model": asked, "messages": messages, "max_tokens": 1, "logprobs": True, "top_logprobs": 5}
+    request = {
+        "model": model_name,
+        "messages": messages,
+        "max_tokens": 1,
+        "logprobs": True,
+        "top_logprobs": 5,
+    }
     cold, hot = (
         _tops(_choice(client.post("/v1/chat/completions", {**request, "temperature": heat})))
         for heat in (1, 2)
@@ -190,11 +196,11 @@ def _prefix_cache(client: ServerClient) -> Capability:
     return Capability("prefix cache", "yes", f"{share:.0%} of {totals['queries']:.0f} prompt tokens so far")
 
 
-def _several(client: ServerClient, asked: str) -> Capability:
+def _several(client: ServerClient, model_name: str) -> Capability:
     messages = [{"role": "user", "content": "Hello"}]
     reply = client.post(
         "/v1/chat/completions",
-        {"model": asked, "messages": messages, "max_tokens": 1, "n": 9, "temperature": 1},
+        {"model": model_name, "messages": messages, "max_tokens": 1, "n": 9, "temperature": 1},
     )
     if reply.status == 400:
         return Capability("cap on answers", "yes", "nine answers to one request are refused")
@@ -217,9 +223,9 @@ def _adapters(client: ServerClient, cards: list[Mapping[str, Any]]) -> Capabilit
     return Capability("adapters at run time", "unknown", f"{having}status {status}")
 
 
-def _pooling(client: ServerClient, asked: str) -> Capability:
+def _pooling(client: ServerClient, model_name: str) -> Capability:
     """Whether scans could be run there: token classification by the pooling runner."""
-    request = {"model": asked, "input": "Hello", "task": "token_classify"}
+    request = {"model": model_name, "input": "Hello", "task": "token_classify"}
     try:
         status = client.post("/pooling", request).status
     except WorldError:

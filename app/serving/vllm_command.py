@@ -147,7 +147,7 @@ class ServedModels:
     adapters: Mapping[str, JudgeFolder]
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def served_names(self) -> tuple[str, ...]:
         """The names that requests use, the judges before the base."""
         return (*self.adapters, *self.names)
 
@@ -182,24 +182,24 @@ def select_models(config: VllmConfig, release: Path | None) -> ServedModels:
     if whole is not None:
         if config.model is not None:
             raise ConfigError("E_OPTION", "--model: the release is a whole model, it needs no base")
-        named, revision = str(whole.folder), None
+        base_name, revision = str(whole.folder), None
     elif config.model is not None:
-        named, _, own = config.model.partition("@")
+        base_name, _, own = config.model.partition("@")
         revision = own or None
     else:
         first = next(iter(adapters.values()))
-        named, revision = str(first.base), first.revision
+        base_name, revision = str(first.base), first.revision
     hashes = {judge.base_sha256 for judge in adapters.values()}
     if len(hashes) > 1:
         raise ConfigError("E_ADAPTER", "the adapters are of different bases: start a server for each")
     try:
-        model = resolve_model(named, next(iter(hashes), ""))
+        model = resolve_model(base_name, next(iter(hashes), ""))
     except ConfigError as error:
         hint = "" if config.model is not None else "; name where the base is by --model"
         raise ConfigError(error.code, error.message + hint) from None
     if Path(model).is_dir():
         revision = None
-    own_name = config.name if whole is not None else named.rstrip("/")
+    own_name = config.name if whole is not None else base_name.rstrip("/")
     names = (Path(own_name).name if Path(own_name).is_dir() else own_name,)
     if names[0] in adapters:
         raise ConfigError("E_OPTION", f"--adapter {names[0]}: the base has this name")

@@ -1,7 +1,8 @@
-"""Resolves the paths, patterns and standard input that a user names to log files, and refuses unsafe paths.
+"""Resolves the paths, patterns, objects (``s3://``) and standard input that a user names to log files, and
+refuses unsafe paths.
 
-Opens only standard input (spooled to a temporary file without a name) and reads no content: that is
-`streams`. The signature taken here reveals a file that changes while it is read.
+Opens only standard input and objects (both spooled to temporary files without a name) and reads no content:
+that is `streams`. The signature taken here reveals a file that changes while it is read.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import sys
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.object_store import copy_object, is_object, list_objects
 from dialint.detector.ingest.outcomes import file_error
 
 COMPRESSED = (".gz", ".zst")
@@ -64,15 +66,24 @@ class Source:
 
 def open_logs(patterns: Sequence[str]) -> list[Source]:
     """The files that `patterns` name, in their order: globs expanded and sorted, ``-`` for standard input,
-    each file once.
+    ``s3://BUCKET/KEY`` for objects, each file once.
 
     Raises:
         InputRefused: E_PATH for a path that is missing, not a plain file, or a link out of its folder.
+        ConfigError, WorldError: E_S3, a store refuses, or does not answer.
     """
     results: dict[str, Source] = {}
     for pattern in patterns:
         if pattern == "-":
             results.setdefault("-", _standard_input())
+            continue
+        if is_object(pattern):
+            names = list_objects(pattern)
+            if not names:
+                raise file_error("E_PATH", pattern, "there is no such object")
+            for name in names:
+                if name not in results:
+                    results[name] = _object(name)
             continue
         for path in _expand(pattern):
             source = _source(path, pattern)
@@ -140,7 +151,17 @@ class _Nameless:
 
 
 def _standard_input() -> Source:
-    """Spool standard input to a temporary file. It holds unmasked text, so it has no name, and no crash
+    """Standard input, spooled."""
+    return _spooled("-", "stdin", lambda file: shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20))
+
+
+def _object(name: str) -> Source:
+    """An object, spooled."""
+    return _spooled(name, "", lambda file: copy_object(name, file))
+
+
+def _spooled(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
+    """Spool what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
     leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
 
     Raises:
@@ -150,25 +171,22 @@ def _standard_input() -> Source:
     with disk_errors(TEMPORARY):
         if DESCRIPTORS.is_dir():
             with tempfile.TemporaryFile() as file:
-                _spool_to(file)
+                write(file)
+                file.flush()
                 spool = _Nameless(file)
                 path = spool.path
         else:
-            spool = tempfile.NamedTemporaryFile(prefix="dialint-stdin-")  # noqa: SIM115  lives with the source
-            _spool_to(spool)
+            spool = tempfile.NamedTemporaryFile(prefix="dialint-spool-")  # noqa: SIM115  lives with the source
+            write(spool)
+            spool.flush()
             path = Path(spool.name)
     status = path.stat()
-    return Source("-", path, status.st_size, _signature(status), "stdin", spool)
-
-
-def _spool_to(file: IO[bytes]) -> None:
-    shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-    file.flush()
+    return Source(name, path, status.st_size, _signature(status), label, spool)
 
 
 def _add_labels(sources: list[Source]) -> list[Source]:
     """Label each source with the fewest trailing path parts that are unique."""
-    whole = [("stdin",) if source.name == "-" else source.path.absolute().parts for source in sources]
+    whole = [_parts_of(source) for source in sources]
     bare = [(*parts[:-1], _strip_compression(parts[-1])) for parts in whole]
     parts = [short if bare.count(short) == 1 else long for short, long in zip(bare, whole, strict=True)]
     if len(set(parts)) < len(parts):  # such as x.gz.gz beside x.gz and x
@@ -183,6 +201,12 @@ def _add_labels(sources: list[Source]) -> list[Source]:
         Source(source.name, source.path, source.size, source.signature, label, source.spool)
         for source, label in zip(sources, labels, strict=True)
     ]
+
+
+def _parts_of(source: Source) -> tuple[str, ...]:
+    if source.name == "-":
+        return ("stdin",)
+    return Path(source.name).parts if is_object(source.name) else source.path.absolute().parts
 
 
 def _strip_compression(name: str) -> str:

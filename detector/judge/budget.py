@@ -61,8 +61,8 @@ def parse_budget(text: str) -> Budget:
             "E_OPTION", f'--judge-budget {text[:30]!r}: expected "500 questions", "200k tokens" or "2.50 usd"'
         )
     unit = match[3].lower()
-    named: Unit = "usd" if unit == "usd" else "tokens" if unit.startswith("token") else "questions"
-    return Budget(float(match[1]) * _FACTOR[match[2].lower()], named)
+    budget_unit: Unit = "usd" if unit == "usd" else "tokens" if unit.startswith("token") else "questions"
+    return Budget(float(match[1]) * _FACTOR[match[2].lower()], budget_unit)
 
 
 def parse_price(text: str) -> Price:

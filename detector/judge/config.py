@@ -86,10 +86,10 @@ class JudgeConfig:
         if self.judge is not None:
             parse_judge(self.judge)
         else:
-            given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
-            if given:
+            changed = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+            if changed:
                 raise ConfigError(
-                    "E_OPTION", f"--{given[0].replace('_', '-')} without --judge: nobody is asked"
+                    "E_OPTION", f"--{changed[0].replace('_', '-')} without --judge: nobody is asked"
                 )
         if self.price is None and self.budget is not None and self.budget.unit == "usd":
             raise ConfigError(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dialint.detector.artifacts import fingerprint, sha256_file
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_preferences
-from dialint.detector.judge.messages import ShownExample
+from dialint.detector.judge.messages import FewShotExample
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.near_duplicates import ngrams, words
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Preference
@@ -43,7 +43,7 @@ Weights = dict[int, float]
 class _Decided:
     """An example and where it is from."""
 
-    shown: ShownExample
+    few_shot: FewShotExample
     source: str
     words: frozenset[int]
     counts: Counter[int]
@@ -97,7 +97,7 @@ class DecidedExamples:
         """Changes with the preferences and with how examples are chosen."""
         return fingerprint([self._content, MAX_CONFIRMED, MAX_OVERTURNED, SAME_TEXT, HELD_OUT])
 
-    def find(self, dialogue: Dialogue, turn: int, code: str) -> tuple[ShownExample, ...]:
+    def find(self, dialogue: Dialogue, turn: int, code: str) -> tuple[FewShotExample, ...]:
         """Confirmed examples of `code`, then an overturned one, each most similar first. `dialogue` is
         masked."""
         index = self._by_code.get(code)
@@ -105,15 +105,15 @@ class DecidedExamples:
             return ()
         cosines = index.cosines(self._vector(_count(*_exchange(dialogue, turn))))
         own = _source_name(dialogue.id)
-        found: dict[str, list[ShownExample]] = {"error": [], "no_error": []}
+        results: dict[str, list[FewShotExample]] = {"error": [], "no_error": []}
         most = {"error": MAX_CONFIRMED, "no_error": MAX_OVERTURNED}
         for row in np.argsort(-cosines, kind="stable").tolist():
             example = index.decided[row]
             same = example.source == own or cosines[row] > SAME_TEXT
-            chosen = found[example.shown.verdict]
-            if not same and len(chosen) < most[example.shown.verdict] and example.shown not in chosen:
-                chosen.append(example.shown)
-        return (*found["error"], *found["no_error"])
+            chosen = results[example.few_shot.verdict]
+            if not same and len(chosen) < most[example.few_shot.verdict] and example.few_shot not in chosen:
+                chosen.append(example.few_shot)
+        return (*results["error"], *results["no_error"])
 
     def _index(self, decided: list[_Decided]) -> _Index:
         rows: dict[int, list[int]] = {}
@@ -143,14 +143,14 @@ def _decide(preference: Preference) -> _Decided:
     masked = dialogue if dialogue.masked else mask_dialogue(dialogue)[0]
     customer, agent = _exchange(masked, preference.turn)
     quote = preference.chosen.quote
-    shown = ShownExample(
+    few_shot = FewShotExample(
         customer=customer or None,
         agent=agent,
         verdict=preference.chosen.verdict,
         quote=quote if quote and quote in agent else None,  # one with personal data is left out
     )
     counts = _count(customer, agent)
-    return _Decided(shown, _source_name(dialogue.id), frozenset(counts), counts)
+    return _Decided(few_shot, _source_name(dialogue.id), frozenset(counts), counts)
 
 
 def _exchange(dialogue: Dialogue, turn: int) -> tuple[str, str]:

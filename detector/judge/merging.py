@@ -94,14 +94,14 @@ class Merger:
         """What becomes of a suspicion of the scan, and whether it is a suggestion."""
         probability = self._calibrate(finding.code, ruling)
         if probability < DENIED:
-            said = "denies it" if ruling.answer.verdict == "no_error" else "does not confirm it"
+            statement = "denies it" if ruling.answer.verdict == "no_error" else "does not confirm it"
             if ruling.answer.verdict == "not_applicable":
-                said = "calls it not applicable"
+                statement = "calls it not applicable"
             if not self._measured(finding.code) and self.threshold is None:
                 return append_proof(
-                    finding, f"the judge {self.name} {said}, but is not measured"
+                    finding, f"the judge {self.name} {statement}, but is not measured"
                 ), is_suggested
-            return append_proof(finding, f"demoted: the judge {self.name} {said}"), True
+            return append_proof(finding, f"demoted: the judge {self.name} {statement}"), True
         where = self._locate(case, finding.turn, ruling)
         if ruling.answer.verdict != "error" or probability < EVEN:
             stated = format_probability(probability)

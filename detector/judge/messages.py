@@ -41,7 +41,7 @@ GRID = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """The probabilities of training answers: few tokens, none of them certain."""
 
 
-class ShownExample(Record):
+class FewShotExample(Record):
     """A turn of another dialogue that people decided, with the customer's turn before it; `quote` is the
     evidence of an error. Masked."""
 
@@ -66,7 +66,7 @@ class Question(Record):
     turn: Annotated[int, Field(ge=0)]
     code: str
     clauses: tuple[ShownClause, ...] = Field(default=(), exclude_if=lambda clauses: not clauses)
-    examples: tuple[ShownExample, ...] = Field(default=(), exclude_if=lambda examples: not examples)
+    examples: tuple[FewShotExample, ...] = Field(default=(), exclude_if=lambda examples: not examples)
 
 
 class Answer(Record):
@@ -189,17 +189,17 @@ def assemble(
     lines = [line for turn in turns for line in _lines(turn, turn.index in numbered)]
     extra = sum(len(compact_json(line)) for line in after)
     retained = _select_turns(lines, max(0, max_chars - extra), needs_tools=needs_tools)
-    shown: list[Any] = []
+    visible: list[Any] = []
     before = -1
     for position in (*sorted(retained), len(lines)):
         if position > before + 1:
-            shown.append({"left_out": position - before - 1})
+            visible.append({"left_out": position - before - 1})
         if position < len(lines):
             line = lines[position]
             head = {} if line.number is None else {"turn": line.number}
-            shown.append({**head, line.key: _both_ends(line.text, retained[position])})
+            visible.append({**head, line.key: _both_ends(line.text, retained[position])})
         before = position
-    spelled = [spell(compact_json(line)) for line in shown]
+    spelled = [spell(compact_json(line)) for line in visible]
     question = [spell(compact_json(line)) for line in (*after, *last)]
     content = "\n".join((BEGIN, *spelled, END, *question))
     whole = [position for position, chars in retained.items() if chars >= len(lines[position].text)]
@@ -252,7 +252,7 @@ def source_texts(dialogue: Dialogue) -> list[str]:
     return [source for source in dialogue.sources if " " in source.strip()]
 
 
-def _example_line(example: ShownExample, max_chars: int) -> dict[str, Any]:
+def _example_line(example: FewShotExample, max_chars: int) -> dict[str, Any]:
     half = max(40, max_chars // 2)
     answer = {"verdict": example.verdict, **({"quote": example.quote[:half]} if example.quote else {})}
     customer = {"customer": _both_ends(example.customer, half)} if example.customer else {}

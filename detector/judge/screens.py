@@ -52,13 +52,13 @@ def screen_chat(
     """The chat that asks about the turns `numbers`, ascending, of a masked dialogue. Turns after the last of
     them are not shown; `Chat.turns` are those that are."""
     texts, turns = load_prompts().languages[language], dialogue.turns
-    shown = [turn for turn in turns if turn.index <= numbers[-1]]
-    after = evidence_lines(dialogue, shown, codes, clauses, max_chars, language)
+    visible = [turn for turn in turns if turn.index <= numbers[-1]]
+    after = evidence_lines(dialogue, visible, codes, clauses, max_chars, language)
     last = [{"code": code.code, "error": getattr(code.name, language), "test": code.test} for code in codes]
     needs_tools = any(load_prompts().sees(code, "actions") for code in codes)
     return assemble(
         texts.screen.system,
-        shown,
+        visible,
         after,
         last,
         spell,
@@ -94,12 +94,12 @@ def parse_screen(text: str, numbers: Sequence[int], codes: Sequence[str]) -> lis
         return None
     if not isinstance(value, dict) or set(value) != {"errors"} or not isinstance(value["errors"], list):
         return None
-    named: dict[tuple[int, str], None] = {}
+    errors_by_place: dict[tuple[int, str], None] = {}
     for item in value["errors"]:
         if not isinstance(item, dict) or set(item) != {"turn", "code"}:
             return None
         turn, code = item["turn"], item["code"]
         if type(turn) is not int or turn not in numbers or code not in codes:
             return None
-        named[turn, code] = None
-    return list(named)
+        errors_by_place[turn, code] = None
+    return list(errors_by_place)

@@ -21,7 +21,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from dialint.detector.artifacts import fingerprint
@@ -37,8 +37,8 @@ from dialint.detector.judge.messages import (
     VERDICTS,
     Chat,
     Detail,
+    FewShotExample,
     Question,
-    ShownExample,
     build_chat,
     detail_schema,
     fit_chat,
@@ -70,7 +70,7 @@ class ExampleSearch(Protocol):
     @property
     def fingerprint(self) -> str: ...
 
-    def find(self, dialogue: Dialogue, turn: int, code: str) -> tuple[ShownExample, ...]: ...
+    def find(self, dialogue: Dialogue, turn: int, code: str) -> tuple[FewShotExample, ...]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +104,26 @@ class JudgeUsage:
     spent: float = 0.0
     unquoted: int = 0
     failures: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: JudgeUsage) -> None:
+        """Adds what another process, or another call, took."""
+        for each in fields(self):
+            if each.name != "failures":
+                setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+        for name, n in other.failures.items():
+            self.failures[name] = self.failures.get(name, 0) + n
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeInfo:
+    """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
+    the engine has to say to the user of how it asks, `usage` what was taken so far."""
+
+    name: str
+    fingerprint: str
+    notes: tuple[str, ...]
+    options: StageOptions
+    usage: JudgeUsage
 
 
 @dataclass(frozen=True)
@@ -163,6 +183,17 @@ class JudgedDetector:
                 [] if options.examples is None else [options.examples.fingerprint],
                 [policy.model_dump(mode="json") for policy in options.policies.values()],
             ]
+        )
+
+    @property
+    def judge_info(self) -> JudgeInfo:
+        """Who is asked, and what it has taken."""
+        return JudgeInfo(
+            name=self.judge_name,
+            fingerprint=self.engine.fingerprint,
+            notes=tuple(getattr(self.engine, "notes", ())),
+            options=self.options,
+            usage=self.usage,
         )
 
     @property
@@ -262,9 +293,9 @@ class JudgedDetector:
     def _screen(self, cases: Sequence[Case], purse: Purse, tasks: list[_Task]) -> None:
         """Asks screens and what they name, in waves, as far as the budget reaches."""
         while tasks:
-            named: list[_Task] = []
-            rest = self._wave(cases, purse, tasks, SCREENS_SHARE, named)
-            self._ask_all(cases, purse, named)
+            follow_ups: list[_Task] = []
+            rest = self._wave(cases, purse, tasks, SCREENS_SHARE, follow_ups)
+            self._ask_all(cases, purse, follow_ups)
             if rest == tasks:
                 break
             tasks = rest
@@ -287,12 +318,17 @@ class JudgedDetector:
                 cases[task.case].unasked.update(task.codes)
 
     def _wave(
-        self, cases: Sequence[Case], purse: Purse, tasks: Sequence[_Task], share: float, named: list[_Task]
+        self,
+        cases: Sequence[Case],
+        purse: Purse,
+        tasks: Sequence[_Task],
+        share: float,
+        follow_ups: list[_Task],
     ) -> list[_Task]:
         """Asks the first of `tasks` within this share of what is left; returns those not asked. What screens
-        name is added to `named`."""
+        name is added to `follow_ups`."""
         queue = deque(tasks)
-        asked: list[tuple[_Task, JudgeRequest]] = []
+        sent: list[tuple[_Task, JudgeRequest]] = []
         while queue:
             task = queue.popleft()
             case = cases[task.case]
@@ -311,14 +347,14 @@ class JudgedDetector:
             if not purse.reserve(task.kind, tokens, request.max_tokens, share):
                 queue.appendleft(task)
                 break
-            asked.append((task, request))
-        asked.sort(key=lambda pair: (pair[0].case, pair[0].kind, pair[0].turns[-1]))
+            sent.append((task, request))
+        sent.sort(key=lambda pair: (pair[0].case, pair[0].kind, pair[0].turns[-1]))
         started_s = time.monotonic()
-        replies = self.engine.ask([request for _, request in asked]) if asked else []
+        replies = self.engine.ask([request for _, request in sent]) if sent else []
         self.usage.seconds += time.monotonic() - started_s
         spent = []
-        for (task, _), reply in zip(asked, replies, strict=True):
-            self._note(cases[task.case], task, reply, named)
+        for (task, _), reply in zip(sent, replies, strict=True):
+            self._note(cases[task.case], task, reply, follow_ups)
             spent.append((task.kind, reply.prompt_tokens, reply.output_tokens))
         purse.settle(spent)
         return list(queue)
@@ -393,7 +429,7 @@ class JudgedDetector:
             quoted=case.masked.turns[case.position_of[task.turns[0]]].text,
         )
 
-    def _note(self, case: Case, task: _Task, reply: JudgeReply, named: list[_Task]) -> None:
+    def _note(self, case: Case, task: _Task, reply: JudgeReply, follow_ups: list[_Task]) -> None:
         """Records the reply to a question."""
         usage = self.usage
         usage.prompt_tokens += reply.prompt_tokens
@@ -411,7 +447,9 @@ class JudgedDetector:
                 failure = BAD_ANSWER
             else:
                 case.asked.update(task.codes)
-                named += [_Task("detail", task.case, (turn,), (code,)) for turn, code in errors[:MAX_ERRORS]]
+                follow_ups += [
+                    _Task("detail", task.case, (turn,), (code,)) for turn, code in errors[:MAX_ERRORS]
+                ]
         elif not failure:
             answer = parse_answer(reply.text)
             if answer is None:

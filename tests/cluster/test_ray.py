@@ -41,7 +41,7 @@ def make_scorer(folder: Path) -> type:
     fingerprint."""
 
     class FaultyScorer:
-        def __init__(self, what: Any, watch: Any, log: Any) -> None:
+        def __init__(self, what: Any, watch: Any, log: Any, asks: Any, demoted: Any) -> None:
             self.fingerprint = "f"
 
         def about(self) -> Any:
@@ -52,9 +52,11 @@ def make_scorer(folder: Path) -> type:
         def set_log(self, log: Any) -> None:
             pass
 
-        def verdicts(self, dialogues: list[Dialogue], all_probabilities: bool) -> Any:
+        def verdicts(self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int) -> Any:
             import os
 
+            from dialint.app.scoring.cluster_actor import Judged
+            from dialint.detector.judge.stage import JudgeUsage
             from dialint.detector.records import Verdict
 
             ids = [dialogue.id for dialogue in dialogues]
@@ -69,7 +71,7 @@ def make_scorer(folder: Path) -> type:
                 Verdict(dialogue_id=name, release="stub", taxonomy="1", status="scored", quality=100)
                 for name in ids
             ]
-            return self.fingerprint, [], ("done", made)
+            return self.fingerprint, [], ("done", Judged(made, JudgeUsage()))
 
     return FaultyScorer
 

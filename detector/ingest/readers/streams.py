@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import PurePath
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error
@@ -50,7 +51,7 @@ def check_ending(source: Source) -> str:
         InputRefused: E_FORMAT, the ending and the first bytes disagree, or the bytes are of a kind
             that is not read.
     """
-    start, name = magic(source), source.path.name.lower() if source.name != "-" else ""
+    start, name = magic(source), PurePath(source.name).name.lower()
     for sign, kind in FOREIGN.items():
         if start.startswith(sign):
             raise file_error(

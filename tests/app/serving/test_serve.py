@@ -89,7 +89,7 @@ def test_a_base_without_a_chat_template_gets_the_one_of_its_judge(home: Path, ma
     models = select_models(config, make_judge("judge"))
     options = server_options(config, models)
     assert options[options.index("--chat-template") + 1].startswith("{{ bos_token }}")
-    assert models.asked == ("judge", "base")
+    assert models.served_names == ("judge", "base")
 
 
 def test_starts_says_that_it_is_ready_and_leaves_nothing(

@@ -19,7 +19,7 @@ from dialint.detector.engines.base_models import SMALL_DECODER
 from dialint.detector.engines.judge_prompt import JudgePrompt
 from dialint.detector.engines.quote_constraint import TokenSpellings
 from dialint.detector.engines.screen_constraint import ScreenConstraint
-from dialint.detector.judge import Question, ShownExample, build_chat
+from dialint.detector.judge import FewShotExample, Question, build_chat
 from dialint.detector.judge.budget import Budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
 from dialint.detector.judge.screens import parse_screen, screen_schema
@@ -193,7 +193,9 @@ def test_training_scoring_and_serving_ask_in_the_same_words() -> None:
 
 
 def test_examples_stand_before_the_code() -> None:
-    example = ShownExample(customer="Blue, as I said.", agent="Which colour?", verdict="error", quote="Which")
+    example = FewShotExample(
+        customer="Blue, as I said.", agent="Which colour?", verdict="error", quote="Which"
+    )
     question = Question(dialogue=mask_dialogue(DIALOGUE)[0], turn=3, code="U2", examples=(example,))
     lines = build_chat(question, TAXONOMY.codes["U2"]).messages[1]["content"].split("\n")
     assert json.loads(lines[-2])["answer"] == {"verdict": "error", "quote": "Which"}

@@ -1,0 +1,124 @@
+"""``dialint score --out s3://BUCKET/KEY``: the job runs in a folder here, then its files go to the store.
+
+While it runs, the folder ``$DIALINT_HOME/s3/...`` holds the verdicts so far, so that the same command on the
+same machine resumes. When all is scored, verdicts and rejects are stored, the manifest last; an interrupted
+upload is taken up by the same command. Afterwards the folder is removed. What is in the store already is
+compared as it is with files: it is this job, done, or it is refused. Only the processes of one machine are
+kept from writing the same objects at the same time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialint.app.output import print_status
+from dialint.detector.artifacts import atomic_file, make_output_folder, read_manifest, verify_files
+from dialint.detector.errors import OutputRefused
+from dialint.detector.ingest.object_store import copy_object, is_object, list_objects, store_object
+from dialint.detector.registry import home_folder
+from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem
+
+
+def object_name(out: Path | None) -> str | None:
+    """The object that ``--out`` names, None for a file: a path has lost one of its slashes."""
+    if out is None or not out.parts or out.parts[0] != "s3:":
+        return None
+    return "s3://" + "/".join(out.parts[1:])
+
+
+@dataclass(frozen=True)
+class ObjectOutput:
+    """The output object `name`, made as the file `out`."""
+
+    name: str
+    out: Path
+
+    def fetch(self, *, restart: bool) -> None:
+        """Copy what is in the store to this machine, unless a job of this machine is under way, or with
+        `restart`, when it is replaced.
+
+        Raises:
+            OutputRefused: there is such an object without a manifest.
+        """
+        if restart or find_manifest(self.out).exists() or self._job.exists():
+            return
+        manifest = self._sibling(manifest_path(self.out))
+        if not list_objects(manifest):
+            if list_objects(self.name):
+                raise OutputRefused(
+                    "E_OUTPUT_EXISTS", f"{self.name}: is there already, without a manifest; move it away"
+                )
+            return
+        self._copy(manifest_path(self.out))
+        for entry in read_manifest(manifest_path(self.out))["files"]:
+            self._copy(self.out.with_name(entry["name"]))
+
+    def publish(self) -> None:
+        """Store the complete files, the manifest last, if the job is done, and remove the folder."""
+        manifest = find_manifest(self.out)
+        if not manifest.exists():
+            return
+        entries = read_manifest(manifest)["files"]
+        verify_files(self.out.parent, entries)
+        target = self._sibling(manifest)
+        if not self._has(target, manifest):
+            for entry in entries:
+                path = self.out.with_name(entry["name"])
+                store_object(path, self._sibling(path))
+            store_object(manifest, target)
+            print_status(f"{self.name}: stored, {entries[0]['rows']:,} verdicts")
+        shutil.rmtree(self.out.parent)
+
+    @property
+    def _job(self) -> Path:
+        return self.out.with_name(f".{output_stem(self.out)}.job")
+
+    def _sibling(self, path: Path) -> str:
+        return f"{self.name.rpartition('/')[0]}/{path.name}"
+
+    def _copy(self, path: Path) -> None:
+        with atomic_file(path) as file:
+            copy_object(self._sibling(path), file)
+
+    def _has(self, name: str, path: Path) -> bool:
+        """Whether the store has this very manifest."""
+        if not list_objects(name):
+            return False
+        digest = hashlib.sha256()
+        copy_object(name, _Digest(digest))  # type: ignore[arg-type]
+        return digest.digest() == hashlib.sha256(path.read_bytes()).digest()
+
+
+@dataclass(frozen=True)
+class _Digest:
+    """A file that keeps the hash of what is written to it."""
+
+    digest: hashlib._Hash
+
+    def write(self, part: bytes) -> None:
+        self.digest.update(part)
+
+
+@contextmanager
+def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
+    """The file to write for ``--out``: itself, or one whose bytes are stored as the object afterwards.
+
+    Raises:
+        OutputRefused: what is in the store is no output of this command.
+        ConfigError, WorldError: E_S3, the store refuses, or does not answer; the same command resumes.
+    """
+    name = object_name(out)
+    if name is None or not is_object(name):
+        yield out
+        return
+    folder = home_folder() / "s3" / hashlib.sha256(name.encode()).hexdigest()[:16]
+    make_output_folder(folder)
+    staged = ObjectOutput(name, folder / name.rpartition("/")[2])
+    staged.fetch(restart=restart)
+    yield staged.out
+    staged.publish()
