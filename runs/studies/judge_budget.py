@@ -2,11 +2,17 @@
 
     python runs/studies/judge_budget.py --out build/judge_budget.json
     python runs/studies/judge_budget.py --out OUT.json --examples build/examples/test_unseen.jsonl --limit 300
+    python runs/studies/judge_budget.py --out OUT.json --examples build/natural/dev.jsonl --limit 1000
+    python runs/studies/judge_budget.py --out OUT.json --drawn build/natural_logs    # of measure.py logs
 
-The dialogues are those of the sample log or, with `--examples`, drawn by seed from a file of `dialint data
-inject`. The judge is no model: it knows their labels and errs at the rates given here, drawn by a hash of
-dialogue, turn and code. The figures say what the plan of questions does with such a judge, and
-nothing about any LLM. The scan is the embedded release.
+The dialogues are those of the sample log or, with `--examples`, drawn by seed from files of `dialint data
+inject` or of `runs/studies/natural/examples.py`, whose dialogues were read whole by one reader, or, with
+`--drawn`, those of the natural development set, of which single turns were read twice: only these turns
+count, and on all others the judge knows of no error. The judge is no model: it
+knows their labels and errs at the rates given here, drawn by a hash of dialogue, turn and code. The figures
+say what the plan of questions does with such a judge, and nothing about any LLM. An error of which the reader
+was not sure, and a code that nobody looked for, count neither as right nor as wrong. The scan is the embedded
+release.
 """
 
 from __future__ import annotations
@@ -14,15 +20,17 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import cyclopts
+from natural.measure import read_rows
 
 from dialint.detector.artifacts import write_json
 from dialint.detector.example_files import read_examples
+from dialint.detector.ingest.read import load_dialogues
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.judge.budget import Budget
 from dialint.detector.judge.engine import JudgeReply, JudgeRequest
@@ -31,7 +39,7 @@ from dialint.detector.judge.stage import JudgedDetector, StageOptions
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.pipeline import load_detector, score
 from dialint.detector.policy import load_policies
-from dialint.detector.records import Dialogue, Verdict
+from dialint.detector.records import Dialogue, Example, Label, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.results import read_labelled_log
 
@@ -118,19 +126,22 @@ def main(
     miss: float = 0.15,
     invent: float = 0.05,
     invent_screen: float = 0.01,
-    examples: Path | None = None,
+    examples: tuple[Path, ...] = (),
+    drawn: Path | None = None,
     limit: int = 300,
     seed: int = 0,
 ) -> None:
     """Print the table and write it as JSON."""
-    if examples is None:
+    if drawn is not None:
+        labelled = list(_read_drawn(drawn))
+    elif not examples:
         labelled = list(read_labelled_log(SAMPLE / "dialogues.jsonl", SAMPLE / "labels.jsonl"))
     else:
-        every = list(read_examples(examples))
+        every = [each for path in examples for each in read_examples(path)]
         labelled = random.Random(seed).sample(every, min(limit, len(every)))
     dialogues = [
         each.dialogue
-        if examples is None
+        if not examples or drawn is not None
         else each.dialogue.model_copy(update={"id": f"{each.dialogue.id} {n}"})
         for n, each in enumerate(labelled)
     ]
@@ -139,6 +150,16 @@ def main(
         for dialogue, each in zip(dialogues, labelled, strict=True)
         for label in each.errors
     }
+    unsure = {
+        (dialogue.id, label.turn, label.code)
+        for dialogue, each in zip(dialogues, labelled, strict=True)
+        for label in each.labels
+        if label.probability == 0.5
+    }
+    unlabelled = {
+        dialogue.id: frozenset(each.unlabelled) for dialogue, each in zip(dialogues, labelled, strict=True)
+    }
+    counted = None if drawn is None else {(row["dialogue"], row["turn"]) for row in read_rows("turns.jsonl")}
     policies = tuple(sorted((SAMPLE / "policies").glob("*.yaml")))
     detector = load_detector(DetectorConfig(threads=1, policy=policies))
     scanned = score(dialogues, detector)
@@ -153,7 +174,7 @@ def main(
     }
     with_scan = Stored({verdict.dialogue_id: verdict for verdict in scanned}, detector.codes, detector.info)
     judge_only = Stored(blank, ())
-    rows = [_figures("scan", None, scanned, truth, None)]
+    rows = [_figures("scan", None, scanned, truth, unsure, unlabelled, counted, None)]
     for budget in (250, 500, 1000, 2000, 4000, None):
         for name, inner, audit in (
             ("judge", judge_only, 0.0),
@@ -167,17 +188,56 @@ def main(
                 budget=None if budget is None else Budget(budget, "questions"),
                 policies=load_policies(policies),
             )
-            stage = JudgedDetector(inner, LabelJudge(truth, turns, miss, invent, invent_screen), options)
-            rows.append(_figures(name, budget, stage.verdicts(dialogues), truth, stage))
+            stage = JudgedDetector(
+                inner, LabelJudge(truth | unsure, turns, miss, invent, invent_screen), options
+            )
+            verdicts = stage.verdicts(dialogues)
+            rows.append(_figures(name, budget, verdicts, truth, unsure, unlabelled, counted, stage))
     for row in rows:
         print(" | ".join(str(value) for value in row.values()))
     write_json(out, {"dialogues": len(dialogues), "labels": len(truth), "rows": rows})
 
 
+def _read_drawn(folder: Path) -> Iterator[Example]:
+    """The dialogues of the natural development set, with what two readings found in their drawn turns."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in read_rows("turns.jsonl"):
+        rows.setdefault(row["dialogue"], []).append(row)
+    for name, dialogue in load_dialogues(sorted(map(str, folder.glob("*.parquet")))).items():
+        labels = tuple(
+            Label(
+                dialogue_id=name,
+                turn=row["turn"],
+                code=code,
+                probability=sure,
+                method="read",
+                n_labelers=2,
+            )
+            for row in rows.get(name, ())
+            for sure, codes in ((1.0, row["errors"]), (0.5, row["arguable"]))
+            for code in codes
+        )
+        if name in rows:
+            yield Example(dialogue=dialogue, labels=labels, split="natural")
+
+
 def _figures(
-    name: str, budget: int | None, verdicts: Sequence[Verdict], truth: set[Key], stage: JudgedDetector | None
+    name: str,
+    budget: int | None,
+    verdicts: Sequence[Verdict],
+    truth: set[Key],
+    unsure: set[Key],
+    unlabelled: Mapping[str, frozenset[str]],
+    counted: set[tuple[str, int]] | None,
+    stage: JudgedDetector | None,
 ) -> dict[str, Any]:
-    found = {(each.dialogue_id, finding.turn, finding.code) for each in verdicts for finding in each.findings}
+    found = {
+        (each.dialogue_id, finding.turn, finding.code)
+        for each in verdicts
+        for finding in each.findings
+        if finding.code not in unlabelled[each.dialogue_id]
+        and (counted is None or (each.dialogue_id, finding.turn) in counted)
+    } - unsure
     right = len(found & truth)
     usage = stage.usage if stage is not None else None
     return {
