@@ -7,6 +7,7 @@ job's row is in the store, which checks every right; log, process and results ar
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import streamlit as st
 from streamlit import runtime
@@ -108,13 +109,13 @@ def _forget_upload(file_id: str) -> None:
         runtime.get_instance().uploaded_file_mgr.remove_file(context.session_id, file_id)
 
 
-def _bring(store: Store, account: Account, name: str, content: object) -> None:
+def _bring(store: Store, account: Account, name: str, content: bytes | Path) -> None:
     """Keep a log in a new job's folder, look at it, and show it."""
     st.session_state["logs brought"] = st.session_state.get("logs brought", 0) + 1
     try:
         with st.spinner(_("Looking at the log…")):
             score_jobs.list_jobs(store, account.id, limit=1)  # before anything is written: has it the right?
-            job_id, folder, sha256 = score_files.bring_log(name, content)  # type: ignore[arg-type]
+            job_id, folder, sha256 = score_files.bring_log(name, content)
             log = folder.log
             assert log is not None
             new = NewScoreJob(id=job_id, name=log.name, size=log.stat().st_size, sha256=sha256)

@@ -20,7 +20,7 @@ from dialint.app.console.score_results import show_results
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import atomic_file
-from dialint.detector.errors import DialintError
+from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.languages import language_name
 from dialint.detector.registry import Registry
@@ -282,7 +282,9 @@ def _show_options(
         return
 
     def start() -> str:
-        read = [(each.name, each.getvalue()) for each in policies if each.size <= MAX_POLICY_BYTES]
+        if any(each.size > MAX_POLICY_BYTES for each in policies):
+            raise ConfigError("E_POLICY", _("a policy file has at most 1 MB"))
+        read = [(each.name, each.getvalue()) for each in policies]
         n = score_files.bring_policies(folder, read)
         if seen.get("mapping") is not None and not folder.mapping.exists():
             with atomic_file(folder.mapping) as file:
@@ -389,6 +391,8 @@ def _show_removal(store: Store, account: Account, job: ScoreJob, folder: JobFold
 
             def remove() -> str:
                 score_jobs.load_job(store, account.id, job.id)  # which checks the right
+                if folder.phase in ("waiting", "running", "stopping"):
+                    raise ConfigError("E_JOB", _("somebody has started this job again; stop it first"))
                 score_files.remove_folder(folder)
                 score_jobs.remove_job(store, account.id, job.id)
                 st.query_params.clear()

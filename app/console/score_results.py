@@ -13,6 +13,7 @@ import streamlit as st
 from dialint.app.console.attempts import attempt
 from dialint.app.console.downloads import download_address
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
+from dialint.app.console.links import explore_address, link
 from dialint.app.console.score_exports import EXAMPLES, FILES, available_files, make_file
 from dialint.app.console.score_files import JobFolder
 from dialint.app.console.tables import Cell, DialogueLink, share_text, show_table
@@ -187,7 +188,7 @@ def _show_adding(store: Store, account: Account, job: ScoreJob, folder: JobFolde
                 added.changed,
             )  # fmt: skip
             st.warning(safe_markdown(text))
-        st.page_link("/explore", label=_("Open Explore"))
+        st.markdown(link(_("Open Explore"), explore_address()))
     st.markdown(
         _(
             "Dialogues and verdicts go into the store. Then they can be searched in Explore, and routed "

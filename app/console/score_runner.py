@@ -74,14 +74,18 @@ class ScoreRunner:
         )
         open_jobs = [folder for _, path in requested if (folder := JobFolder(path)).end is None]
         started = [folder for folder in open_jobs if folder.process.exists()]
-        for folder in started:
-            self._follow(folder)
-            return
-        for folder in open_jobs:
-            if folder.stop.exists():
-                folder.write_end(JobEnd(phase="stopped"))
+        for folder in (*started, *open_jobs):
+            try:
+                if folder in started:
+                    self._follow(folder)
+                elif folder.stop.exists():
+                    folder.write_end(JobEnd(phase="stopped"))
+                    continue
+                else:
+                    self._launch(folder, 1)
+            except (ValueError, KeyError, TypeError):  # a file of the folder that is not what was written
+                folder.write_end(JobEnd(phase="failed", message="the files of the job are damaged"))
                 continue
-            self._launch(folder, 1)
             return
 
     def _is_leader(self) -> bool:

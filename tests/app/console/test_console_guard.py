@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +26,7 @@ from dialint.app.console.auth import (
     LoginRateLimiter,
     Sessions,
 )
+from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.middleware import (
     COOKIE,
     HEADERS,
@@ -428,7 +430,9 @@ def test_a_stranger_at_the_real_server(
     assert answer(port, "GET", "/", Host="evil.test") == 421
     with stream(port, VALUE) as socket:
         mine, _ = shown(socket)
-        assert answer(port, "PUT", f"/_stcore/upload_file/{mine}/file", b"x" * 1000) == 404
+        for file in ("file", str(uuid.uuid4())):
+            own = {"cookie": f"{COOKIE}={VALUE}", "origin": f"http://127.0.0.1:{port}"}
+            assert answer(port, "PUT", f"/_stcore/upload_file/{mine}/{file}", b"x" * 1000, **own) == 404
     for given in ({}, {"cookie": "short"}):
         with pytest.raises(InvalidStatus), stream(port, **{"cookie": "", **given}):
             pass
@@ -457,3 +461,44 @@ def test_a_stranger_at_the_real_server(
     assert session == sessions[-1]
     assert b"Signed in as rob" in got
     page.close()
+
+
+def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
+    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
+) -> None:
+    """At the real server: the cookie of a lead's browser is not enough without the page's XSRF token, and a
+    file over the limit is refused before it is read."""
+    port = server.port
+    statuses: dict[str, list[int]] = {}
+    for name in ("rob", "lea"):
+        context = browser.new_context()
+        page = context.new_page()
+        sessions: list[str] = []
+
+        def note(frame: Any, sessions: list[str] = sessions) -> None:
+            message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
+            if message.WhichOneof("type") == "new_session":
+                sessions.append(message.new_session.initialize.session_id)
+
+        def listen(socket: Any, note: Callable[[Any], None] = note) -> None:
+            socket.on("framereceived", note)
+
+        page.on("websocket", listen)
+        signed_in(page, port, name)
+        cookies = {each["name"]: each["value"] for each in context.cookies()}
+        given = {
+            "cookie": "; ".join(f"{key}={value}" for key, value in cookies.items()),
+            "origin": f"http://127.0.0.1:{port}", "content_type": "multipart/form-data; boundary=x",
+        }  # fmt: skip
+        token = {"x_xsrftoken": cookies.get("_streamlit_xsrf", "")}
+        path = f"/_stcore/upload_file/{sessions[-1]}/{uuid.uuid4()}"
+        body = b'--x\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nhi\r\n--x--\r\n'
+        statuses[name] = [
+            answer(port, "PUT", path, body, **given),
+            answer(port, "PUT", path, body, **given, **token),
+            answer(port, "PUT", path, b"", **given, **token, content_length=str(MAX_UPLOAD_MB * 2**20 + 1)),
+            answer(port, "PUT", path, body, **{**given, "origin": "http://evil.test"}, **token),
+            answer(port, "DELETE", path, b"", **given, **token),
+        ]
+        context.close()
+    assert statuses == {"rob": [404] * 5, "lea": [403, 204, 413, 404, 204]}

@@ -282,6 +282,20 @@ def test_a_process_that_dies_without_a_word_is_said(runner: ScoreRunner) -> None
     assert json.loads(quiet.process.read_bytes())["attempt"] == score_runner.MAX_ATTEMPTS
 
 
+def test_a_damaged_job_does_not_hold_up_the_others(runner: ScoreRunner) -> None:
+    (_, first), (_, second) = brought(), brought()
+    sleeper(first, "pass")
+    first.request.write_text("no JSON")
+    time.sleep(0.01)
+    sleeper(second, "import time; time.sleep(60)")
+    runner.step()
+    assert first.end is not None
+    assert first.end.message == "the files of the job are damaged"
+    assert second.phase == "running"
+    second.ask_to_stop()
+    step_until(runner, lambda: second.phase == "stopped")
+
+
 def test_progress_counts_what_is_on_disk() -> None:
     _, folder = brought()
     assert folder.count_scored() == (0, 0.0)
@@ -451,5 +465,5 @@ def wait_for(is_over: Callable[[], Any]) -> None:
 def popup_download(context: Any) -> Iterator[list[Any]]:
     """The downloads of pages that open meanwhile."""
     downloads: list[Any] = []
-    context.on("page", lambda page: page.on("download", downloads.append))
+    context.on("page", lambda page: page.on("download", lambda each: downloads.append(each)))
     yield downloads
