@@ -142,6 +142,9 @@ function drawTools(work) {
     button(label, mark, { key: work.cursor ? "Enter" : work.hint("add"), className: "dialint-primary", data: "add" }),
     button(say.clear, () => { work.clearSelection(); work.draw(); }, { key: "Esc", data: "clear" }),
   );
+  work.quickCodes().forEach((code, n) => {
+    buttons.append(button(code.code + " " + code.name, () => work.addFinding(code), { key: String(n + 1), data: "quick " + code.code }));
+  });
   box.append(line, buttons);
   if (work.cursor) box.append(element("div", "dialint-hint", say.select_keys));
   replaceKeepingFocus(work.tools, [box]);

@@ -89,7 +89,7 @@ class WordCursor {
     else if (event.key === "ArrowLeft") to(this.last === null ? n - 1 : this.last - 1);
     else if (event.key === "Home") to(0);
     else if (event.key === "End") to(n - 1);
-    else if (event.key.length === 1 && /[\p{L}\p{N}]/u.test(event.key)) {
+    else if (event.key.length === 1 && /\p{L}/u.test(event.key)) {
       const chars = Array.from(textOf(this.turn));
       const begins = (index) => chars[this.words[index][0] - this.turn.from].toLowerCase() === event.key.toLowerCase();
       const from = this.last === null ? -1 : this.last;

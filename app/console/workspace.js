@@ -254,6 +254,12 @@ class Workspace {
     this.save();
   }
 
+  acceptAndSave() {
+    if (this.isLabel) return;
+    this.confirmAll();
+    this.save();
+  }
+
   save() {
     const open = this.openItems();
     if (open.length) {
@@ -405,7 +411,17 @@ class Workspace {
     act();
   }
 
+  // The codes that a digit gives to the selected words: what the model thinks likely in the turn, then the first.
+  quickCodes() {
+    if (this.isLabel || !this.selection) return [];
+    const likely = Object.keys((this.data.given || {})[this.selection.turn] || {});
+    const codes = [...new Set([...likely, ...this.book.codes.map((code) => code.code)])];
+    return codes.filter((code) => this.book.byCode[code]).slice(0, 5).map((code) => this.book.byCode[code]);
+  }
+
   selectKey(event, key) {
+    const quick = /^[1-9]$/.test(key) && this.quickCodes()[Number(key) - 1];
+    if (quick) { this.addFinding(quick); return true; }
     if (key === "Escape") { this.clearSelection(); this.draw(); return true; }
     if (key === "Enter") { this.add(); return true; }
     if (!this.cursor.move(event)) return false;
@@ -428,6 +444,8 @@ class Workspace {
     }
     if (key === "Enter" && this.jumping) return () => this.jump(Number(this.jumping));
     if (/^[1-9]$/.test(key)) {
+      const quick = this.quickCodes()[Number(key) - 1];
+      if (quick) return () => this.addFinding(quick);
       if (this.asking) return () => this.giveReason(Number(key) - 1);
       if (!this.isLabel && this.active && Number(key) <= 4) return () => this.setSeverity(this.active, "S" + key);
     }
@@ -436,7 +454,8 @@ class Workspace {
     const name = action || alias;
     if (!name || !this.data.actions.some((each) => each.action === name)) return null;
     return () => {
-      if (this.asking && !["undo", "help", "previous"].includes(name)) { // the reason was not given: go on
+      if (["next", "previous", "jump"].includes(name)) this.asking = null;
+      if (this.asking && !["undo", "help", "next", "previous", "jump"].includes(name)) { // the reason was not given: go on
         const last = this.asking;
         this.asking = null;
         this.active = this.nextOpen(last);
@@ -465,6 +484,7 @@ class Workspace {
       words: () => this.startSelecting(this.isLabel ? active : null),
       add: () => this.add(),
       all: () => this.confirmAll(),
+      accept: () => this.acceptAndSave(),
       rest: () => this.noToRest(),
       clean: () => this.nothingWrong(),
       save: () => this.save(),

@@ -128,7 +128,7 @@ def _reasons_and_probabilities(session: PageSession, item: Item, answer: Answer)
         "given": {
             turn: {
                 safe_text(code): percent(probability)
-                for code, probability in by_code.items()
+                for code, probability in sorted(by_code.items(), key=lambda pair: -pair[1])
                 if probability >= MIN_GIVEN and code in item.codes
             }
             for turn, by_code in probabilities.items()

@@ -26,6 +26,7 @@ ACTIONS: dict[str, Action] = {
     "words": Action(N_("Select words by keyboard"), "w"),
     "add": Action(N_("Add a finding"), "a"),
     "all": Action(N_("Confirm all open findings"), "b", ("review",)),
+    "accept": Action(N_("Confirm all open findings and save"), "Shift+B", ("review",)),
     "clean": Action(N_("No error here: answer all and save"), "0", ("label",)),
     "rest": Action(N_("No to the rest"), "r", ("label",)),
     "next": Action(N_("Next"), "j"),
