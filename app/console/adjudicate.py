@@ -251,9 +251,9 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
         if not yes:
             st.caption(_("Nobody says yes."))
     with right:
-        for one in no:
-            st.text(safe_text(f"✗ {names[one.who]}"))
-        if not no:
+        if no:
+            st.text(safe_text("✗ " + ", ".join(names[one.who] for one in no)))
+        else:
             st.caption(_("Nobody says no."))
 
 

@@ -109,6 +109,7 @@ def _show_leanings(report: Report, account: Account) -> None:
     draw_shares(
         marks, _("Yes more often than the others"),
         _("How much more or less often each person says yes than the others, with 95 % intervals"), 0.0,
+        len(marks) + 1,
     )  # fmt: skip
     leaning = [one for one in report.leanings if one.code != ALL and one.leans in ("strict", "lenient")]
     if leaning:
@@ -155,8 +156,7 @@ def _show_disputed(
                     st.caption(safe_markdown(f"{finding.severity} “{quote}”"))
         with for_no, st.container(border=True):
             st.markdown(f"**{safe_markdown(_('No'))}**")
-            for who in no:
-                st.text(safe_text(f"✗ {who}"))
+            st.text(safe_text("\n".join(f"✗ {who}" for who in no)))
         with st.container(border=True):
             entry = lookup_code(one.code, taxonomy)
             st.markdown(f"**{safe_markdown(f'{entry.code} {choose_name(entry.name)}')}**")

@@ -6,7 +6,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed
+from dialint.labeling.adjudication.bulk_accept import AcceptConfig, accept_agreed, preview_agreed
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store, select_surest
 from dialint.labeling.store import annotations, dialogues, gold, labels, leases, projects, tasks
@@ -166,3 +166,33 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
     assert accept_agreed(answered, "lea", AcceptConfig(project="p", minimum=4), TAXONOMY).yes == 0
     with pytest.raises(NotAllowed):
         accept_agreed(answered, "eve", config, TAXONOMY)
+
+
+def test_what_is_not_applicable_becomes_no_gold(answered: Store, made: Any) -> None:
+    adjudicate(
+        answered, "lea", AdjudicateConfig(into="e", project="p", sure=0.5, disagreements=True), TAXONOMY
+    )
+    lease = leases.claim(answered, "emil", "e")
+    assert lease is not None
+    assert load_case(answered, "emil", lease.task).why.startswith("open: C1 ")
+    arguments = (lease.task, lease.token, "key", [made.finding()], "plain")
+    with pytest.raises(StoreRefused, match="not applicable has no finding"):
+        decide_case(answered, "emil", *arguments, not_applicable=["C1"])
+    decide_case(answered, "emil", *arguments, not_applicable=["T1"])
+    known = {one.code: one.present for one in gold.list_gold(answered, "eve")}
+    assert known == {"C1": True}
+
+
+def test_a_sample_is_drawn_before_anything_is_accepted(answered: Store) -> None:
+    config = AcceptConfig(project="p", minimum=3, sure=0.5)
+    preview = preview_agreed(answered, "lea", config, TAXONOMY, n=4)
+    counts = accept_agreed(answered, "lea", config, TAXONOMY)
+    assert preview.counts == counts
+    assert len(preview.sample) == 4
+    assert all(one.unanimous and one.n_labelers == 3 for one in preview.sample)
+    assert preview_agreed(answered, "lea", config, TAXONOMY, n=4) == preview, "the same sample again"
+    whole = preview_agreed(answered, "lea", config, TAXONOMY, n=100)
+    assert len(whole.sample) == counts.yes + counts.no
+    assert labels.list_labels(answered, "rob", "d1") == ()
+    with pytest.raises(NotAllowed):
+        preview_agreed(answered, "rob", config, TAXONOMY)

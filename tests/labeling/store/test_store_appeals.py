@@ -213,3 +213,30 @@ def test_the_project_must_be_blind_and_ask_of_what_is_disputed(appealed: Store) 
         open_second_reviews(appealed, "lea", "t")
     with pytest.raises(StoreRefused, match="no such appeal"):
         load_dispute(appealed, "eve", 7)
+
+
+def test_decided_appeals_page_by_page_and_how_often_they_succeed(appealed: Store, made: Any) -> None:
+    """Three dialogues more; by hand: one of embedded-1 overturned, one upheld, two open, of embedded-2."""
+    dialogues.add(appealed, "lea", [made.dialogue(f"e{n}") for n in range(3)])
+    for n in range(3):
+        old = made.verdict(f"e{n}", made.finding())
+        dialogues.add_verdicts(appealed, "lea", [old])
+        dialogues.add_verdicts(appealed, "lea", [made.verdict(f"e{n}", made.finding(), release="embedded-2")])
+        appeals.open_appeal(appealed, "agnes", f"e{n}", 1, "C1", "no")
+    second(appealed)
+    decide_appeal(appealed, "eve", 1, "overturned", "why")
+    lease = claim_second(appealed, "ria", "s")
+    assert lease is not None
+    annotations.submit(appealed, "ria", lease.task, lease.token, "ria 2", [made.finding()])
+    decide_appeal(appealed, "eve", 2, "upheld", "it is there")
+    assert [one.id for one in appeals.list_decided(appealed, "eve")] == [2, 1]
+    assert [one.id for one in appeals.list_decided(appealed, "eve", n=1)] == [2]
+    assert [one.id for one in appeals.list_decided(appealed, "eve", before=2, n=1)] == [1]
+    assert [tuple(one) for one in appeals.count_outcomes(appealed, "eve")] == [
+        ("embedded-1", "C1", "overturned", 1),
+        ("embedded-2", "C1", "open", 2),
+        ("embedded-2", "C1", "upheld", 1),
+    ]
+    for operation in (appeals.list_decided, appeals.count_outcomes):
+        with pytest.raises(NotAllowed):
+            operation(appealed, "rob")

@@ -1,0 +1,138 @@
+"""Calibration sessions as their members see them, on both databases: who, progress, blindness, names, masks."""
+
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.adjudication.calibration_results import load_results
+from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
+from dialint.labeling.store import annotations, dialogues, leases, projects
+from dialint.labeling.store import calibration_sessions as sessions
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed, StoreRefused
+
+TAXONOMY = load_taxonomy()
+GROUP = ("ann", "ben", "rob")
+NAMES = ("d0", "d1", "d2")
+
+
+@pytest.fixture
+def started(store: Store, made: Any) -> Store:
+    """A session of three named people on three named dialogues; a mail address is in each second turn."""
+    text = "Anything else? Write to eva.luna@example.com then."
+    dialogues.add(store, "lea", [made.dialogue(name, text=text) for name in (*NAMES, "other")])
+    config = CalibrationConfig(name="s", codes=("C1", "T1"), members=GROUP, dialogues=NAMES)
+    told = start_session(store, "lea", config, TAXONOMY)
+    assert (told.people, told.tasks) == (GROUP, 3)
+    assert start_session(store, "lea", config, TAXONOMY) == told
+    return store
+
+
+def answer(store: Store, made: Any, who: str, yes: tuple[str, ...], n: int = 9) -> None:
+    for _ in range(n):
+        lease = leases.claim(store, who, "s")
+        if lease is None:
+            return
+        found = [made.finding()] if lease.dialogue in yes else []
+        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.dialogue}", found)
+
+
+def test_a_session_is_for_its_members(started: Store, made: Any) -> None:
+    with pytest.raises(NotAllowed, match="no member of s"):
+        leases.claim(started, "cem", "s")
+    assert sessions.list_sessions(started, "cem") == ()
+    answer(started, made, "ann", ("d0",), n=2)
+    for who in ("ann", "lea"):
+        (one,) = sessions.list_sessions(started, who)
+        assert (one.project.id, one.items, one.is_over, one.is_closed) == ("s", 3, False, False)
+        assert [tuple(member) for member in one.members] == [("ann", 2), ("ben", 0), ("rob", 0)]
+
+
+@pytest.mark.parametrize(
+    ("skill", "members", "message"),
+    [
+        (None, (), "--skill or its --members"),
+        ("g", GROUP, "--skill or its --members"),
+        (None, ("ann",), "at least two"),
+        (None, ("ann", "nobody"), "no account that may work"),
+    ],
+)
+def test_a_group_is_named_once(
+    store: Store, skill: str | None, members: tuple[str, ...], message: str
+) -> None:
+    config = CalibrationConfig(name="s", codes=("C1",), skill=skill, members=members)
+    with pytest.raises(ConfigError, match=message):
+        start_session(store, "lea", config, TAXONOMY)
+
+
+def test_results_are_shown_when_all_are_done(started: Store, made: Any) -> None:
+    answer(started, made, "ann", ("d0", "d1"))
+    answer(started, made, "ben", ())
+    answer(started, made, "rob", ("d0",), n=2)
+    for operation in (
+        lambda who: sessions.load_answers(started, who, "s"),
+        lambda who: sessions.load_item(started, who, "s", 1),
+        lambda who: sessions.load_note(started, who, "s"),
+        lambda who: load_results(started, who, "s", None, TAXONOMY),
+    ):
+        with pytest.raises(NotAllowed, match="not over"):
+            operation("ann")
+        with pytest.raises(NotAllowed, match="no member"):
+            operation("eve")
+    assert len(sessions.load_answers(started, "lea", "s").answers) == 8, "a lead sees all at any time"
+    answer(started, made, "rob", ("d0",))
+    results = load_results(started, "ann", "s", None, TAXONOMY)
+    assert results.n_answers == 9
+    disputed = {(one.code, one.turn): one for one in results.disputed}
+    assert len(results.disputed) == 2
+    assert set(disputed) == {("C1", 1)}
+    # d0: ann and rob of three say yes; d1: ann alone; each is split one to two
+    assert [one.split for one in results.disputed] == pytest.approx([1 / 3, 1 / 3])
+    with pytest.raises(StoreRefused, match="no such project"):
+        sessions.load_answers(started, "lea", "none")
+
+
+def test_a_lead_closes_a_session_and_what_members_see_then(started: Store, made: Any) -> None:
+    answer(started, made, "ann", ("d0",), n=2)
+    answer(started, made, "rob", ())
+    projects.set_state(started, "lea", "s", "closed")
+    told = sessions.load_answers(started, "ann", "s")
+    assert {one.labeler for one in told.answers} == {"ann", "member 3"}
+    assert {one.dialogue_id for one in told.answers} == {"task-1", "task-2", "task-3"}
+    seen = sessions.load_item(started, "ann", "s", told.tasks["task-1"])
+    assert "eva.luna@example.com" not in seen.turns[1].text
+    assert seen.agent is None
+    unanswered = next(task for task in (1, 2, 3) if not any(
+        one.labeler == "ann" and told.tasks[one.dialogue_id] == task for one in told.answers
+    ))  # fmt: skip
+    with pytest.raises(NotAllowed):
+        sessions.load_item(started, "ann", "s", unanswered)
+    with pytest.raises(NotAllowed, match="none of s"):
+        sessions.load_item(started, "ann", "s", 999)
+    by_lead = sessions.load_answers(started, "lea", "s")
+    assert {one.labeler for one in by_lead.answers} == {"ann", "rob"}
+    assert set(by_lead.tasks) == set(NAMES)
+    assert sessions.load_item(started, "lea", "s", by_lead.tasks["d0"]).id == "d0"
+
+
+def test_a_correction_counts_in_place_of_the_answer(started: Store, made: Any) -> None:
+    answer(started, made, "ann", ("d0", "d1", "d2"))
+    for one in annotations.list_own(started, "ann"):
+        annotations.correct(started, "ann", int(one.id), f"again {one.id}", [])
+    told = sessions.load_answers(started, "lea", "s")
+    assert [one.findings for one in told.answers] == [(), (), ()]
+
+
+def test_the_note_is_the_leads(started: Store, made: Any) -> None:
+    for who in GROUP:
+        answer(started, made, who, ())
+    assert sessions.load_note(started, "ann", "s") is None
+    with pytest.raises(NotAllowed):
+        sessions.save_note(started, "ann", "s", "mine")
+    sessions.save_note(started, "lea", "s", "first")
+    saved = sessions.save_note(started, "lea", "s", "C1 means each repeat.")
+    assert sessions.load_note(started, "ann", "s") == saved
+    with pytest.raises(StoreRefused, match="at most"):
+        sessions.save_note(started, "lea", "s", "x" * 9000)
