@@ -27,7 +27,6 @@ from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import (
     CodeTurns,
     ScannedTurn,
-    count_by_release,
     load_code_turns,
 )
 
@@ -93,8 +92,8 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
         return
     left, right = st.columns(2)
     release = left.selectbox(_("Release"), stored, format_func=safe_text, key="threshold release")
-    stamp = next(each for each in count_by_release(store, account.id) if each.release == release)
-    by_code = _load(store, account.id, release, stamp.dialogues, stamp.newest_ms)
+    with st.spinner(_("Reading the verdicts…")):
+        by_code = _load(store, str(store.engine.url), account.id, release)
     if not by_code:
         st.info(
             _(
@@ -145,9 +144,9 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
 
 
 @st.cache_data(ttl=TTL_S, max_entries=4, show_spinner=False)
-def _load(_store: Store, actor: str, release: str, n: int, newest_ms: int) -> dict[str, CodeTurns]:
-    """The turns of a release, for this actor only, as long as it has no newer verdicts. Each run of the page
-    asks the store for its right before."""
+def _load(_store: Store, location: str, actor: str, release: str) -> dict[str, CodeTurns]:
+    """The turns of a release in the store at a location, for this actor only, whose role each run of the page
+    reads from the store."""
     return load_code_turns(_store, actor, release)
 
 

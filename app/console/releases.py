@@ -29,11 +29,13 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import ReleaseCount, count_by_release
 
+COUNT_TTL_S = 60.0
+
 
 def releases_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader(_("Releases"), anchor=False)
-    counts = {each.release: each for each in count_by_release(store, account.id)}
+    counts = _count(store, str(store.engine.url), account.id)
     views = {
         "reports": _("Reports"), "compare": _("Compare two"), "threshold": _("Thresholds"),
         "spot checks": _("Spot checks"), "change": _("Promote and roll back"),
@@ -57,6 +59,13 @@ def releases_page(store: Store, account: Account) -> None:
     else:
         _show_list(entries, counts)
         _show_report(entries)
+
+
+@st.cache_data(ttl=COUNT_TTL_S, max_entries=20, show_spinner=False)
+def _count(_store: Store, location: str, actor: str) -> dict[str, ReleaseCount]:
+    """What the store at a location has by release, for this actor only, whose role each run of the page reads
+    from the store. Kept for a while, as it reads all verdicts."""
+    return {each.release: each for each in count_by_release(_store, actor)}
 
 
 def kind_name(kind: str) -> str:
