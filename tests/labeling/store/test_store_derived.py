@@ -1,0 +1,226 @@
+"""What follows from verdicts, answers and appeals: states after each change, and that they can be recomputed."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import select, text
+
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, leases, projects, tasks
+from dialint.labeling.store.database.decisions import Answer, Appeal, Verdict, decide_findings
+from dialint.labeling.store.database.derived import rebuild
+from dialint.labeling.store.database.derived_check import check_derived
+from dialint.labeling.store.database.schema import daily_counts, dialogue_index, finding_index
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import StoreDamaged
+from dialint.labeling.store.insights import read_totals
+from dialint.labeling.store.records import Account, NewTask, Project
+
+EVER = (0, 2_000_000_000_000)
+
+
+@pytest.fixture
+def scored(store: Store, made: Any) -> Store:
+    """d1 has a C1 and the suggestion of a T1 by release r1."""
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")])
+    said = made.verdict("d1", made.finding(), release="r1")
+    said = said.model_copy(update={"suggestions": (made.finding("T1"),)})
+    dialogues.add_verdicts(store, "lea", [said, made.verdict("d2", release="r1")])
+    return store
+
+
+def decisions(store: Store) -> list[tuple[str, bool, str]]:
+    """Code, whether a suggestion, and decision, of all findings of d1."""
+    columns = finding_index.c
+    query = select(columns.code, columns.suggestion, columns.decision).order_by(columns.number, columns.place)
+    return [tuple(row) for row in store.read(lambda transaction: transaction.run(query).all())]
+
+
+def state(store: Store, name: str = "d1") -> Any:
+    query = select(dialogue_index).where(dialogue_index.c.dialogue == name)
+    return store.read(lambda transaction: transaction.run(query).one())
+
+
+def review(store: Store, actor: str, key: str, codes: list[str], found: list[Any]) -> int:
+    last = [one for one in annotations.list_annotations(store, actor, "d1") if one.turn is None]
+    expected = int(last[-1].id) if last else None
+    return int(annotations.review(store, actor, "d1", key, codes, found, expected=expected).id)
+
+
+def test_states_after_each_decision(scored: Store, made: Any) -> None:
+    assert decisions(scored) == [("C1", False, "open"), ("T1", True, "open")]
+    assert (state(scored).status, state(scored).review, state(scored).worst) == ("scored", "none", "S2")
+    first = review(scored, "rob", "1", ["C1"], [made.finding()])
+    assert decisions(scored) == [("C1", False, "confirmed"), ("T1", True, "open")]
+    assert state(scored).review == "reviewed"
+    annotations.correct(scored, "rob", first, "2", [])
+    assert decisions(scored)[0] == ("C1", False, "rejected"), "a correction replaces it"
+    harder = made.finding().model_copy(update={"severity": "S1"})
+    review(scored, "ria", "3", ["C1", "T1", "U2"], [harder, made.finding("T1"), made.finding("U2")])
+    assert decisions(scored) == [("C1", False, "changed"), ("T1", True, "confirmed"), ("U2", False, "added")]
+    totals = read_totals(scored, "lea", *EVER)
+    assert (totals.findings, totals.suggestions, totals.changed, totals.added) == (1, 1, 1, 2)
+    review(scored, "eve", "4", ["C1"], [])
+    review(scored, "rob", "5", ["C1"], [made.finding()])
+    assert decisions(scored)[0] == ("C1", False, "rejected"), "an expert's answer goes before a reviewer's"
+
+
+def test_another_code_at_the_same_place_is_a_change(scored: Store, made: Any) -> None:
+    review(scored, "rob", "1", ["C1", "U2"], [made.finding("U2")])
+    assert decisions(scored) == [("C1", False, "changed"), ("T1", True, "open")]
+
+
+def test_a_second_release_replaces_the_findings_and_decisions_hold(scored: Store, made: Any) -> None:
+    review(scored, "rob", "1", ["C1", "U2"], [made.finding()])
+    new = made.verdict("d1", made.finding(), made.finding("U2"), release="r2")
+    dialogues.add_verdicts(scored, "lea", [new])
+    assert decisions(scored) == [("C1", False, "confirmed"), ("U2", False, "rejected")]
+    assert state(scored).release == "r2"
+    assert read_totals(scored, "lea", *EVER, release="r1").findings == 0
+    assert read_totals(scored, "lea", *EVER, release="r2").findings == 2
+
+
+def test_labelers_decide_nothing_and_a_ban_takes_back_what_it_discards(scored: Store, made: Any) -> None:
+    projects.create(scored, "lea", Project(id="p", codes=("C1",)))
+    tasks.add(scored, "lea", "p", [NewTask(dialogue="d1")])
+    lease = leases.claim(scored, "rob", "p")
+    assert lease is not None
+    annotations.submit(scored, "rob", lease.task, lease.token, "k", [made.finding()])
+    assert decisions(scored)[0][2] == "confirmed"
+    accounts.set_status(scored, "ada", "rob", "banned")
+    assert decisions(scored)[0][2] == "confirmed", "a ban alone changes nothing"
+    assert accounts.ban(scored, "ada", "rob", "made up answers") == 1
+    assert decisions(scored)[0][2] == "open"
+    again = leases.claim(scored, "ann", "p")
+    assert again is not None
+    annotations.submit(scored, "ann", again.task, again.token, "a", [made.finding()])
+    assert (decisions(scored)[0][2], state(scored).review) == ("open", "labeled")
+
+
+def test_exercises_decide_nothing(scored: Store, made: Any) -> None:
+    projects.create(scored, "lea", Project(id="c", codes=("C1",), purpose="calibration"))
+    projects.create(scored, "lea", Project(id="t", codes=("C1",), purpose="review"))
+    tasks.add(scored, "lea", "c", [NewTask(dialogue="d1")])
+    tasks.add(scored, "lea", "t", [NewTask(dialogue="d1", pool="training")])
+    for project, pool in (("c", "main"), ("t", "training")):
+        lease = leases.claim(scored, "rob", project, pool=pool)  # type: ignore[arg-type]
+        assert lease is not None
+        annotations.submit(scored, "rob", lease.task, lease.token, project, [])
+    assert (decisions(scored)[0][2], state(scored).review) == ("open", "none")
+
+
+@pytest.mark.parametrize(("outcome", "decision"), [("overturned", "rejected"), ("upheld", "confirmed")])
+def test_an_appeal_has_the_last_word(scored: Store, made: Any, outcome: Any, decision: str) -> None:
+    accounts.create(scored, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    projects.create(scored, "lea", Project(id="s", codes=("C1",), purpose="review"))
+    review(scored, "rob", "1", ["C1"], [made.finding()])
+    appeal = appeals.open_appeal(scored, "agnes", "d1", 1, "C1", "I had answered")
+    assert state(scored).appeal == "open"
+    appeals.open_second_reviews(scored, "lea", "s")
+    lease = leases.claim(scored, "ria", "s")
+    assert lease is not None
+    annotations.submit(scored, "ria", lease.task, lease.token, "second", [])
+    assert decisions(scored)[0][2] == "confirmed", "a second review decides nothing by itself"
+    appeals.decide_appeal(scored, "eve", appeal.id, outcome, "as the log shows")
+    assert decisions(scored)[0][2] == decision
+    assert state(scored).appeal == outcome
+    totals = read_totals(scored, "lea", *EVER)
+    assert (totals.appealed, totals.overturned) == (1, int(outcome == "overturned"))
+    own = read_totals(scored, "agnes", *EVER, agent="a1")
+    assert own.overturned == totals.overturned, "an agent counts their own"
+
+
+def rows_of(store: Store) -> list[Any]:
+    counted = (
+        daily_counts.c.stored + daily_counts.c.findings + daily_counts.c.suggestions + daily_counts.c.added
+    )
+    queries = [
+        select(dialogue_index).order_by(dialogue_index.c.dialogue),
+        select(finding_index).order_by(finding_index.c.number, finding_index.c.place),
+        select(daily_counts).where(counted > 0).order_by(*daily_counts.primary_key),
+    ]
+    return store.read(lambda transaction: [transaction.run(query).all() for query in queries])
+
+
+def test_rebuilt_is_what_was_kept_up(scored: Store, made: Any) -> None:
+    review(scored, "rob", "1", ["C1", "U2"], [made.finding("U2")])
+    dialogues.add(scored, "lea", [made.dialogue("d3", "a2", "Something else")])
+    dialogues.add_verdicts(scored, "lea", [made.verdict("d3", made.finding("U2"), release="r2")])
+    before = rows_of(scored)
+    with scored.engine.begin() as connection:
+        rebuild(connection)
+    assert rows_of(scored) == before
+
+
+@pytest.mark.damaged
+@pytest.mark.parametrize("damage", [
+    "UPDATE daily_counts SET findings = findings + 1 WHERE level = 'group' AND findings > 0",
+    "UPDATE daily_counts SET agent = 'x' WHERE level = 'group'",
+    "DELETE FROM daily_counts WHERE level = 'code'",
+    "UPDATE finding_index SET decision = 'confirmed'", "UPDATE finding_index SET probability = 0.5",
+    "DELETE FROM finding_index WHERE suggestion", "UPDATE dialogue_index SET review = 'reviewed'",
+    "UPDATE dialogue_index SET at_ms = at_ms + 1 WHERE dialogue = 'd2'",
+])  # fmt: skip
+def test_a_manipulation_is_found(scored: Store, damage: str) -> None:
+    with scored.engine.connect() as connection, connection.begin() as transaction:
+        check_derived(connection)
+        assert connection.execute(text(damage)).rowcount
+        with pytest.raises(StoreDamaged):
+            check_derived(connection)
+        transaction.rollback()
+
+
+@pytest.mark.damaged
+def test_a_word_taken_out_of_the_full_text_index_is_found(scored: Store) -> None:
+    number = state(scored).number
+    is_sqlite = scored.engine.dialect.name == "sqlite"
+    if is_sqlite:
+        statement = (
+            "INSERT INTO dialogue_words (dialogue_words, rowid, words) VALUES ('delete', :n, 'parcel')"
+        )
+    else:
+        statement = "UPDATE dialogue_words SET words = ts_delete(words, 'parcel') WHERE number = :n"
+    with scored.engine.begin() as connection:
+        connection.execute(text(statement), {"n": number})
+    with scored.engine.connect() as connection, pytest.raises(StoreDamaged, match="words"):
+        check_derived(connection)
+
+
+FINDING = st.fixed_dictionaries({
+    "turn": st.integers(0, 2), "code": st.sampled_from(["A", "B"]), "severity": st.sampled_from(["S1", "S2"]),
+    "probability": st.just(0.5), "start": st.integers(0, 2), "end": st.integers(3, 4),
+})  # fmt: skip
+
+
+@given(
+    st.lists(FINDING, max_size=4), st.lists(FINDING, max_size=2),
+    st.lists(st.tuples(st.booleans(), st.sampled_from([None, 0, 1]), st.lists(FINDING, max_size=3)), max_size=3),
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["open", "overturned", "upheld"])), max_size=2),
+)  # fmt: skip
+def test_every_finding_gets_one_decision(
+    findings: list[Any], suggestions: list[Any], given_answers: list[Any], objections: list[Any]
+) -> None:
+    """Whatever is said: each finding has one row, an answer's finding is used once, nothing is invented."""
+    answers = [
+        Answer(
+            number, is_expert, turn, ("A", "B"), tuple(each for each in own if turn in (None, each["turn"]))
+        )
+        for number, (is_expert, turn, own) in enumerate(given_answers)
+    ]
+    verdict = Verdict("r", {"findings": findings, "suggestions": suggestions})
+    its_appeals = [Appeal(turn, "A", state) for turn, state in objections]
+    decided = decide_findings(verdict, answers, its_appeals)
+    proposed = [one for one in decided if one.decision != "added"]
+    assert [(one.turn, one.code) for one in proposed] == [
+        (e["turn"], e["code"]) for e in (*findings, *suggestions)
+    ]
+    if not answers:
+        assert {one.decision for one in proposed if one.appeal == "none"} <= {"open"}
+    n_said = sum(len(answer.findings) for answer in answers)
+    used = [
+        one for one in decided if one.decision in ("confirmed", "changed", "added") and one.appeal != "upheld"
+    ]
+    assert len(used) <= n_said
+    codes = {one.code for one in proposed if not one.suggestion}
+    assert sum(one.first_of_code for one in decided) == len(codes)
