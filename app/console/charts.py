@@ -1,0 +1,232 @@
+"""Charts of the console: days, shares with intervals, weeks, a matrix.
+
+They are Vega-Lite specifications as data and not built with Altair's classes, which take 100 ms for each
+chart to build and to validate (2026-11-25), in every rerun. Streamlit's theme gives text and lines their
+colours in light and dark; those of the marks are here and can be told apart from both backgrounds. Nothing is
+told by colour alone: series have a shape, a place or a label, too. Text from outside goes through
+`safe_text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import streamlit as st
+
+from dialint.app.console.i18n import _
+from dialint.app.console.text import safe_text
+
+STRONG, MUTED, MARKED = "#3b82d6", "#808a97", "#d9722a"
+"""Colours of marks; each has a contrast of 3 or more on the backgrounds of both themes (WCAG 1.4.11)."""
+SHAPES = {STRONG: "circle", MUTED: "diamond", MARKED: "triangle-up"}
+LIGHTEST, DARKEST = "#dbe9f9", "#1c5fb0"
+"""Ends of the scale of a matrix, whose cells have numbers."""
+LEGEND = {"orient": "top", "labelLimit": 0}
+ROW_HEIGHT_PX = 28
+LABEL_WIDTH_PX = 200
+
+
+@dataclass(frozen=True)
+class DayCount:
+    """Dialogues of one day, and those of them that stand out."""
+
+    day: date
+    n: int
+    n_marked: int
+
+
+@dataclass(frozen=True)
+class ShareMark:
+    """A share in [0, 1] with its interval. `state` names the series and is in the legend; `detail` is shown
+    beside the pointer."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    state: str
+    color: str = STRONG
+    detail: str = ""
+
+
+def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str) -> None:
+    """Bars of dialogues by day: those that stand out below, the others above; `names` are those of both."""
+    marked, others = names
+    values = [
+        {"day": f"{row.day:%m-%d}", "series": series, "n": n, "order": order}
+        for row in days
+        for order, series, n in ((0, marked, row.n_marked), (1, others, row.n - row.n_marked))
+    ]
+    _draw(values, {
+        "layer": [{"mark": {"type": "bar", "cornerRadiusEnd": 1}}],
+        "encoding": {
+            "x": {
+                "field": "day", "type": "ordinal", "sort": None, "title": None,
+                "axis": {"labelAngle": 0, "labelOverlap": True, "grid": False, "ticks": False},
+            },
+            "y": {
+                "field": "n", "type": "quantitative", "title": _("Dialogues"),
+                "axis": {"tickMinStep": 1, "tickCount": 4},
+            },
+            "color": {
+                "field": "series", "type": "nominal", "title": None,
+                "scale": {"domain": [marked, others], "range": [MARKED, STRONG]},
+                "legend": LEGEND,
+            },
+            "order": {"field": "order"},
+            "tooltip": [
+                {"field": "day", "type": "nominal", "title": _("Day")},
+                {"field": "series", "type": "nominal", "title": _("What")},
+                {"field": "n", "type": "quantitative", "title": _("Dialogues")},
+            ],
+        },
+    }, 230, alt)  # fmt: skip
+
+
+def draw_shares(
+    marks: Sequence[ShareMark],
+    title: str,
+    alt: str,
+    reference: float | None = None,
+    n_rows: int | None = None,
+) -> None:
+    """A point with its interval for each mark, in their order, those with one label in one of `n_rows` rows;
+    a dashed line at the `reference`."""
+    position = {
+        "field": "label", "type": "nominal", "sort": None, "title": None,
+        "axis": {"labelLimit": LABEL_WIDTH_PX, "labelOverlap": False, "grid": False},
+    }  # fmt: skip
+    n_rows = n_rows or len(marks)
+    height_px = 78 + ROW_HEIGHT_PX * n_rows * (1.4 if len(marks) > n_rows else 1)
+    _draw_intervals(marks, title, alt, "y", position, reference, round(height_px))
+
+
+def draw_weeks(marks: Sequence[ShareMark], title: str, alt: str, reference: float | None = None) -> None:
+    """A point with its interval for each week, from left to right."""
+    position = {
+        "field": "label", "type": "nominal", "sort": None, "title": None,
+        "axis": {"labelAngle": 0, "labelOverlap": True, "grid": False},
+    }  # fmt: skip
+    _draw_intervals(marks, title, alt, "x", position, reference, 230)
+
+
+def _draw_intervals(
+    marks: Sequence[ShareMark],
+    title: str,
+    alt: str,
+    names_on: str,
+    position: dict[str, Any],
+    reference: float | None,
+    height_px: int,
+) -> None:
+    along = "x" if names_on == "y" else "y"
+    colors = {mark.state: mark.color for mark in marks}
+    values = [
+        {
+            "label": safe_text(mark.label), "value": mark.value, "low": mark.low, "high": mark.high,
+            "state": mark.state, "detail": safe_text(mark.detail),
+        }
+        for mark in marks
+    ]  # fmt: skip
+    domain, palette = list(colors), list(colors.values())
+    axis = {"format": ".0%", "tickCount": 5}
+    beside: dict[str, Any] = {}
+    if names_on == "y" and len({mark.label for mark in marks}) < len(marks):
+        beside = {"yOffset": {"field": "state", "type": "nominal", "sort": None}}
+    color = {
+        "field": "state", "type": "nominal", "title": None, "scale": {"domain": domain, "range": palette},
+        "legend": LEGEND if len(domain) > 1 else None,
+    }  # fmt: skip
+    shapes = {**color, "scale": {"domain": domain, "range": [SHAPES[each] for each in palette]}}
+    tooltip = [
+        {"field": "label", "type": "nominal", "title": _("Name")},
+        {"field": "detail", "type": "nominal", "title": title},
+        {"field": "state", "type": "nominal", "title": _("What")},
+    ]
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.75},
+            "encoding": {
+                along: {"field": "low", "type": "quantitative", "title": title, "axis": axis},
+                f"{along}2": {"field": "high"}, "color": color, "tooltip": tooltip, **beside,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "encoding": {
+                along: {"field": "value", "type": "quantitative"}, "color": color, "shape": shapes,
+                "tooltip": tooltip, **beside,
+            },
+        },
+    ]  # fmt: skip
+    if reference is not None:
+        layers.append({
+            "data": {"values": [{"at": reference}]},
+            "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5, "color": MUTED},
+            "encoding": {along: {"field": "at", "type": "quantitative"}, names_on: {}},
+        })  # fmt: skip
+    _draw(values, {"encoding": {names_on: position}, "layer": layers}, height_px, alt)
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """What two people have in common: a value from -1 to 1, None where it is not defined, and its words."""
+
+    row: str
+    column: str
+    value: float | None
+    text: str
+    detail: str
+
+
+def draw_matrix(cells: Sequence[MatrixCell], order: Sequence[str], title: str, alt: str) -> None:
+    """A heat map with a number in each cell."""
+    values = [
+        {
+            "row": safe_text(cell.row), "column": safe_text(cell.column), "value": cell.value,
+            "text": safe_text(cell.text), "detail": safe_text(cell.detail),
+        }
+        for cell in cells
+    ]  # fmt: skip
+    names = [safe_text(name) for name in order]
+    axis = {"grid": False, "labelLimit": 110, "labelOverlap": False, "domain": False, "ticks": False}
+    _draw(values, {
+        "encoding": {
+            "x": {
+                "field": "column", "type": "nominal", "sort": names, "title": None,
+                "axis": {**axis, "orient": "top", "labelAngle": -35},
+            },
+            "y": {"field": "row", "type": "nominal", "sort": names, "title": None, "axis": axis},
+            "tooltip": [{"field": "detail", "type": "nominal", "title": title}],
+        },
+        "layer": [
+            {
+                "mark": {"type": "rect", "cornerRadius": 3, "stroke": "transparent", "strokeWidth": 2},
+                "encoding": {
+                    "color": {
+                        "field": "value", "type": "quantitative", "legend": None,
+                        "scale": {"domain": [0, 1], "range": [LIGHTEST, DARKEST], "clamp": True},
+                    },
+                },
+            },
+            {
+                "mark": {"type": "text", "fontSize": 12},
+                "encoding": {
+                    "text": {"field": "text", "type": "nominal"},
+                    "color": {
+                        "condition": {"test": "datum.value > 0.55", "value": "#ffffff"}, "value": "#1b2430",
+                    },
+                },
+            },
+        ],
+    }, 90 + 34 * len(names), alt)  # fmt: skip
+
+
+def _draw(values: list[dict[str, Any]], chart: dict[str, Any], height_px: int, alt: str) -> None:
+    """Draw the layers of a chart. The data are in the layers: Streamlit would convert those at the top to
+    Arrow by pandas, which takes 15 ms."""
+    layers = [{"data": {"values": values}, **layer} for layer in chart["layer"]]
+    st.vega_lite_chart({**chart, "layer": layers}, height=height_px, theme="streamlit", alt=safe_text(alt))
