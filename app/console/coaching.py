@@ -287,15 +287,18 @@ def _show_dialogues(
         with st.container(border=bool(best), gap="xsmall"):
             for one in best:
                 told = _("reviewed, no error") if one.review == "reviewed" else _("no finding, not reviewed")
-                st.markdown(f"{_dialogue_link(one, is_lead)} · {safe_markdown(told)}")
+                st.markdown(
+                    f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
+                    f"{safe_markdown(_day(one))} · {safe_markdown(told)}"
+                )
 
 
-def _dialogue_link(one: CoachedDialogue, is_lead: bool) -> str:
-    """The name of a dialogue and its day as Markdown; a link for a lead, as agents have no such page."""
-    day = show_day(datetime.fromtimestamp(one.at_ms / 1000, UTC))
-    address = f"/dialogue?{explore_address(id=one.dialogue).partition('?')[2]}"
-    name = link(one.dialogue, address) if is_lead else safe_markdown(one.dialogue)
-    return f"**{name}** · {safe_markdown(day)}"
+def _day(one: CoachedDialogue) -> str:
+    return show_day(datetime.fromtimestamp(one.at_ms / 1000, UTC))
+
+
+def _address(one: CoachedDialogue) -> str:
+    return f"/dialogue?{explore_address(id=one.dialogue).partition('?')[2]}"
 
 
 def _show_worst(one: CoachedDialogue, found: Sequence[ConfirmedFinding], *, is_lead: bool) -> None:
@@ -306,7 +309,11 @@ def _show_worst(one: CoachedDialogue, found: Sequence[ConfirmedFinding], *, is_l
         "added": _("added by a reviewer"),
     }  # fmt: skip
     with st.container(border=True, gap="xsmall"):
-        st.markdown(_dialogue_link(one, is_lead))
+        # agents have no page of a dialogue
+        st.markdown(
+            f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
+            f"{safe_markdown(_day(one))}"
+        )
         for finding, decision in found:
             title = (
                 f"{_code_name(finding.code, taxonomy)} · {severities.get(finding.severity, finding.severity)}"

@@ -98,7 +98,7 @@ def _show_strip(now: Totals, before: Totals, backlog: Sequence[Backlog], address
         _tile(
             _("Scored dialogues"), show_number(now.dialogues), _count_change(now.dialogues, before.dialogues),
             ngettext("{n} without a result", "{n} without a result", without_result),
-            explore_address(**address), _("Dialogues that a release has judged."),
+            explore_address(status="scored", **address), _("Dialogues that a release has judged."),
         )  # fmt: skip
         _tile(
             _("With a finding"), share_text_or_dash(now.flagged, now.dialogues),
@@ -138,10 +138,9 @@ def _show_strip(now: Totals, before: Totals, backlog: Sequence[Backlog], address
 def _tile(title: str, value: str, change: str, note: str, address: str, explanation: str) -> None:
     """A number with its change, a note that leads to its dialogues, and what it means."""
     with st.container(border=True, width=TILE_PX, gap="xxsmall"):
-        arrow = "off" if change[0] not in "+-" else "auto"
         st.metric(
             safe_markdown(title), safe_text(value), safe_text(change), delta_color="off",
-            delta_arrow=arrow, help=safe_markdown(explanation),
+            delta_arrow="auto" if change[0] in "+-" else "off", help=safe_markdown(explanation),
         )  # fmt: skip
         st.markdown(f":small[{link(note, address)}]")
 
@@ -243,7 +242,7 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
     draw_shares(marks, _("Share of dialogues"), alt)
     rows = [
         (
-            PageLink(names[group.key], explore_address(code=group.key, **address)),
+            PageLink(names[group.key], explore_address(code=group.key, kind="finding", **address)),
             show_number(group.findings), short_share(group.flagged, now.dialogues),
             short_share(group.confirmed, group.confirmed + group.rejected),
         )

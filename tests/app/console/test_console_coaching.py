@@ -1,0 +1,70 @@
+"""The Coaching page: leads see any agent, an agent only themself; notes; what was rejected is no error."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dialint.labeling.store import accounts, annotations, dialogues, passwords
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.notes import list_notes, write_note
+from dialint.labeling.store.records import Account
+
+GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+
+
+@pytest.fixture
+def coached(store: Store) -> Store:
+    """Agnes is agent a1; the finding in d1 was rejected, that of C1 in d2 confirmed."""
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"), GIVEN)
+    passwords.choose_password(store, "agnes", GIVEN, PASSWORD)
+    annotations.review(store, "rob", "d1", "d1", ["C1"], [], expected=None)
+    _dialogue, verdict = dialogues.read(store, "rob", "d2")
+    assert verdict is not None
+    annotations.review(store, "rob", "d2", "d2", ["C1"], [verdict.findings[0]], expected=None)
+    return store
+
+
+def readable(page: Any) -> str:
+    tables = "\n".join(each.value.to_string() for each in page.test.table)
+    return f"{page.words}\n{tables}".replace("\\", "")
+
+
+def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
+    coached: Store, open_page: Callable[..., Any]
+) -> None:
+    page = open_page("lea").go("Coaching")
+    words = readable(page)
+    assert "/dialogue?id=d2" in words
+    assert "C1 Question ignored · Major · turn 1, confirmed" in words
+    assert "/dialogue?id=d1" in words, "it went well: the finding was rejected"
+    assert words.index("Dialogues that went well") < words.index("/dialogue?id=d1")
+    page.test.text_area(key="note text:a1").set_value("Please answer the question first.")
+    page.press("Send the note")
+    (note,) = list_notes(coached, "lea", "a1")
+    assert (note.content, note.author) == ("Please answer the question first.", "lea")
+
+
+def test_an_agent_reads_and_acknowledges(coached: Store, open_page: Callable[..., Any]) -> None:
+    write_note(coached, "lea", "a1", "Well done **today**.")
+    page = open_page("agnes").go("Coaching")
+    words = readable(page)
+    assert "Well done **today**." in words, "as text"
+    assert "/explore" not in words
+    assert not any(each.label == "Agent" for each in page.test.selectbox), "no other agent can be chosen"
+    page.press("I have read it")
+    (note,) = list_notes(coached, "agnes", "a1")
+    assert note.acknowledged_by == "agnes"
+    assert "I have read it" not in page.labels
+
+
+def test_an_address_opens_no_other_agent(coached: Store, open_page: Callable[..., Any]) -> None:
+    page = open_page("agnes")
+    page.test.query_params["agent"] = "a2"
+    words = readable(page.go("Coaching"))
+    assert "a1" in words
+    assert "Agent a2" not in words
+
+
+def test_a_labeler_who_is_no_agent_learns_why_the_page_is_empty(open_page: Callable[..., Any]) -> None:
+    assert "not known as one" in open_page("ann").go("Coaching").words

@@ -1,0 +1,94 @@
+"""The Overview page: what it counts, whom it sets apart, which weeks it marks, and where its numbers lead."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dialint.app.console.charts import MARKED, MUTED, STRONG
+from dialint.app.console.drift import mark_weeks
+from dialint.app.console.links import explore_address, link
+from dialint.app.console.overview import LEAST_DIALOGUES, rank_agent
+from dialint.app.console.periods import Period, last_days
+from dialint.app.console.theme import DARK, LIGHT
+from dialint.labeling.store import annotations
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.insights import Group
+
+
+def test_an_agent_is_set_apart_only_by_evidence() -> None:
+    """18 of 20 against 60 of 200 is more, 0 of 40 is fewer; 5 of 5 are too few to say so, and 8 of 20 is
+    within its interval, 0.22 to 0.61."""
+    rest = {"rest": (60, 200)}
+    assert rank_agent("a", {"a": (18, LEAST_DIALOGUES), **rest}) == (1, 0.3)
+    assert rank_agent("a", {"a": (0, 40), **rest})[0] == -1
+    assert rank_agent("a", {"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest}) == (0, None)
+    assert rank_agent("a", {"a": (8, 20), **rest})[0] == 0
+    assert rank_agent("a", {"a": (18, 20)}) == (0, None), "nobody to compare with"
+
+
+def test_a_week_is_marked_only_against_the_weeks_before_it() -> None:
+    first = date(2026, 9, 7)
+    counts = [(10, 100), (12, 100), (40, 100), (0, 0), (1, 2)]
+    days = [
+        Group(key=(first + timedelta(days=7 * n + 3)).isoformat(), dialogues=of, flagged=k)
+        for n, (k, of) in enumerate(counts)
+    ]
+    weeks = mark_weeks(days, first, 5)
+    assert [(week.first, week.drifts) for week in weeks] == [
+        (date(2026, 9, 7), False), (date(2026, 9, 14), False), (date(2026, 9, 21), True),
+        (date(2026, 10, 5), False),
+    ]  # fmt: skip
+
+
+def test_periods_are_whole_days() -> None:
+    period = last_days(7, date(2026, 11, 25))
+    assert (period.first, period.before) == (
+        date(2026, 11, 19),
+        Period(date(2026, 11, 12), date(2026, 11, 18)),
+    )
+    assert period.before.until_ms == period.since_ms
+    assert period.since_ms == datetime(2026, 11, 19, tzinfo=UTC).timestamp() * 1000
+    assert period.filters == {"since": "2026-11-19", "until": "2026-11-25"}
+
+
+def test_links_are_inert() -> None:
+    hostile = "a](javascript:x) & <b>"
+    assert explore_address(agent=hostile, team=None) == "/explore?agent=a%5D%28javascript%3Ax%29+%26+%3Cb%3E"
+    assert "](javascript" not in link(hostile, explore_address(agent=hostile))
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_marks_can_be_told_from_the_background(theme: dict[str, str]) -> None:
+    for color in (STRONG, MUTED, MARKED):
+        high, low = sorted((luminance(color), luminance(theme["backgroundColor"])), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 3.0, color
+
+
+def luminance(color: str) -> float:
+    """Relative luminance, WCAG 2.2."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[..., Any]) -> None:
+    annotations.review(store, "rob", "d1", "rob", ["C1", "T1", "C2"], [], expected=None)
+    page = open_page("lea")
+    metrics = {each.label: each.value for each in page.test.metric}
+    assert metrics["Scored dialogues"] == "4"
+    assert metrics["With a finding"] == "100.0 %"
+    assert metrics["Reviewed dialogues"] == "1"
+    assert metrics["Findings confirmed"] == "0.0 %"
+    cells = "\n".join(each.value.to_string() for each in page.test.table)
+    assert "code=C1&kind=finding&since=" in cells
+    assert "75% (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
+    assert "not enough evidence" in cells
+    assert "to review" in cells
+
+
+def test_a_reviewer_does_not_get_the_page(open_page: Callable[..., Any]) -> None:
+    page = open_page("rob").go("Overview")
+    assert "not open to your role" in page.words
+    assert not page.test.metric

@@ -1,0 +1,75 @@
+"""The People page: who is measured, and how a lead changes a status with a reason."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dialint.app.console.people import _measure
+from dialint.labeling.store import accounts, annotations
+from dialint.labeling.store.database.schema import audit
+from dialint.labeling.store.database.transactions import Store
+
+
+@pytest.fixture(autouse=True)
+def forget_figures() -> None:
+    _measure.clear()
+
+
+@pytest.fixture
+def answered(store: Store) -> Store:
+    for name in ("d1", "d2", "d3", "hostile", "d5"):
+        for person in ("rob", "ria"):
+            last = annotations.list_annotations(store, person, name)
+            expected = int(last[-1].id) if last else None
+            annotations.review(
+                store, person, name, f"{person} {name}", ["C1", "T1"], [], expected=expected, seconds=20.0
+            )
+    return store
+
+
+def test_people_have_figures_with_intervals(answered: Store, open_page: Callable[..., Any]) -> None:
+    page = open_page("lea").go("People")
+    assert not page.test.exception
+    cells = "\n".join(each.value.to_string() for each in page.test.table).replace("\\", "")
+    assert "rob" in cells
+    assert "ria" in cells
+    assert "10 answers of 2 people" in page.words.replace("\\", "")
+    assert "20 (20–20)" in cells
+
+
+def test_without_answers_the_page_says_so(open_page: Callable[..., Any]) -> None:
+    assert "Nobody has answered anything" in open_page("lea").go("People").words
+
+
+def test_a_status_changes_with_a_reason_only(store: Store, open_page: Callable[..., Any]) -> None:
+    page = open_page("lea").go("People")
+    page.test.selectbox(key="status account").set_value("ben")
+    page.press("Change the status")
+    assert "needs a reason" in page.words
+    assert status_of(store, "ben") == "active"
+    page.test.selectbox(key="status account").set_value("ben")
+    page.test.text_input(key="status reason").set_value("Answers without reading.")
+    page.press("Change the status")
+    assert "the status was changed" in page.words.replace("\\", "")
+    assert status_of(store, "ben") == "suspended"
+    query = audit.select().where(audit.c.action == "account.status")
+    (entry,) = store.read(lambda transaction: transaction.run(query).all())
+    assert (entry.account, entry.subject) == ("lea", "ben")
+    assert "Answers without reading." in entry.content
+
+
+def test_a_lead_is_offered_labelers_only(open_page: Callable[..., Any]) -> None:
+    page = open_page("lea").go("People")
+    assert [each.split(" ")[0] for each in page.test.selectbox(key="status account").options] == [
+        "ann",
+        "ben",
+    ]
+
+
+def test_an_expert_does_not_get_the_page(open_page: Callable[..., Any]) -> None:
+    assert "not open to your role" in open_page("rob").go("People").words
+
+
+def status_of(store: Store, name: str) -> str:
+    return next(each.status for each in accounts.list_accounts(store, "lea") if each.id == name)
