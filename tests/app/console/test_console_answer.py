@@ -32,7 +32,9 @@ from dialint.app.console.dialogue_view import (
     paginate,
     view_data,
 )
+from dialint.app.console.edits import MAX_TABS, Act, acknowledge, apply_edit, parse_batch
 from dialint.app.console.items import AWAY_S, Stopwatch
+from dialint.app.console.reject_reasons import order_reasons
 from dialint.app.console.text import (
     HIDDEN_PATTERN,
     coverage_text,
@@ -42,6 +44,7 @@ from dialint.app.console.text import (
     safe_text,
     verdict_text,
 )
+from dialint.app.console.workspace import find_proof
 from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation
@@ -126,7 +129,8 @@ def test_an_own_finding_is_not_taken_for_a_suggestion_of_its_code() -> None:
 
 
 def test_a_changed_code_loses_the_reason_of_the_other() -> None:
-    answer = change(start_answer(verdict(finding()), ["C1", "T1"], None), 0, CODES["T1"], "S1")
+    answer = decide(start_answer(verdict(finding()), ["C1", "T1"], None), 0, "kept")
+    answer = change(answer, 0, CODES["T1"], "S1")
     (kept,) = answer.findings
     assert (kept.code, kept.severity, kept.reason, kept.start, kept.end) == ("T1", "S1", "", 0, 5)
     back = change(answer, 0, CODES["C1"], "S2")
@@ -138,9 +142,10 @@ def test_an_answer_is_taken_up_as_it_was_given() -> None:
     said = verdict(finding(), finding("T1", 6, 9), finding("U2", 10, 12))
     codes = ("C1", "T1", "U2", "C2")
     first = start_answer(said, codes, None)
-    first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 2, "rejected")
+    first = decide(change(decide(first, 0, "kept"), 1, CODES["C2"], "S3"), 1, "kept")
+    first = decide(first, 2, "rejected", "too_small")
     own = make_finding(dialogue(), Selection(turn=4, start=2, end=10), CODES["T1"], "S2")
-    first = add_finding(first, own)
+    first = add_finding(first, own, "own-1")
     given = Annotation(
         id="7", dialogue_id="d", labeler="ann", kind="reviewer", codes=codes, findings=first.findings, seconds=61
     )  # fmt: skip
@@ -157,7 +162,8 @@ def test_yes_needs_a_place_and_no_takes_it_away() -> None:
     assert unanswered_codes(answer, ["C1", "T1"]) == ("C1", "T1")
     answer = set_present(set_present(answer, "T1", False), "C1", True)
     assert unanswered_codes(answer, ["C1", "T1"]) == ("C1",)
-    answer = add_finding(answer, finding())
+    answer = add_finding(answer, finding(), "own-1")
+    assert add_finding(answer, finding("T1"), "own-1") == answer, "a name is given once"
     assert unanswered_codes(answer, ["C1", "T1"]) == ()
     assert set_present(answer, "C1", False).findings == ()
 
@@ -174,7 +180,7 @@ def test_what_is_sent_again_is_equal() -> None:
     once = seal(Answer(key="k", seconds=3.0))
     later = seal(once.model_copy(update={"seconds": 9.0}))
     assert later.sent == once.sent
-    changed = seal(add_finding(later, finding()))
+    changed = seal(add_finding(later, finding(), "own-1"))
     assert changed.sent is not None
     assert changed.sent.seconds == 9.0
 
@@ -391,3 +397,98 @@ def test_calls_and_results_are_marked_as_not_seen_by_the_customer() -> None:
         (False, 0, False), (False, 1, False), (True, 0, False), (False, 1, True),
     ]  # fmt: skip
     assert seen[1]["calls"] == ['track({"order": "44⟦RLO⟧71"})']
+
+
+def edited(answer: Answer, *events: dict[str, Any], only_turn: int | None = None) -> Answer:
+    """The answer after what a browser reports."""
+    raw = [{"seq": number, **event} for number, event in enumerate(events, 1)]
+    batch = parse_batch({"tab": "one", "draft": answer.key, "events": raw})
+    assert batch is not None
+    for _, event in batch.events:
+        if event is not None:
+            assert not isinstance(event, Act)
+            codes = ("C1", "T1")
+            answer = apply_edit(answer, event, dialogue(), codes, only_turn, load_taxonomy(), lambda _: None)
+    return answer
+
+
+SET = {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"}
+ADD = {"kind": "add", "id": "own-a", "turn": 4, "start": 2, "end": 10, "code": "T1", "severity": "S1"}
+
+
+def test_edits_say_what_is_to_be_so_one_is_undone_by_what_was() -> None:
+    fresh = start_answer(verdict(finding()), ["C1", "T1"], None)
+    changed = edited(fresh, {**SET, "code": "T1", "severity": "S1"}, ADD)
+    assert [(each.code, each.severity) for each in changed.findings] == [("T1", "S1"), ("T1", "S1")]
+    assert changed.choices[1].finding.quote == "Anything"
+    back = edited(changed, {"kind": "remove", "id": "own-a"}, {**SET, "state": "open"})
+    assert back.choices == fresh.choices
+    assert edited(changed, ADD, ADD) == changed
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {**SET, "id": "7"}, {**SET, "code": "L1", "severity": "S3"}, {**SET, "code": "T1", "severity": "S4"},
+        {**SET, "state": "sure"}, {**SET, "more": 1}, {**ADD, "turn": 0}, {**ADD, "end": 99}, {**ADD, "id": "0"},
+        {**ADD, "id": "own-<b>"}, {**ADD, "code": "L1", "severity": "S3"}, {"kind": "remove", "id": "0"},
+        {"kind": "say", "code": "L1", "present": True}, {"kind": "say", "code": "C1", "present": 1}, {"kind": "x"}, {},
+    ],
+)  # fmt: skip
+def test_an_edit_that_does_not_fit_changes_nothing(event: dict[str, Any]) -> None:
+    fresh = start_answer(verdict(finding()), ["C1", "T1"], None)
+    assert edited(fresh, event) == fresh
+
+
+def test_only_the_turn_in_question_takes_findings() -> None:
+    fresh = start_answer(verdict(finding()), ["C1", "T1"], None)
+    assert edited(fresh, ADD, only_turn=2) == fresh
+
+
+@pytest.mark.parametrize(
+    "raw", [None, "x", [], {}, {"tab": "", "draft": "d", "events": []}, {"tab": "a<b", "draft": "d", "events": []},
+            {"tab": "a", "draft": 3, "events": []}, {"tab": "a", "draft": "d", "events": {}}],
+)  # fmt: skip
+def test_what_is_no_log_is_passed_over(raw: Any) -> None:
+    assert parse_batch(raw) is None
+
+
+def test_events_without_sense_are_acknowledged_and_those_without_a_number_are_not() -> None:
+    events: list[Any] = [{"seq": 1, "kind": "?"}, {"seq": True}, 7, {"seq": 2, **SET}, {"seq": -1}]
+    batch = parse_batch({"tab": "a", "draft": "d", "events": events})
+    assert batch is not None
+    assert [(number, event is None) for number, event in batch.events] == [(1, True), (2, False)]
+
+
+def test_a_draft_remembers_the_newest_tabs() -> None:
+    answer = Answer(key="k")
+    for number in range(MAX_TABS + 5):
+        answer = acknowledge(answer, f"t{number}", 3)
+    answer = acknowledge(answer, "t10", 4)
+    assert len(answer.applied) == MAX_TABS
+    assert answer.applied["t10"] == 4
+    assert "t0" not in answer.applied
+
+
+def test_the_calls_of_tools_that_a_reason_names_are_its_proof() -> None:
+    def call(name: str) -> ToolCall:
+        return ToolCall(name=name, arguments={})
+
+    turns = (
+        Turn(index=0, role="customer", text="Where?"),
+        Turn(index=1, role="bot", text="", tool_calls=(call("track"), call("refund"))),
+        Turn(index=2, role="tool", text="left"),
+        Turn(index=3, role="tool", text="done"),
+        Turn(index=4, role="agent", text="It is here."),
+        Turn(index=5, role="bot", text="", tool_calls=(call("track"),)),
+    )
+    seen = Dialogue(id="d", turns=turns)
+    assert find_proof(seen, finding().model_copy(update={"reason": "track said: left"})) == {1, 2}
+    assert find_proof(seen, finding()) == set()
+
+
+def test_reasons_begin_with_what_was_chosen_most() -> None:
+    assert order_reasons("C1", {})[:2] == ["answered", "not_asked"]
+    counts = {"C1:too_small": 2, "C1:duplicate": 5, "T1:polite_enough": 9, "C1:of another file": 8}
+    assert order_reasons("C1", counts)[:3] == ["duplicate", "too_small", "answered"]
+    assert all(len(order_reasons(code, {})) <= 9 for code in CODES)

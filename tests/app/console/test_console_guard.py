@@ -447,6 +447,7 @@ def test_a_stranger_at_the_real_server(
 
     page.on("websocket", lambda socket: socket.on("framereceived", note))
     signed_in(page, port, "rob")
+    page.get_by_role("button", name="Start").first.click()
     page.get_by_text("Dialogue d2").wait_for()
     with stream(port, VALUE, sessions[-1]) as socket:  # the thief has the id, and a browser of their own
         session, got = shown(socket)
@@ -454,7 +455,7 @@ def test_a_stranger_at_the_real_server(
     assert b"Signed in as" not in got
     assert b"parcel" not in got
     page.get_by_role("button", name="Confirm").first.click()
-    page.get_by_text("Confirmed").wait_for()  # the owner has noticed nothing
+    page.get_by_text("1 of 2 decided").first.wait_for()  # the owner has noticed nothing
     (own,) = [each["value"] for each in page.context.cookies() if each["name"] == COOKIE]
     with stream(port, own, sessions[-1]) as socket:  # the test can fail: with the cookie it is theirs
         session, got = shown(socket)

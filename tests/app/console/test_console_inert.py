@@ -231,28 +231,30 @@ def test_hostile_text_in_every_string(
     page = context.new_page()
     page.set_default_timeout(30_000)
     signed_in(page, server.port, NAME)
+    unfolded(page, "Project")
+    look(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Start").first.click()
     page.locator(".dialint-turn").first.wait_for()
     words = look(page)
-    for part in (
-        f"https:\u2060//{OUT}/auto",
-        ":\u2060material/home:",
-        "⟦RLO⟧txt⟦LRI⟧.exe⟦ZWSP⟧",
-        "<img src=",
-    ):
+    for part in (f"https://{OUT}/auto", ":material/home:", "⟦RLO⟧txt⟦LRI⟧.exe⟦ZWSP⟧", "<img src="):
         assert part in words, "the test can fail: the text is there, as text"
-    page.get_by_text("Add a finding").click()
-    unfolded(page, "Error").first.click()
-    page.get_by_text("gives this code").or_(page.get_by_text("judged this code")).first.wait_for()
-    look(page)
-    unfolded(page, "Severity")
+    page.keyboard.press("w")
+    page.keyboard.press("Enter")
+    page.locator(".dialint-picker").wait_for()
     look(page)
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Change").first.click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("c")
+    page.locator(".dialint-picker").wait_for()
     look(page)
     page.keyboard.press("Escape")
-    page.get_by_role("button", name="Confirm").first.click()
-    page.get_by_role("button", name="Reject").last.click()
-    page.get_by_text("You say: 1 error.").wait_for()
+    page.keyboard.press("?")
+    look(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("y")
+    page.keyboard.press("n")
+    page.get_by_text("Errors: 1").wait_for()
     look(page)
     (first,) = [
         each
@@ -264,15 +266,13 @@ def test_hostile_text_in_every_string(
         code=SHORT, turn=1, severity="S1", probability=1.0, quote=HOSTILE[:9], start=0, end=9, reason=HOSTILE
     )
     annotations.review(hostile, "ria", last, "hers", first.codes, [theirs], expected=None)
-    page.get_by_role("button", name="Save and next").click()
+    page.keyboard.press("s")
     page.get_by_text("Saved as answer").or_(page.get_by_text("Compare:")).first.wait_for()
     look(page)
-    unfolded(page, "Project")
-    look(page)
-    page.keyboard.press("Escape")
     page.get_by_role("link", name="Label", exact=True).click()
-    page.get_by_text("Mark an error").wait_for()
-    page.get_by_role("button", name="Yes").first.click()
+    page.get_by_role("button", name="Start").first.click()
+    page.get_by_text("0 of 2 answered").first.wait_for()
+    page.keyboard.press("y")
     look(page)
     page.get_by_role("link", name="Your account").click()
     page.get_by_text("New password again").wait_for()
@@ -285,10 +285,8 @@ def test_hostile_text_in_every_string(
     page = context.new_page()
     page.set_default_timeout(30_000)
     signed_in(page, server.port, "ada")
-    page.get_by_role("link", name="Accounts").click()
-    page.get_by_text("Change an account").wait_for()
-    look(page)
-    unfolded(page, "Account")
+    page.get_by_role("link", name="Admin").click()
+    page.wait_for_timeout(1000)
     look(page)
     assert [
         url for url in asked if f"127.0.0.1:{server.port}" not in url and not url.startswith("data:")
