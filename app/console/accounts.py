@@ -10,8 +10,8 @@ from typing import get_args
 import streamlit as st
 
 from dialint.app.console.auth import PROVIDER_VARIABLE, SESSIONS
+from dialint.app.console.form_actions import SECRET, attempt
 from dialint.app.console.i18n import _, ngettext, show_time
-from dialint.app.console.notices import SECRET, attempt
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.store_session import one_time_password

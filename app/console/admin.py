@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from dialint.app.console.form_actions import show_notices
 from dialint.app.console.i18n import _
-from dialint.app.console.notices import show_notices
 from dialint.app.console.text import safe_markdown
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import Permission, has_permission

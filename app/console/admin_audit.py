@@ -9,8 +9,8 @@ from threading import Lock, Thread
 
 import streamlit as st
 
+from dialint.app.console.form_actions import attempt
 from dialint.app.console.i18n import _, ngettext, show_number, show_time
-from dialint.app.console.notices import attempt
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError, DialintError

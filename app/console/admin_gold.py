@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dialint.app.console.form_actions import attempt
 from dialint.app.console.i18n import _, ngettext
-from dialint.app.console.notices import attempt
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.taxonomy import load_taxonomy

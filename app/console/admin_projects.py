@@ -7,8 +7,8 @@ from typing import get_args
 
 import streamlit as st
 
+from dialint.app.console.form_actions import attempt
 from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent
-from dialint.app.console.notices import attempt
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import streamlit as st
 
+from dialint.app.console.form_actions import attempt
 from dialint.app.console.i18n import _, ngettext, show_number, show_time
-from dialint.app.console.notices import attempt
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
