@@ -149,10 +149,10 @@ def _show_views(store: Store, account: Account, wanted: Search) -> None:
             st.caption(_("No search is saved yet."))
         with st.form("save view", border=False, clear_on_submit=True):
             name = st.text_input(_("Save this search as"), max_chars=100)
-            shared = st.checkbox(_("Share it with everybody who may search"))
+            is_shared = st.checkbox(_("Share it with everybody who may search"))
             if st.form_submit_button(_("Save")):
                 with _report(_("The search was saved.")):
-                    saved_views.save_view(store, account.id, name.strip(), wanted, shared=shared)
+                    saved_views.save_view(store, account.id, name.strip(), wanted, shared=is_shared)
                 st.rerun()
 
 

@@ -173,7 +173,9 @@ def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) 
         _select("status", _("Status"), status_words(), 200)
         kinds = {"finding": _("Finding"), "suggestion": _("Suggestion")}
         _select("kind", _("Finding or suggestion"), kinds)
-        severities = {each.code: f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities}
+        severities: dict[str, str] = {
+            each.code: f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities
+        }
         _select("severity", _("Severity"), severities)
         _select("agent", _("Agent"), dict.fromkeys(choices.agents, ""))
         _select("team", _("Team"), dict.fromkeys(choices.teams, ""))

@@ -30,7 +30,7 @@ from dialint.labeling.store.database.transactions import Transaction, in_transac
 from dialint.labeling.store.database.words import Term, split_words, to_fts5, to_tsquery
 from dialint.labeling.store.dialogues import load_dialogue, parse_verdict
 from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.exposure import record_read
+from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Appeal
 
@@ -98,10 +98,10 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
     ).all()
     of_labels = select(*(labels.c[each] for each in LABEL_COLUMNS)).where(labels.c.dialogue == name)
     found = transaction.run(of_labels.order_by(labels.c.turn, labels.c.code, labels.c.method)).all()
-    record_read(
-        transaction, account, name,
-        *("dialogue", *(["verdict"] if rows or objections else []), *(["labels"] if found else [])),  # type: ignore[list-item]
-    )  # fmt: skip
+    kinds: list[ReadKind] = ["dialogue"]
+    kinds += ["verdict"] if rows or objections else []
+    kinds += ["labels"] if found else []
+    record_read(transaction, account, name, *kinds)
     stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
     return DialogueHistory(
         dialogue=dialogue,

@@ -16,6 +16,7 @@ from sqlalchemy import (
     FromClause,
     Select,
     Subquery,
+    TextClause,
     func,
     select,
     text,
@@ -184,7 +185,7 @@ class Plan:
             conditions.append(columns.decision != "added")
         return [*conditions, *self._times(columns), *self._bounds(columns)]
 
-    def _checked(self, walk: Subquery) -> list[ColumnElement[bool]]:
+    def _checked(self, walk: Subquery) -> list[ColumnElement[bool] | TextClause]:
         has_words = _HAS_WORDS_SQLITE if self.is_sqlite else _HAS_WORDS_POSTGRESQL
         return [*self.filters(walk.c), *([has_words] if self.terms else [])]
 

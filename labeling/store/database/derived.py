@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, text, update
+from sqlalchemy import BindParameter, Connection, bindparam, delete, insert, select, text, update
 
 from dialint.labeling.store.database.daily_counts import Totals, add_to_totals, recount, write_totals
 from dialint.labeling.store.database.decisions import (
@@ -184,7 +184,7 @@ _TAKE_WORDS = text(
     "INSERT INTO dialogue_words (dialogue_words, rowid, words) VALUES ('delete', :number, :words)"
 )
 _PUT_TSVECTORS = text("INSERT INTO dialogue_words (number, words) VALUES (:number, CAST(:words AS tsvector))")
-_IDS = bindparam("ids", expanding=True)
+_IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 _DIALOGUES = select(
     dialogues.c.id, dialogues.c.agent, dialogues.c.team, dialogues.c.channel, dialogues.c.created_ms,
     dialogues.c.content,
@@ -317,8 +317,8 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
-        row = newest.get(name)
-        verdict = None if row is None else Verdict(cut_name(row.release), json.loads(row.content))
+        said = newest.get(name)
+        verdict = None if said is None else Verdict(cut_name(said.release), json.loads(said.content))
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived
