@@ -1,0 +1,123 @@
+"""The Adjudicate page: the queue takes nothing, a case is decided code by code, leads fill and accept."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dialint.detector.records import Finding
+from dialint.labeling.store import accounts, annotations, drafts, gold, labels, leases, passwords, projects
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.tasks import count_tasks
+
+GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+Open = Callable[..., Any]
+
+
+def marked(code: str = "C1") -> Finding:
+    return Finding(
+        code=code, turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
+    )
+
+
+@pytest.fixture
+def disputed(store: Store, open_page: Open) -> Store:
+    """Ann sees C1 in turn 1 of d3, ben does not; an expert who may decide."""
+    accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
+    passwords.choose_password(store, "eve", GIVEN, PASSWORD)
+    for who in ("ann", "ben"):
+        while lease := leases.claim(store, who, "to label"):
+            found = [marked()] if who == "ann" and lease.dialogue == "d3" else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+    return store
+
+
+def send(open_page: Open) -> Any:
+    page = open_page("lea").go("Adjudicate")
+    assert "Nothing was sent to experts yet" in page.words
+    page.choose("Answers of", "to label")
+    return page.press("Send open questions")
+
+
+def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> None:
+    page = send(open_page)
+    assert "have open questions" in page.words
+    waiting = count_tasks(disputed, "lea", "adjudication")["main"]["open"]
+    assert waiting >= 1
+    page = open_page("eve").go("Adjudicate")
+    assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] == waiting, "looking takes no case"
+    page.press("Decide the next case")
+    words = page.words.replace("\\", "")
+    assert "Turn 1 of d3" in words
+    assert "✓ Rater 1 · S2 · “Anything”" in words
+    assert "✗ Rater 2" in words
+    assert "ann" not in words.split()
+    assert "Not aggregated yet" in words
+    assert not page.enabled("Decide and next"), "C1 is open"
+    page.press("Yes, an error")
+    assert page.enabled("Decide and next")
+    page.press("Decide and next")
+    assert "A decision needs a reason" in page.words.replace("\\", "")
+    assert gold.list_gold(disputed, "eve") == ()
+    page.test.text_area[0].set_value("She asked, and no answer came.")
+    page.test.run()
+    page.press("Decide and next")
+    assert "The case is decided" in page.words
+    known = {(one.dialogue, one.turn, one.code): one for one in gold.list_gold(disputed, "eve")}
+    assert known["d3", 1, "C1"].present
+    assert known["d3", 1, "C1"].reason == "She asked, and no answer came."
+    assert not known["d3", 1, "T1"].present
+    last = annotations.list_own(disputed, "eve")[0]
+    # ann's words are the evidence, and the severity is hers
+    assert [(one.code, one.severity, one.start, one.end, one.quote) for one in last.findings] == [
+        ("C1", "S2", 0, 8, "Anything")
+    ]
+
+
+def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store, open_page: Open) -> None:
+    send(open_page)
+    page = open_page("eve").go("Adjudicate").press("Decide the next case").press("Not applicable")
+    (task,) = [leases.find_held(disputed, "eve", "adjudication")]
+    assert task is not None
+    assert drafts.load_draft(disputed, "eve", f"case:{task.task}") is not None
+    again = open_page("eve").go("Adjudicate")
+    assert again.enabled("Decide and next"), "the decision was kept"
+    again.test.text_area[0].set_value("There is nothing to answer.")
+    again.test.run()
+    again.press("Decide and next")
+    assert [one.code for one in gold.list_gold(disputed, "eve")] == ["T1"], "no gold of what has no answer"
+    page = open_page("eve").go("Adjudicate")
+    if "Give it back" in page.labels:
+        page.press("Give it back")
+    assert leases.find_held(disputed, "eve", "adjudication") is None
+
+
+def test_names_are_hidden_until_one_asks_for_them(disputed: Store, open_page: Open) -> None:
+    send(open_page)
+    page = open_page("eve").go("Adjudicate").press("Decide the next case")
+    assert "Rater 1" in page.words
+    page.test.toggle[0].set_value(False)
+    page.test.run()
+    assert "✓ ann" in page.words
+    again = open_page("eve").go("Adjudicate")
+    assert "✓ ann" in again.words, "the choice is kept"
+
+
+def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_page: Open) -> None:
+    page = open_page("lea").go("Adjudicate").choose("Answers of", "to label", 1).press("Preview")
+    assert "All agree on" in page.words
+    sample = page.test.table[-1].value.to_dict("records")
+    assert sample
+    assert {row["People"] for row in sample} == {"2"}
+    assert labels.list_labels(disputed, "rob", "d3") == ()
+    page.press("Accept them")
+    assert "written" in page.words
+
+
+def test_experts_alone_reach_the_page_and_leads_alone_its_forms(disputed: Store, open_page: Open) -> None:
+    assert "not open to your role" in open_page("rob").go("Adjudicate").words
+    projects.create(disputed, "lea", Project(id="adjudication", codes=("C1",), purpose="adjudication"))
+    labels_of_buttons = open_page("eve").go("Adjudicate").labels
+    assert "Send open questions" not in labels_of_buttons
+    assert "Preview" not in labels_of_buttons

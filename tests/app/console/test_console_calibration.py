@@ -1,0 +1,98 @@
+"""The Calibration page: a lead starts a session, members answer blind, results come when all are done."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dialint.detector.records import Finding
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
+from dialint.labeling.store import annotations, leases
+from dialint.labeling.store.calibration_sessions import list_sessions, load_note
+from dialint.labeling.store.database.transactions import Store
+
+Open = Callable[..., Any]
+FOUND = Finding(
+    code="C1", turn=1, severity="S2", probability=1.0, quote="Anything", start=0, end=8, reason=""
+)
+
+
+@pytest.fixture
+def started(store: Store) -> Store:
+    config = CalibrationConfig(
+        name="autumn", codes=("C1", "T1"), members=("ann", "ben", "rob"), dialogues=("d1", "d2", "d5")
+    )
+    start_session(store, "lea", config, load_taxonomy())
+    return store
+
+
+def answer(store: Store, who: str, yes: tuple[str, ...]) -> None:
+    while lease := leases.claim(store, who, "autumn"):
+        found = [FOUND] if lease.dialogue in yes else []
+        annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+
+
+def test_a_lead_starts_a_session_with_people_codes_and_dialogues(open_page: Open, store: Store) -> None:
+    page = open_page("lea").go("Calibration")
+    assert "No session so far" in page.words
+    page.fill(Name="winter")
+    boxes = {each.label: each for each in page.test.multiselect}
+    boxes["Who"].set_value(["ann", "rob"])
+    boxes["Codes"].set_value(["C1", "U2"])
+    page.test.number_input[0].set_value(2)
+    page.press("Start the session")
+    assert "The session is started, with 2 items" in page.words.replace("\\", "")
+    (session,) = list_sessions(store, "lea")
+    assert (session.project.id, session.project.codes, session.items) == ("winter", ("C1", "U2"), 2)
+    assert [member.name for member in session.members] == ["ann", "rob"]
+    page.fill(Name="alone")
+    next(each for each in page.test.multiselect if each.label == "Who").set_value(["ann"])
+    page.press("Start the session")
+    assert "at least two people" in page.words
+
+
+def test_a_member_sees_own_progress_only_until_all_are_done(open_page: Open, started: Store) -> None:
+    page = open_page("ann").go("Calibration")
+    assert "You have 3 items left" in page.words.replace("\\", "")
+    answer(started, "ann", ("d1", "d2"))
+    answer(started, "ben", ())
+    page = open_page("ann").go("Calibration")
+    assert "You have answered everything" in page.words
+    assert "Agreement by code" not in page.words
+    assert len(page.test.table) == 0
+    assert "No session so far" in open_page("ria").go("Calibration").words, "no member"
+    answer(started, "rob", ("d1",))
+    page = open_page("ann").go("Calibration")
+    words = page.words.replace("\\", "")
+    assert "Agreement by code" in words
+    assert "ben" not in words.split()
+    assert "✓ ann" in words
+    assert "✗ member 2" in words
+    assert "Save the note" not in page.labels
+
+
+def test_a_lead_sees_progress_closes_and_writes_the_note(open_page: Open, started: Store) -> None:
+    answer(started, "ann", ("d1",))
+    answer(started, "ben", ())
+    page = open_page("lea").go("Calibration")
+    progress = page.test.table[0].value.to_dict("records")
+    assert [(row["Person"], row["Answered"]) for row in progress] == [
+        ("ann", "3"),
+        ("ben", "3"),
+        ("rob", "0"),
+    ]
+    page.press("Close the session")
+    note = next(each for each in page.test.text_area if each.label == "Note, which all members read")
+    note.set_value("C1 means each repeat.")
+    page.test.run()
+    page.press("Save the note")
+    saved = load_note(started, "lea", "autumn")
+    assert saved is not None
+    assert saved.text == "C1 means each repeat."
+    member = open_page("ann").go("Calibration")
+    assert "C1 means each repeat." in member.words
+    # alpha of C1 by hand: two people on six questions each, one disagreement: 1 - 11 x 2 / (132 - 110) = 0
+    agreement = member.test.table[0].value.to_dict("records")
+    assert agreement[0]["Code"].startswith("C1")
+    assert list(agreement[0].values())[1].replace("\\", "").startswith("0.00")
