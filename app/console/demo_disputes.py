@@ -26,7 +26,7 @@ WAVE, ADJUDICATION, CODES = "wave-1", "adjudication", ("C1", "T1", "U2", "L1")
 WAVE_PEOPLE = ("ana", "boris", "cleo")
 N_WAVE, N_CLEAN, N_DECIDED = 20, 6, 2
 SESSION_CODES = ("C1", "C2", "T2", "U3", "M2")
-CLOSED, OPEN = "calibration-september", "calibration-november"
+CLOSED, OPEN = "calibration-1", "calibration-2"
 CARE = {"ana": (0.06, 0.05), "boris": (0.005, 0.45), "cleo": (0.02, 0.2), "expert": (0.01, 0.05)}
 """How often each sees an error where the author has none, and misses one that is there."""
 USUAL = (0.02, 0.15)
