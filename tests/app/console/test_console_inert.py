@@ -31,7 +31,7 @@ ELEMENTS = {
 """Of Streamlit, what shows text also as a method of a column or a container, by names that nothing else has."""
 NO_TEXT = {
     "anchor", "args", "autocomplete", "border", "clear_on_submit", "default", "disabled", "enter_to_submit",
-    "expanded", "height", "horizontal", "index", "key", "label_visibility", "language", "max_chars", "max_value", "min_value", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
+    "expanded", "height", "horizontal", "index", "key", "kwargs", "label_visibility", "language", "max_chars", "max_value", "min_value", "on_change", "on_click", "shortcut", "type", "vertical_alignment", "width",
 }  # fmt: skip
 """Arguments that are shown nowhere."""
 
@@ -85,8 +85,10 @@ def unsafe(source: str) -> list[str]:
             continue
         given = {None if n == 0 else f"#{n}": value for n, value in enumerate(call.args)}
         given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
-        if name in ("selectbox", "radio", "segmented_control") and "format_func" in given:
+        if name in ("selectbox", "multiselect", "radio", "segmented_control") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
+        elif name in ("text_area", "text_input", "toggle", "checkbox"):
+            given = {word: value for word, value in given.items() if word not in ("#1", "value")}  # to edit
         elif name in ("vega_lite_chart", "progress"):
             given.pop(None)  # a share, or data whose names are made by safe_text
         elif name == "components":
