@@ -114,7 +114,8 @@ def test_verdicts_of_objects_are_those_of_files(
     assert get(store, "out/one/v.jsonl") == expected
     manifest = json.loads(get(store, "out/one/v.manifest.json"))
     assert manifest["files"][0]["rows"] == 40
-    assert [each["label"] for each in manifest["inputs"]] == ["a.jsonl", "b.jsonl"]
+    names = [each["name"] for each in manifest["inputs"]]
+    assert names == ["s3://logs/2026/a.jsonl", "s3://logs/2026/b.jsonl"]
     assert list((tmp_path / "s3").iterdir()) == []
     again = score(store, tmp_path, "s3://logs/2026/*.jsonl", "--out", "s3://out/one/v.jsonl")
     assert again.returncode == 0
