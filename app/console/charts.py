@@ -24,9 +24,10 @@ STRONG, MUTED, MARKED = "#3b82d6", "#808a97", "#d9722a"
 SHAPES = {STRONG: "circle", MUTED: "diamond", MARKED: "triangle-up"}
 LIGHTEST, DARKEST = "#dbe9f9", "#1c5fb0"
 """Ends of the scale of a matrix, whose cells have numbers."""
-LEGEND = {"orient": "top", "labelLimit": 0}
+LEGEND = {"orient": "top", "direction": "vertical", "labelLimit": 0}
+"""One line for each series, so that a narrow screen cuts none."""
 ROW_HEIGHT_PX = 28
-LABEL_WIDTH_PX = 200
+LABEL_WIDTH_PX = 160
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str) -> Non
                 {"field": "n", "type": "quantitative", "title": _("Dialogues")},
             ],
         },
-    }, 230, alt)  # fmt: skip
+    }, 250, alt)  # fmt: skip
 
 
 def draw_shares(
@@ -100,7 +101,7 @@ def draw_shares(
         "axis": {"labelLimit": LABEL_WIDTH_PX, "labelOverlap": False, "grid": False},
     }  # fmt: skip
     n_rows = n_rows or len(marks)
-    height_px = 78 + ROW_HEIGHT_PX * n_rows * (1.4 if len(marks) > n_rows else 1)
+    height_px = 96 + ROW_HEIGHT_PX * n_rows * (1.4 if len(marks) > n_rows else 1)
     _draw_intervals(marks, title, alt, "y", position, reference, round(height_px))
 
 
@@ -110,7 +111,7 @@ def draw_weeks(marks: Sequence[ShareMark], title: str, alt: str, reference: floa
         "field": "label", "type": "nominal", "sort": None, "title": None,
         "axis": {"labelAngle": 0, "labelOverlap": True, "grid": False},
     }  # fmt: skip
-    _draw_intervals(marks, title, alt, "x", position, reference, 230)
+    _draw_intervals(marks, title, alt, "x", position, reference, 250)
 
 
 def _draw_intervals(
@@ -132,7 +133,7 @@ def _draw_intervals(
         for mark in marks
     ]  # fmt: skip
     domain, palette = list(colors), list(colors.values())
-    axis = {"format": ".0%", "tickCount": 5}
+    axis = {"format": ".0%", "tickCount": 4, "titleAnchor": "end"}
     beside: dict[str, Any] = {}
     if names_on == "y" and len({mark.label for mark in marks}) < len(marks):
         beside = {"yOffset": {"field": "state", "type": "nominal", "sort": None}}
