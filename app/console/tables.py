@@ -87,7 +87,8 @@ def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:
     if estimate.value != estimate.value:
         return "–"
     pattern = "+0.00;−0.00" if signed else "0.00"
-    value = show_number(estimate.value, pattern)
+    value = show_number(round(estimate.value, 2) + 0.0, pattern)  # never -0.00
     if estimate.low != estimate.low:
         return value
-    return f"{value} ({show_number(estimate.low, pattern)} … {show_number(estimate.high, pattern)})"
+    low, high = (show_number(round(bound, 2) + 0.0, pattern) for bound in (estimate.low, estimate.high))
+    return f"{value} ({low} … {high})"
