@@ -67,12 +67,9 @@ def overview_page(store: Store, account: Account) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         _show_codes(codes, now, address)
-    with right:
-        _show_agents(agents, cleared, address)
-    left, right = st.columns(2, gap="medium")
-    with left:
         show_drift(store, account, filters)
     with right:
+        _show_agents(agents, cleared, address)
         _show_releases(releases, address)
 
 
@@ -107,13 +104,13 @@ def _show_strip(now: Totals, before: Totals, backlog: Sequence[Backlog], address
             _("Share of the scored dialogues with at least one finding. Suggestions do not count."),
         )  # fmt: skip
         _tile(
-            _("Reviewed dialogues"), show_number(now.reviewed), _count_change(now.reviewed, before.reviewed),
+            _("Reviewed"), show_number(now.reviewed), _count_change(now.reviewed, before.reviewed),
             ngettext("{n} error added", "{n} errors added", now.added),
             explore_address(status="reviewed", **address),
             _("Dialogues of the period that a reviewer or expert answered, and errors that only they saw."),
         )  # fmt: skip
         _tile(
-            _("Findings confirmed"), share_text_or_dash(now.confirmed, decided),
+            _("Confirmed"), share_text_or_dash(now.confirmed, decided),
             _share_change(now.confirmed, decided, before.confirmed, decided_before),
             _interval(now.confirmed, decided), explore_address(status="rejected", **address),
             _(

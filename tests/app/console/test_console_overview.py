@@ -79,8 +79,8 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     metrics = {each.label: each.value for each in page.test.metric}
     assert metrics["Scored dialogues"] == "4"
     assert metrics["With a finding"] == "100.0 %"
-    assert metrics["Reviewed dialogues"] == "1"
-    assert metrics["Findings confirmed"] == "0.0 %"
+    assert metrics["Reviewed"] == "1"
+    assert metrics["Confirmed"] == "0.0 %"
     cells = "\n".join(each.value.to_string() for each in page.test.table)
     assert "code=C1&kind=finding&since=" in cells
     assert "75% (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
