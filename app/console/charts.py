@@ -22,8 +22,8 @@ from dialint.app.console.text import safe_text
 STRONG, MUTED, MARKED = "#3b82d6", "#808a97", "#d9722a"
 """Colours of marks; each has a contrast of 3 or more on the backgrounds of both themes (WCAG 1.4.11)."""
 SHAPES = {STRONG: "circle", MUTED: "diamond", MARKED: "triangle-up"}
-LIGHTEST, DARKEST = "#dbe9f9", "#1c5fb0"
-"""Ends of the scale of a matrix, whose cells have numbers."""
+LIGHTEST, DARKEST, UNDEFINED = "#dbe9f9", "#1c5fb0", "#c3c9d2"
+"""Ends of the scale of a matrix, whose cells have numbers, and the colour of those without a value."""
 LEGEND = {"orient": "top", "direction": "vertical", "labelLimit": 0}
 """One line for each series, so that a narrow screen cuts none."""
 ROW_HEIGHT_PX = 28
@@ -208,6 +208,7 @@ def draw_matrix(cells: Sequence[MatrixCell], order: Sequence[str], title: str, a
                 "mark": {"type": "rect", "cornerRadius": 3, "stroke": "transparent", "strokeWidth": 2},
                 "encoding": {
                     "color": {
+                        "condition": {"test": "datum.value === null", "value": UNDEFINED},
                         "field": "value", "type": "quantitative", "legend": None,
                         "scale": {"domain": [0, 1], "range": [LIGHTEST, DARKEST], "clamp": True},
                     },
