@@ -1,6 +1,6 @@
 """Takes screenshots of the console's pages in a real browser, light and dark, wide and narrow.
 
-    python runs/studies/console_screenshots.py OUT [--pages Overview Review ...] [--role lead]
+    python runs/studies/console_screenshots.py OUT [--pages Overview Review ...] [--role lead] [--language ru]
 
 Runs `dialint console --demo` on a free port, signs in by role and saves ``OUT/PAGE-THEME-WIDTH.png``. It
 reports what a person would not see in a picture: requests to other hosts, errors in the browser's log,
@@ -21,7 +21,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from dialint.app.console.main import PAGES, START
+from dialint.app.console.i18n import LANGUAGES, Language, load_catalogue
+from dialint.app.console.main import PAGES, ROLE_NAMES, START
 from dialint.labeling.store.permissions import LOWEST_ROLE
 
 WIDTHS = {"wide": (1440, 900), "narrow": (360, 780)}
@@ -51,10 +52,15 @@ def run_demo() -> Iterator[tuple[int, dict[str, str]]]:
             server.terminate()
 
 
-def open_signed_in(browser: Any, port: int, role: str, password: str, theme: str, width: str) -> Any:
+def open_signed_in(
+    browser: Any, port: int, role: str, password: str, theme: str, width: str, language: Language
+) -> Any:
     """A page of a new browser context in which a role is signed in."""
     width_px, height_px = WIDTHS[width]
-    context = browser.new_context(viewport={"width": width_px, "height": height_px}, color_scheme=theme)
+    context = browser.new_context(
+        viewport={"width": width_px, "height": height_px}, color_scheme=theme, locale=language
+    )
+    translate = load_catalogue(language).gettext
     page = context.new_page()
     page.on("console", lambda message: message.type == "error" and print(f"  browser: {message.text}"))
     page.on("request", lambda request: _report_foreign(request.url, port))
@@ -64,11 +70,17 @@ def open_signed_in(browser: Any, port: int, role: str, password: str, theme: str
             break
         except Exception:  # noqa: BLE001  the server is starting
             page.wait_for_timeout(500)
-    page.get_by_label("Name").fill(role, timeout=WAIT_MS)
-    page.get_by_label("Password", exact=True).fill(password)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_text(f"Signed in as {role}").first.wait_for(state="attached", timeout=WAIT_MS)
+    page.get_by_label(translate("Name")).fill(role, timeout=WAIT_MS)
+    page.get_by_label(translate("Password"), exact=True).fill(password)
+    page.get_by_role("button", name=translate("Sign in")).click()
+    _wait_signed_in(page, role, language)
     return page
+
+
+def _wait_signed_in(page: Any, role: str, language: Language) -> None:
+    translate = load_catalogue(language).gettext
+    shown = translate("Signed in as {name} ({role})").format(name=role, role=translate(ROLE_NAMES[role]))  # type: ignore[index]
+    page.get_by_text(shown).first.wait_for(state="attached", timeout=WAIT_MS)
 
 
 def _report_foreign(url: str, port: int) -> None:
@@ -91,6 +103,7 @@ def main() -> None:
         "--pages", nargs="*", default=[name for name, entry in PAGES.items() if not entry.hidden]
     )
     parser.add_argument("--role", help="one role for all pages, instead of the lowest that sees each")
+    parser.add_argument("--language", choices=LANGUAGES, default="en")
     parser.add_argument("--themes", nargs="*", default=THEMES)
     parser.add_argument("--widths", nargs="*", default=list(WIDTHS))
     options = parser.parse_args()
@@ -104,10 +117,12 @@ def main() -> None:
                 for title in options.pages:
                     role = options.role or role_of(title)
                     if role not in by_role:
-                        by_role[role] = open_signed_in(browser, port, role, passwords[role], theme, width)
+                        by_role[role] = open_signed_in(
+                            browser, port, role, passwords[role], theme, width, options.language
+                        )
                     page = by_role[role]
                     page.goto(f"http://127.0.0.1:{port}/{title.lower().replace(' ', '-')}")
-                    page.get_by_text(f"Signed in as {role}").first.wait_for(state="attached", timeout=WAIT_MS)
+                    _wait_signed_in(page, role, options.language)
                     page.locator('[data-test-script-state="notRunning"]').first.wait_for(
                         state="attached", timeout=WAIT_MS
                     )
