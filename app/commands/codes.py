@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
-from pydantic import TypeAdapter
 
+from dialint.app.code_coverage import EMBEDDED, Coverage, covered_codes, covered_in, show_severities
 from dialint.detector.calibration import NEEDS_JUDGE, POLICY_CHECK, CodeRelease, group_by_coverage
-from dialint.detector.errors import ReleaseRefused
 from dialint.detector.languages import language_name
-from dialint.detector.release import upgrade_info
-from dialint.detector.taxonomy import PACKAGED, Code, Taxonomy, load_taxonomy
+from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-EMBEDDED = PACKAGED.with_name("embedded") / "release.json"
 PIPE_WIDTH = 100
 """Columns of the output where no terminal says how wide it is."""
 
@@ -66,32 +63,6 @@ def codes(
         _show(*_details(taxonomy, chosen, covered, config.language))
     else:
         _show(_table(taxonomy, covered, config.language), f"\n{_summary(taxonomy, covered)}")
-
-
-Coverage: TypeAlias = Mapping[str, CodeRelease]
-"""How a release finds each code that it covers."""
-
-
-def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
-    """How the release described in the file `release` finds its codes; None if there is no release.
-
-    A release made for another version of the taxonomy covers none of this one: equal letters need
-    not mean the same error.
-
-    Raises:
-        ReleaseRefused: the file is there and is not a release's description.
-    """
-    try:
-        described = json.loads(upgrade_info(release.read_bytes()))
-        covered = TypeAdapter(dict[str, CodeRelease]).validate_json(json.dumps(described["codes"]))
-        release_taxonomy = described.get("taxonomy", taxonomy.version)
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise ReleaseRefused("E_RELEASE", f"{release}: not a release's description") from None
-    if release_taxonomy != taxonomy.version:
-        return {}
-    return {code: how for code, how in covered.items() if code in taxonomy.codes}
 
 
 def as_json(taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None) -> dict[str, Any]:
@@ -186,12 +157,6 @@ def _summary(taxonomy: Taxonomy, covered: Coverage | None) -> str:
     return "\n".join(lines)
 
 
-def show_severities(code: Code) -> str:
-    """The usual severity, then the others it may get: ``S3 (S2 S4)``."""
-    others = " ".join(severity for severity in code.severities if severity != code.severity)
-    return f"{code.severity} ({others})" if others else code.severity
-
-
 def _details(
     taxonomy: Taxonomy, chosen: Sequence[Code], covered: Coverage | None, language: Language
 ) -> Iterator[RenderableType]:
@@ -253,8 +218,3 @@ def _coverage_details(how: CodeRelease | None) -> list[tuple[str, str]]:
         names = ", ".join(map(language_name, languages))
         lines.append(("languages", f"{names}; in others only exact checks that cover them"))
     return lines
-
-
-def covered_in(covered: Coverage, code: str) -> str:
-    """``scan, check`` for a code that both may report, ``needs a judge`` for one that nothing covers."""
-    return ", ".join(covered[code].covered_by if code in covered else ()) or NEEDS_JUDGE

@@ -74,7 +74,7 @@ def show_rates(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         by_code.setdefault(one.code, Counter())[one.state] += one.n
         by_release.setdefault(one.release, Counter())[one.state] += one.n
     left, right = st.columns(2, gap="medium")
-    headings = (_("Decided"), _("Overturned"), _("Amended"), _("Wrong, of those decided"), _("Open"))
+    headings = (_("Decided"), _("Overturned"), _("Amended"), _("Found wrong"), _("Open"))
     with left:
         st.markdown(f"**{safe_markdown(_('By code'))}**")
         ordered = sorted(by_code.items(), key=lambda item: (-_wrong(item[1]), item[0]))
@@ -111,8 +111,8 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     """The rule by which a code becomes a suggestion by itself, and what it says now."""
     st.markdown(f"**{safe_markdown(_('Codes that become suggestions by themselves'))}**")
     rule = _(
-        "From {least} decided findings of a release on, a code is demoted if less than {below} of them are "
-        "surely confirmed (confidence {confidence}). Reviews and appeals count alike."
+        "A code of a release is demoted if people decided about at least {least} of its findings and, with "
+        "confidence {confidence}, confirm less than {below} of them. Reviews and appeals count alike."
     ).format(
         least=show_number(RULE.least),
         below=show_percent(RULE.below),

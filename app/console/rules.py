@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dialint.app.commands.codes import EMBEDDED, covered_codes, covered_in, show_severities
+from dialint.app.code_coverage import EMBEDDED, covered_codes, covered_in, show_severities
 from dialint.app.console.i18n import _, choose_name, ngettext
 from dialint.app.console.rule_editor import Document, show_editor
 from dialint.app.console.rule_versions import show_versions
