@@ -101,6 +101,11 @@ class Scorer:
         fingerprint = self._about.fingerprint if self._about is not None else ""
         return fingerprint, told, message
 
+    def close(self) -> None:
+        """Close the judge's connections; an actor that Ray ends needs no call."""
+        if isinstance(self._detector, JudgedDetector):
+            self._detector.engine.close()
+
     def _load(self) -> About:
         if self._about is None:
             detector: Any

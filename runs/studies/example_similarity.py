@@ -31,8 +31,9 @@ from dialint.detector.judge.examples import SAME_TEXT
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.near_duplicates import ngrams, words
 from dialint.detector.pipeline import load_detector, score
-from dialint.detector.records import Dialogue, Example
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Example
 from dialint.detector.release import EMBEDDED, Release
+from dialint.detector.render import Renderer
 
 LEAST = 5
 """Cases of each verdict that a code must have."""
@@ -84,13 +85,15 @@ def main(*sets: Path, resamples: int = 2000) -> None:
 
 
 def _backbone_vectors(
-    dialogues: Sequence[Dialogue], renderer: object, engine: LocalEngine
+    dialogues: Sequence[Dialogue], renderer: Renderer, engine: LocalEngine
 ) -> dict[str, dict[tuple[int, int], Vectors]]:
     """Unit vectors of each judged turn by dialogue and turn: the mean state of its tokens, and its slot's."""
     means: dict[tuple[int, int], Vectors] = {}
     slots: dict[tuple[int, int], Vectors] = {}
     for number, dialogue in enumerate(dialogues):
-        for window in renderer.render(dialogue):  # type: ignore[attr-defined]
+        if not any(turn.role in JUDGED_ROLES and turn.text.strip() for turn in dialogue.turns):
+            continue
+        for window in renderer.render(dialogue):
             with torch.inference_mode():
                 row = engine.packed([window])
                 states = engine.model.hidden(row)[-len(window) :].float().cpu().numpy().astype(float)
