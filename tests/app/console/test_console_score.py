@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -433,11 +432,9 @@ def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
     answer = context.request.get(url)
     assert (answer.status, answer.body()) == (200, folder.out.read_bytes())
     assert answer.headers["content-disposition"].startswith("attachment")
-    with context.expect_page() as popup, popup_download(context) as downloads:
-        links.first.click()
-    assert popup.value is not None
-    wait_for(lambda: bool(downloads) or page.wait_for_timeout(100))
-    assert Path(downloads[0].path()).read_bytes() == folder.out.read_bytes()
+    with page.expect_download() as download:
+        page.evaluate("address => { location.href = address }", url)
+    assert Path(download.value.path()).read_bytes() == folder.out.read_bytes()
     assert context.request.get(url.replace("verdicts.jsonl", "..%2f..%2fjob.json")).status == 404
     assert context.request.get(url.replace(job.id, "0" * 16)).status == 404
     stranger = browser.new_context()
@@ -459,11 +456,3 @@ def wait_for(is_over: Callable[[], Any]) -> None:
     while not is_over():
         assert time.monotonic() < end_s
         time.sleep(0.2)
-
-
-@contextmanager
-def popup_download(context: Any) -> Iterator[list[Any]]:
-    """The downloads of pages that open meanwhile."""
-    downloads: list[Any] = []
-    context.on("page", lambda page: page.on("download", lambda each: downloads.append(each)))
-    yield downloads
