@@ -1,6 +1,10 @@
 // Draws the workspace: header, turns with their marks, map, cards, tools and footer. Only what changed is drawn anew.
 
+// What is the same stays: a button that is replaced between press and release would lose the click.
 function replaceKeepingFocus(node, made) {
+  const html = made.map((each) => each.outerHTML).join("");
+  if (node.childElementCount && node.drawn === html) return;
+  node.drawn = html;
   const held = node.contains(document.activeElement) ? document.activeElement.dataset.do : null;
   node.replaceChildren(...made);
   if (held) [...node.querySelectorAll("[data-do]")].find((each) => each.dataset.do === held)?.focus({ preventScroll: true });
@@ -129,7 +133,7 @@ function drawCards(work) {
 function drawTools(work) {
   if (work.tool) return;
   const { say, selection } = work;
-  if (!selection) return work.tools.replaceChildren();
+  if (!selection) return replaceKeepingFocus(work.tools, []);
   const box = element("div", "dialint-tool");
   const quote = work.quote(selection);
   const line = element("div", "dialint-line");

@@ -375,6 +375,7 @@ class Workspace {
   openTool(tool) {
     this.tool = tool;
     this.capture = null;
+    this.tools.drawn = null;
     this.tools.replaceChildren(...(tool ? [tool] : []));
   }
 
