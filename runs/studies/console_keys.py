@@ -47,7 +47,7 @@ def main() -> None:
     with run_demo() as (port, passwords), sync_playwright() as playwright:
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = open_signed_in(browser, port, "reviewer", passwords["reviewer"], "light", "wide")
+        page = open_signed_in(browser, port, "reviewer", passwords["reviewer"], "light", "wide", "en")
         page.goto(f"http://127.0.0.1:{port}/review")
         page.get_by_role("button", name="Start").first.click()
         page.wait_for_function(ACKNOWLEDGED, timeout=60_000)
