@@ -110,7 +110,7 @@ def _show_tiles(
     is_open = sum(one.n_open for one in now)
     low, high = wilson_interval(errors, n)
     interval = _("{low} to {high}").format(low=show_percent(low), high=show_percent(high))
-    tiles = (
+    tiles: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
         (
             _("Scored dialogues"), show_number(n), ngettext("{n} reviewed", "{n} reviewed", reviewed), {},
             _("Dialogues of the agent that a release has judged."),
@@ -263,7 +263,7 @@ def _show_dialogues(
     store: Store, account: Account, agent: str, now: Sequence[CoachedDialogue], *, is_lead: bool
 ) -> None:
     """The dialogues of the period with the gravest confirmed errors, and those without any."""
-    penalties = {level.code: level.penalty for level in load_taxonomy().severities}
+    penalties: dict[str, float] = {level.code: level.penalty for level in load_taxonomy().severities}
     worst = sorted(
         (one for one in now if one.confirmed or one.n_changed),
         key=lambda one: (-sum(penalties.get(severity, 0.0) for _code, severity in one.confirmed), -one.at_ms),

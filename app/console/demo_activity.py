@@ -17,8 +17,9 @@ from pathlib import Path
 from dialint.detector.records import Dialogue, Finding, Label, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation, judged_turns, quoted_finding
-from dialint.labeling.store import accounts, annotations, appeals, dialogues, leases, projects
+from dialint.labeling.store import accounts, appeals, dialogues, leases, projects
 from dialint.labeling.store.annotation_import import import_annotations
+from dialint.labeling.store.annotations import submit
 from dialint.labeling.store.database.clock import Clock
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.gold import put_gold
@@ -242,7 +243,7 @@ def add_coaching(store: Store, past: Sequence[Past]) -> None:
     for reviewer in ("rosa", "ravi"):
         lease = leases.claim(store, reviewer, APPEALS)
         if lease is not None:
-            annotations.submit(store, reviewer, lease.task, lease.token, f"appeal-{lease.task}", (), 41.0)
+            submit(store, reviewer, lease.task, lease.token, f"appeal-{lease.task}", (), 41.0)
             decided = next(
                 each for each in appeals.list_open(store, "lead") if each.dialogue == lease.dialogue
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import streamlit as st
 
@@ -54,7 +55,7 @@ def mark_weeks(days: Sequence[Group], first: date, n_weeks: int) -> list[Week]:
     return weeks
 
 
-def show_drift(store: Store, account: Account, filters: dict[str, str]) -> None:
+def show_drift(store: Store, account: Account, filters: dict[str, Any]) -> None:
     """Draw the weeks, and say which ones stand out."""
     st.markdown(f"**{safe_markdown(_('Drift'))}**")
     span = last_days(7 * WEEKS)

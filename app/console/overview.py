@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import Any
 
 import streamlit as st
 
@@ -41,7 +42,8 @@ def overview_page(store: Store, account: Account) -> None:
         period = choose_period("overview period")
         team = _choose(store, account, "team", _("Team"), _("All teams"), period)
         channel = _choose(store, account, "channel", _("Channel"), _("All channels"), period)
-    filters = {name: value for name, value in (("team", team), ("channel", channel)) if value is not None}
+    chosen = (("team", team), ("channel", channel))
+    filters: dict[str, Any] = {name: value for name, value in chosen if value is not None}
     now = read_totals(store, account.id, period.since_ms, period.until_ms, **filters)
     before = read_totals(store, account.id, period.before.since_ms, period.before.until_ms, **filters)
     days = read_groups(store, account.id, "day", period.since_ms, period.until_ms, **filters)
