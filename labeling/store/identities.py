@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
-from sqlalchemy import delete, insert, select
+from sqlalchemy import ColumnElement, delete, insert, select
 
 from dialint.detector.records import Record
 from dialint.labeling.store.database.schema import identities
@@ -89,7 +89,8 @@ def sign_in_identity(transaction: Transaction, identity: Identity, name: str | N
         NotAllowed: no account is linked, or it is closed.
     """
     linked = _find(transaction, identity)
-    account = find_account(transaction, linked or name) if linked or name else None
+    wanted = linked or name
+    account = None if wanted is None else find_account(transaction, wanted)
     if account is None or account.status in CLOSED_STATUSES:
         raise NotAllowed("E_SIGN_IN", "no account is linked to this identity, or it is closed")
     if linked is None:
@@ -108,7 +109,7 @@ def find_linked(transaction: Transaction, name: str) -> Account | None:
     return account
 
 
-def _key(identity: Identity) -> tuple[object, ...]:
+def _key(identity: Identity) -> tuple[ColumnElement[bool], ...]:
     return identities.c.issuer == identity.issuer, identities.c.subject == identity.subject
 
 
