@@ -25,7 +25,8 @@ CHUNKS = (500, 2000, 8000, 20_000)
 """Rows that one page walks at most, in steps."""
 WORD_CHUNKS = CHUNKS[:2]
 """With words: then the full-text index is asked."""
-MAX_HITS = 20_000
+FIRST_HITS, MAX_HITS = 1000, 20_000
+"""Dialogues with the words that one page looks at, first and at most."""
 MAX_COUNTED = 10_000
 MAX_CHOICES = 500
 BEFORE, AFTER = 60, 120
@@ -120,7 +121,10 @@ class _Walker:
 
     def run(self) -> None:
         below, inclusive = self.after, False
-        for n in WORD_CHUNKS if self.plan.terms else CHUNKS:
+        chunks = WORD_CHUNKS if self.plan.terms else CHUNKS
+        if self.plan.terms and self.plan.is_sqlite:
+            chunks = ()  # FTS5 gives its hits in order; a look for words in each row took seconds
+        for n in chunks:
             if self._add(self._keys(self.plan.find(below, n, inclusive=inclusive))):
                 return
             last = next(iter(self._keys(self.plan.find_end(below, n, inclusive=inclusive))), None)
@@ -137,6 +141,9 @@ class _Walker:
         """Go on by the full-text index."""
         if below is not None and self.plan.search.is_of_findings and self.plan.search.sort == "newest":
             below = below._replace(number=below.number + 1)
+        by_time = self.plan.search.sort == "newest"
+        if by_time and self._add(self._keys(self.plan.find_by_words(below, FIRST_HITS, FIRST_HITS))):
+            return
         while len(self.found) < self.per_page:
             query = self.plan.find_by_words(below, MAX_HITS, 8 * self.per_page)
             rows = self._keys(query)
@@ -145,7 +152,6 @@ class _Walker:
             if len(rows) == 8 * self.per_page:
                 below = rows[-1]
                 continue
-            by_time = self.plan.search.sort == "newest"
             query = self.plan.find_words_end(below if by_time else None, MAX_HITS)
             number = self.transaction.run(query, self.plan.parameters()).scalar_one_or_none()
             self.complete = number is None
