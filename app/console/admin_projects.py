@@ -22,6 +22,7 @@ from dialint.labeling.store.records import Account, Project, Purpose
 from dialint.labeling.store.tasks import Design, count_tasks
 
 MAX_SAMPLE = 10_000
+MAX_CODES = 8
 
 
 def show_projects(store: Store, account: Account) -> None:
@@ -33,7 +34,7 @@ def show_projects(store: Store, account: Account) -> None:
         total = sum(n for name, n in counts.items() if name != "withdrawn")
         rows.append((
             project.id, _purpose_name(project.purpose), _("open") if state == "open" else _("closed"),
-            ", ".join(project.codes), show_number(counts["open"] + counts["full"]),
+            _list_codes(project.codes), show_number(counts["open"] + counts["full"]),
             show_number(counts["done"]),
             show_percent(counts["done"] / total) if total else "–", str(project.overlap),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
@@ -58,6 +59,13 @@ def _purpose_name(purpose: Purpose) -> str:
         "label": _("labeling"), "review": _("review"), "adjudication": _("adjudication"),
         "calibration": _("calibration session"),
     }[purpose]  # fmt: skip
+
+
+def _list_codes(codes: tuple[str, ...]) -> str:
+    """The codes, or the first of many and how many more."""
+    more = len(codes) - MAX_CODES
+    listed = ", ".join(codes[:MAX_CODES])
+    return listed if more <= 0 else f"{listed} {ngettext('and {n} more', 'and {n} more', more)}"
 
 
 def _show_one(store: Store, account: Account, states: dict[str, str]) -> None:
