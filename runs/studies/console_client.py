@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,11 +42,13 @@ class ConsoleClient:
 
     def __init__(self, port: int, cookie: str | None = None) -> None:
         self.cookie = cookie or fetch_cookie(port)
-        self.socket: ClientConnection = connect(
+        self._connection = ExitStack()
+        opening = connect(
             f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
             additional_headers={"Cookie": f"{COOKIE}={self.cookie}"}, subprotocols=["streamlit", "x"],  # type: ignore[list-item]
             max_size=2**27,
         )  # fmt: skip
+        self.socket: ClientConnection = self._connection.enter_context(opening)
         self.states: dict[str, WidgetState] = {}
         self.page = ""
         self.pages: dict[str, str] = {}
@@ -54,7 +57,7 @@ class ConsoleClient:
 
     def close(self) -> None:
         """Close the connection."""
-        self.socket.close()
+        self._connection.close()
 
     def run(self, *triggers: WidgetState, page: str | None = None, name: str = "", query: str = "") -> Run:
         """Run the script: with one-time `triggers`, at a page by its hash or by the name in its address."""

@@ -1,4 +1,4 @@
-"""Does the server's memory stay flat over a day's work? ``python runs/studies/console_memory.py [--minutes 120]``
+"""Does the server stay as large over a day? ``python runs/studies/console_memory.py [--minutes 120]``
 
 Some reviewers work without a break through websocket clients (`console_client`), with short think times, so
 that hours of clicks go by faster; one lead walks through all pages, and now and then everybody reloads, signs
