@@ -113,7 +113,7 @@ def test_a_search_is_saved_opened_and_deleted(open_page: Callable[..., Any], sto
     page.press("Save")
     assert "The search was saved" in page.words
     assert [view.name for view in saved_views.list_views(store, "rob")] == ["mine", "by lea"]
-    page.press("by lea (by lea)")
+    page.press(r"by lea \(by lea\)")
     assert control(page, "code").value == "T1"
     page.press("mine")
     assert control(page, "code").value == "C1"
