@@ -9,6 +9,7 @@ from typing import get_args
 
 import streamlit as st
 
+from dialint.app.console.account_names import role_name, status_name
 from dialint.app.console.auth import PROVIDER_VARIABLE, SESSIONS
 from dialint.app.console.form_actions import SECRET, attempt
 from dialint.app.console.i18n import _, ngettext, show_time
@@ -39,19 +40,12 @@ def show_users(store: Store, account: Account) -> None:
             _show_create(store, account)
 
 
-def _status_name(status: Status) -> str:
-    return {
-        "active": _("active"), "training": _("in training"), "suspended": _("suspended"),
-        "banned": _("banned"),
-    }[status]  # fmt: skip
-
-
 def _show_list(everybody: list[Account]) -> None:
     search, role_column = st.columns([3, 2])
     part = search.text_input(_("Search by name"), max_chars=200, key="users search").strip().lower()
     role = role_column.selectbox(
         _("Role"), ("", *get_args(AccountRole)), key="users role",
-        format_func=lambda each: safe_text(_(each) if each else _("all roles")),
+        format_func=lambda each: safe_text(role_name(each) if each else _("all roles")),
     )  # fmt: skip
     shown = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
     n_pages = max(1, -(-len(shown) // PER_PAGE))
@@ -59,10 +53,13 @@ def _show_list(everybody: list[Account]) -> None:
     show_table(
         (_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")),
         (
-            (each.id, _(each.role), _status_name(each.status), ", ".join(each.skills), each.agent or "")
+            (
+                each.id, role_name(each.role), status_name(each.status), ", ".join(each.skills),
+                each.agent or "",
+            )
             for each in shown[(page - 1) * PER_PAGE : page * PER_PAGE]
         ),
-    )
+    )  # fmt: skip
     st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(shown))))
 
 
@@ -77,7 +74,7 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
             left, right = st.columns(2)
             status = left.selectbox(
                 _("Status"), statuses, index=statuses.index(other.status), key=f"users status:{name}",
-                format_func=lambda each: safe_text(_status_name(each)),
+                format_func=lambda each: safe_text(status_name(each)),
                 help=_(
                     "A suspended account cannot sign in. A ban also opens the tasks again that it "
                     "answered."
@@ -93,7 +90,7 @@ def _show_change(store: Store, account: Account, others: list[Account], *, is_ad
                 roles = get_args(AccountRole)
                 role = left.selectbox(
                     _("Role"), roles, index=roles.index(other.role), key=f"users new role:{name}",
-                    format_func=lambda each: safe_text(_(each)),
+                    format_func=lambda each: safe_text(role_name(each)),
                 )  # fmt: skip
                 agent = right.text_input(
                     _("Agent id"), agent, max_chars=200, key=f"users agent:{name}",
@@ -160,7 +157,7 @@ def _show_create(store: Store, account: Account) -> None:
             _("Role"),
             get_args(AccountRole),
             key="users role of new",
-            format_func=lambda each: safe_text(_(each)),
+            format_func=lambda each: safe_text(role_name(each)),
         )
         skills = left.text_input(_("Skills, by commas"), key="users new skills")
         agent = right.text_input(_("Agent id"), max_chars=200, key="users new agent")

@@ -63,7 +63,7 @@ def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> Non
     n_pages = max(1, -(-len(shown) // PER_PAGE))
     page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="gold page"))
     show_table(
-        (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("From"), _("State"), _("Doubt or reason")),
+        (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
         (
             (
                 DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),

@@ -150,7 +150,7 @@ def _describe(counts: dict[str, int]) -> str:
         "notes": _("notes of coaching"), "masked_views": _("masked views"), "participants": _("participants"),
         "drafts": _("drafts"),
     }  # fmt: skip
-    return ", ".join(f"{show_number(n)} {kinds.get(name, name)}" for name, n in counts.items())
+    return ", ".join(f"{kinds.get(name, name)}: {show_number(n)}" for name, n in counts.items())
 
 
 def _show_proof(proof: erasure.Proof) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dialint.app.console.account_names import role_name
 from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
 from dialint.app.console.sign_in import current_account, sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
@@ -67,10 +68,6 @@ PAGES: dict[str, PageEntry] = {
 }
 START: dict[AccountRole, str] = {
     "labeler": "Label", "reviewer": "Review", "expert": "Review", "lead": "Overview", "admin": "Overview",
-}  # fmt: skip
-ROLE_NAMES: dict[AccountRole, str] = {
-    "labeler": N_("labeler"), "reviewer": N_("reviewer"), "expert": N_("expert"), "lead": N_("lead"),
-    "admin": N_("administrator"),
 }  # fmt: skip
 
 
@@ -146,9 +143,7 @@ def _show_links(sections: dict[str, list[StreamlitPage]]) -> None:
 def _show_account(store: Store, account: Account) -> None:
     """Who is signed in, the language, and the way out."""
     st.caption(
-        safe_markdown(
-            _("Signed in as {name} ({role})").format(name=account.id, role=_(ROLE_NAMES[account.role]))
-        )
+        safe_markdown(_("Signed in as {name} ({role})").format(name=account.id, role=role_name(account.role)))
     )
 
     def choose_language() -> None:

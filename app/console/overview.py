@@ -205,7 +205,7 @@ def _show_backlog(backlog: Sequence[Backlog]) -> None:
         )
         for each in backlog
     ]  # fmt: skip
-    show_table((_("Project"), _("Open tasks"), _("Median answer"), _("Time")), rows)
+    show_table((_("Project"), _("Open tasks"), _("Median answer"), _("Backlog")), rows)
     st.caption(
         _(
             "The median is of the newest 200 timed answers of the project, or of people who do the same work "

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
+from dialint.app.console.account_names import role_name, status_name
 from dialint.app.console.charts import MatrixCell, draw_matrix
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
 from dialint.app.console.people_status import show_status_form
@@ -145,7 +146,8 @@ def _show_everybody(
 
 
 def _role_text(account: Account) -> str:
-    return _(account.role) if account.status == "active" else f"{_(account.role)}, {_(account.status)}"
+    role = role_name(account.role)
+    return role if account.status == "active" else f"{role}, {status_name(account.status)}"
 
 
 def _share(figure: Figure) -> str:

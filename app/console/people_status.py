@@ -7,6 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
+from dialint.app.console.account_names import role_name, status_name
 from dialint.app.console.auth import SESSIONS
 from dialint.app.console.i18n import _
 from dialint.app.console.tables import show_table
@@ -56,7 +57,7 @@ def show_status_form(
         name = st.selectbox(
             _("Account"), changeable, key="status account",
             format_func=lambda name: safe_text(
-                f"{name} ({_(by_name[name].role)}, {_(by_name[name].status)})"
+                f"{name} ({role_name(by_name[name].role)}, {status_name(by_name[name].status)})"
             ),
         )  # fmt: skip
         change = st.selectbox(

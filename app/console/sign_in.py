@@ -11,6 +11,7 @@ import os
 
 import streamlit as st
 
+from dialint.app.console.account_names import role_name
 from dialint.app.console.auth import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client
 from dialint.app.console.i18n import _, ngettext
 from dialint.app.console.middleware import browser_id
@@ -125,7 +126,7 @@ def _admit(name: str, client: Client) -> bool:
 def password_page(store: Store, account: Account) -> None:
     """Change one's own password."""
     st.subheader(_("Your account"), anchor=False)
-    st.text(safe_text(f"{account.id}, {_(account.role)}"))
+    st.text(safe_text(f"{account.id}, {role_name(account.role)}"))
     _password_form(store, account.id)
 
 

@@ -90,7 +90,7 @@ def screen_words(mode: Mode) -> dict[str, object]:
             "answered": _("{n} of {total} answered"), "instructions": _("Instructions"),
         }  # fmt: skip
     return words | {
-        "confirm": _("Confirm"), "reject": _("Reject"), "change": _("Change"), "open": _("open"),
+        "confirm": _("Confirm"), "reject": _("Reject"), "change": _("Change…"), "open": _("open"),
         "confirmed": _("Confirmed"), "rejected": _("Rejected"), "added": _("added by you"),
         "own": _("yours"), "suggestion": _("Suggestion"), "dismissed": _("Dismissed"),
         "confirm_suggestion": _("Confirm as a finding"), "dismiss": _("Dismiss"),

@@ -21,8 +21,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from dialint.app.console.account_names import ROLE_NAMES
 from dialint.app.console.i18n import LANGUAGES, Language, load_catalogue
-from dialint.app.console.main import PAGES, ROLE_NAMES, START
+from dialint.app.console.main import PAGES, START
 from dialint.labeling.store.permissions import LOWEST_ROLE
 
 WIDTHS = {"wide": (1440, 900), "narrow": (360, 780)}
@@ -126,9 +127,7 @@ def main() -> None:
                     page.locator('[data-test-script-state="notRunning"]').first.wait_for(
                         state="attached", timeout=WAIT_MS
                     )
-                    page.wait_for_function(
-                        "!document.querySelector('[data-testid=stSkeleton]')", timeout=WAIT_MS
-                    )
+                    page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached", timeout=WAIT_MS)
                     page.wait_for_timeout(1200)
                     name = f"{title.lower().replace(' ', '-')}-{theme}-{width}"
                     page.screenshot(path=options.out / f"{name}.png")
