@@ -113,19 +113,19 @@ def _open_case(store: Store, account: Account, lease: Lease, taxonomy: Taxonomy)
     """The session of the case in hand, with its draft from the store if the page is new."""
     name = "adjudicate case"
     session = st.session_state.get(name)
-    if not isinstance(session, CaseSession) or session.lease != lease or session.account.id != account.id:
-        same = isinstance(session, CaseSession) and (session.lease.task, session.lease.token) == (
-            lease.task, lease.token,
-        )  # fmt: skip
-        if same and session.account.id == account.id:
-            session.lease = lease  # renewed
-        else:
-            case = expert_cases.load_case(store, account.id, lease.task)
-            questions = list_questions(case)
-            draft = load_draft(store, account.id, case, questions, taxonomy)
-            session = CaseSession(store, account, lease, case, questions, draft, taxonomy)
-            session.hides_names = load_preferences(store, account.id).hide_names
-            st.session_state[name] = session
+    if (
+        isinstance(session, CaseSession)
+        and session.account.id == account.id
+        and (session.lease.task, session.lease.token) == (lease.task, lease.token)
+    ):
+        session.lease = lease  # it may have been renewed
+        return session
+    case = expert_cases.load_case(store, account.id, lease.task)
+    questions = list_questions(case)
+    draft = load_draft(store, account.id, case, questions, taxonomy)
+    session = CaseSession(store, account, lease, case, questions, draft, taxonomy)
+    session.hides_names = load_preferences(store, account.id).hide_names
+    st.session_state[name] = session
     return session
 
 

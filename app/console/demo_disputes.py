@@ -16,7 +16,8 @@ from dialint.labeling.adjudication.calibration_session import CalibrationConfig,
 from dialint.labeling.adjudication.cases import AdjudicateConfig, adjudicate
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
 from dialint.labeling.annotation import judged_turns, quoted_finding
-from dialint.labeling.store import annotations, appeals, expert_cases, leases, projects, tasks
+from dialint.labeling.store import annotations as answers
+from dialint.labeling.store import appeals, expert_cases, leases, projects, tasks
 from dialint.labeling.store.calibration_sessions import save_note
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.masked_view import prepare_view
@@ -107,7 +108,7 @@ def _answer_all(
         shown = tasks.view_task(store, who, lease.task).dialogue
         found = _find(by_id[lease.dialogue], shown, codes, CARE.get(who, USUAL), chance)
         seconds = round(chance.lognormvariate(3.6, 0.4), 1)
-        annotations.submit(store, who, lease.task, lease.token, f"demo {who} {lease.task}", found, seconds)
+        answers.submit(store, who, lease.task, lease.token, f"demo {who} {lease.task}", found, seconds)
 
 
 def _find(
@@ -150,7 +151,7 @@ def _add_appeals(store: Store, past: Sequence[Past]) -> None:
                 continue
             findings = [one for one in by_id[lease.dialogue].verdict.findings if one.turn == lease.turn]
             key = f"second {reviewer} {lease.task}"
-            annotations.submit(store, reviewer, lease.task, lease.token, key, findings[:1], 33.0)
+            answers.submit(store, reviewer, lease.task, lease.token, key, findings[:1], 33.0)
     reviewed = [
         one
         for one in appeals.list_open(store, "lead")

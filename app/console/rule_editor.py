@@ -153,8 +153,9 @@ def _preview_form(
             with report_refusals("rules"):
                 if isinstance(parsed, Taxonomy):
                     stored = documents.list_newest_verdicts(store, account.id, n)
-                    result: TaxonomyPreview | PolicyPreview = preview_taxonomy(taxonomy, parsed, stored)
-                    listed = [each.dialogue for each in result.dialogues[:MAX_LISTED]]
+                    changes = preview_taxonomy(taxonomy, parsed, stored)
+                    result: TaxonomyPreview | PolicyPreview = changes
+                    listed = [each.dialogue for each in changes.dialogues[:MAX_LISTED]]
                 else:
                     read = documents.list_newest_dialogues(store, account.id, n)
                     result = preview_policy(before, parsed, others, read)

@@ -61,7 +61,9 @@ def show_versions(store: Store, account: Account, document: Document) -> None:
             for number in (old, new)
         ]  # fmt: skip
         lines = list(
-            difflib.unified_diff(*(text.splitlines() for text in texts), name(old), name(new), lineterm="")
+            difflib.unified_diff(
+                texts[0].splitlines(), texts[1].splitlines(), name(old), name(new), lineterm=""
+            )
         )
         if lines:
             st.code(safe_text("\n".join(lines)), language="diff", height=300)

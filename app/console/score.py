@@ -11,6 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from dialint.app.console import score_files
 from dialint.app.console.attempts import set_refusal
@@ -106,7 +107,9 @@ def _forget_upload(file_id: str) -> None:
     """Free Streamlit's copy of an upload, which it would keep until the browser leaves."""
     context = runtime.scriptrunner.get_script_run_ctx()
     if runtime.exists() and context is not None:
-        runtime.get_instance().uploaded_file_mgr.remove_file(context.session_id, file_id)
+        manager = runtime.get_instance().uploaded_file_mgr
+        assert isinstance(manager, MemoryUploadedFileManager)
+        manager.remove_file(context.session_id, file_id)
 
 
 def _bring(store: Store, account: Account, name: str, content: bytes | Path) -> None:

@@ -182,8 +182,8 @@ def _erase(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
             counts[owners.get((table.name, row[0]), row[0])][table.name] += 1
     digests = {name: hash_id(name) for name in ids}
     for name, digest in digests.items():
-        row = {"dialogue_sha256": digest, "account": actor, "reason": reason, "at_ms": transaction.now_ms}
-        upsert(transaction, erasures, {**row, "content": canonical_json(counts[name])})
+        record = {"dialogue_sha256": digest, "account": actor, "reason": reason, "at_ms": transaction.now_ms}
+        upsert(transaction, erasures, {**record, "content": canonical_json(counts[name])})
     transaction.log(actor, ERASE, f"{len(ids)} dialogues", reason=reason, sha256=sorted(digests.values()))
     return tuple(digests.values())
 
@@ -238,9 +238,9 @@ def list_erasures(transaction: Transaction, actor: str, limit: int = 100) -> lis
 def scrub(store: Store, actor: str) -> str:
     """Rewrite the database's files, so that they hold no bytes of deleted rows; return how, for a proof.
 
-    SQLite: the full-text index is merged, VACUUM, and the write-ahead log is emptied. PostgreSQL: VACUUM FULL of the tables that dialogues
-    are deleted from, each locked meanwhile; segments of the write-ahead log are reused in time. Blocks that
-    the file system freed are not overwritten.
+    SQLite: the full-text index is merged, VACUUM, and the write-ahead log is emptied. PostgreSQL: VACUUM FULL
+    of the tables that dialogues are deleted from, each locked meanwhile; segments of the write-ahead log are
+    reused in time. Blocks that the file system freed are not overwritten.
 
     Raises:
         NotAllowed: the actor is no admin.

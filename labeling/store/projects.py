@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import Select, bindparam, func, insert, select, update
 
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects
@@ -115,12 +115,16 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     """
     require_permission(transaction, actor, "plan")
     rows = annotation_rows.c
-    spent = select(rows.project, func.count(), func.sum(rows.seconds), func.count(rows.seconds))
+    spent: Select[*tuple[Any, ...]] = select(
+        rows.project, func.count(), func.sum(rows.seconds), func.count(rows.seconds)
+    )
     spent = spent.where(rows.project.is_not(None)).group_by(rows.project)
     by_project: dict[str, tuple[int, float | None, int]] = {
         name: (answers, seconds, timed) for name, answers, seconds, timed in transaction.run(spent)
     }
-    left = select(task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered))
+    left: Select[*tuple[Any, ...]] = select(
+        task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered)
+    )
     left = left.where(task_rows.c.pool == "main", task_rows.c.state.in_(("open", "full")))
     open_answers = {name: int(n) for name, n in transaction.run(left.group_by(task_rows.c.project))}
     spending = {}

@@ -121,7 +121,7 @@ class _Walker:
 
     def run(self) -> None:
         below, inclusive = self.after, False
-        chunks = WORD_CHUNKS if self.plan.terms else CHUNKS
+        chunks: tuple[int, ...] = WORD_CHUNKS if self.plan.terms else CHUNKS
         if self.plan.terms and self.plan.is_sqlite:
             chunks = ()  # FTS5 gives its hits in order; a look for words in each row took seconds
         for n in chunks:

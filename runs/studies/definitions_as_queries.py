@@ -93,10 +93,10 @@ def embed(texts: Sequence[str], folder: Path) -> torch.Tensor:
     return functional.normalize(torch.stack(means), dim=1)
 
 
-def fit(states: torch.Tensor, truth: torch.Tensor, queries: torch.Tensor) -> torch.nn.Module:
+def fit(states: torch.Tensor, truth: torch.Tensor, queries: torch.Tensor, seed: int = 0) -> torch.nn.Module:
     """The map from states to queries: of rank `RANK`, by logistic loss on known labels, errors weighed up to
     a fifth of each code."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     mapping = torch.nn.Sequential(
         torch.nn.Linear(states.shape[1], RANK, bias=False), torch.nn.Linear(RANK, queries.shape[1])
     )

@@ -1,5 +1,5 @@
-"""Tokens computed and seconds of the local judge with and without reuse of common beginnings, for details, for
-screens, and for the written answers of errors; and whether both give the same.
+"""Tokens computed and seconds of the local judge with and without reuse of common beginnings, for details,
+for screens, and for the written answers of errors; and whether both give the same.
 
     python runs/studies/judge_prefix_reuse.py --dialogues 10 --codes 10
 """

@@ -166,9 +166,9 @@ def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> Non
     press(fill(page, sample_number=2), "Add tasks")
     assert "2 tasks were added." in words(page)
     press(page, "Close the project")
-    assert dict((p.id, state) for p, state in projects.list_projects(store, "lea"))["new one"] == "closed"
+    assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "closed"
     press(page, "Open the project again")
-    assert dict((p.id, state) for p, state in projects.list_projects(store, "lea"))["new one"] == "open"
+    assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "open"
     press(fill(page, project_name="no codes", project_codes=[]), "Create project")
     assert "codes" in words(page)
     press(fill(page, project_name="controlled", project_codes=["C1"], project_control=10), "Create project")

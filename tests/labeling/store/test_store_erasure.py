@@ -159,7 +159,8 @@ def test_the_rest_is_worked_on_as_before(store: Store, made: Any) -> None:
     lease = leases.claim(store, "dot", "p", at_once=10)
     assert lease is not None
     saved = annotations.submit(store, "dot", lease.task, lease.token, "new", [], 1.0)
-    assert verify(store).annotations == len(rows_of(store)["annotations"]) and saved.id
+    assert saved.id
+    assert verify(store).annotations == len(rows_of(store)["annotations"])
 
 
 def test_an_annotation_number_that_is_given_again_is_no_manipulation(store: Store, made: Any) -> None:

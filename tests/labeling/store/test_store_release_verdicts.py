@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import annotations, dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -49,12 +50,13 @@ def test_two_releases_are_compared_where_both_judged(judged: Store) -> None:
 
 
 def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Store, made: Any) -> None:
+    last: Annotation | None = None
     for actor, name, found in (
         ("rob", "d1", [made.finding()]), ("rob", "d2", []), ("rob", "d4", []), ("rob", "d3", []),
         ("eve", "d3", [made.finding()]),
     ):  # fmt: skip
-        seen = int(before.id) if actor == "eve" else None
-        before = annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=seen)
+        seen = int(last.id) if last is not None and actor == "eve" else None
+        last = annotations.review(judged, actor, name, f"{actor} {name}", ["C1"], found, expected=seen)
     turns = load_code_turns(judged, "lea", "old")["C1"]
     assert turns.n_dialogues == 4
     assert turns.n_weeks == 3.0
