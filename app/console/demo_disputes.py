@@ -157,5 +157,5 @@ def _add_appeals(store: Store, past: Sequence[Past]) -> None:
         for one in appeals.list_open(store, "lead")
         if one.dialogue in own and appeals.load_dispute(store, "lead", one.id).second
     ]
-    for one in reviewed[1:]:
-        appeals.decide_appeal(store, "lead", one.id, "upheld", UPHELD)
+    for appeal in reviewed[1:]:
+        appeals.decide_appeal(store, "lead", appeal.id, "upheld", UPHELD)

@@ -46,10 +46,10 @@ def read_backlog(transaction: Transaction, actor: str) -> tuple[Backlog, ...]:
     require_permission(transaction, actor, "plan")
     rows = transaction.run(select(project_rows).order_by(project_rows.c.created_ms, project_rows.c.id)).all()
     listed = {row.id: Project.model_validate_json(row.content) for row in rows if row.state == "open"}
-    waiting: Select[*tuple[Any, ...]] = select(counts.c.project, func.sum(counts.c.n)).where(
+    waiting: Select[Any] = select(counts.c.project, func.sum(counts.c.n)).where(
         counts.c.pool == "main", counts.c.state.in_(("open", "full"))
     )
-    n_open = {row[0]: int(row[1]) for row in transaction.run(waiting.group_by(counts.c.project))}
+    n_open = {row[0]: int(row[1]) for row in map(tuple, transaction.run(waiting.group_by(counts.c.project)))}
     backlog = []
     for project in listed.values():
         seconds = _newest_seconds(transaction, project.id)

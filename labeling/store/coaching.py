@@ -133,26 +133,26 @@ def compare_codes(
     name, agents = daily_counts.c.agent, func.count(daily_counts.c.agent.distinct())
     mine = name == cut_name(agent)
     scored = func.coalesce(func.sum(daily_counts.c.dialogues), 0)
-    groups: Select[*tuple[Any, ...]] = select(agents, scored).where(
+    groups: Select[Any] = select(agents, scored).where(
         daily_counts.c.level == "group", daily_counts.c.dialogues > 0, *days
     )
-    own_dialogues = int(transaction.run(groups.where(mine)).one()[1])
+    own_dialogues = int(tuple(transaction.run(groups.where(mine)).one())[1])
     others = and_(~mine, name != "")
     in_team = and_(others, daily_counts.c.team == cut_name(team))
-    n_agents, n_dialogues = transaction.run(groups.where(in_team)).one() if team is not None else (0, 0)
+    n_agents, n_dialogues = (
+        tuple(transaction.run(groups.where(in_team)).one()) if team is not None else (0, 0)
+    )
     chosen: ColumnElement[bool] = in_team
     if n_agents < MIN_OTHERS:
         team, chosen = None, others
-        n_agents, n_dialogues = transaction.run(groups.where(others)).one()
+        n_agents, n_dialogues = tuple(transaction.run(groups.where(others)).one())
     errors = func.sum(daily_counts.c.confirmed + daily_counts.c.added)
-    by_code: Select[*tuple[Any, ...]] = select(daily_counts.c.code, errors).where(
-        daily_counts.c.level == "detail", *days
-    )
+    by_code: Select[Any] = select(daily_counts.c.code, errors).where(daily_counts.c.level == "detail", *days)
     by_code = by_code.group_by(daily_counts.c.code).having(errors > 0)
-    own = {row[0]: int(row[1]) for row in transaction.run(by_code.where(mine))}
+    own = {row[0]: int(row[1]) for row in map(tuple, transaction.run(by_code.where(mine)))}
     other: dict[str, int] = {}
     if n_agents >= MIN_OTHERS:
-        other = {row[0]: int(row[1]) for row in transaction.run(by_code.where(chosen))}
+        other = {row[0]: int(row[1]) for row in map(tuple, transaction.run(by_code.where(chosen)))}
     return CodeRates(own, own_dialogues, other, int(n_dialogues) if other else 0, int(n_agents), team)
 
 
@@ -242,10 +242,8 @@ def count_cleared(
         for name, value in (("team", team), ("channel", channel))
         if value is not None
     ]
-    query: Select[*tuple[Any, ...]] = (
-        select(columns.agent, func.count()).where(*where).group_by(columns.agent)
-    )
-    return {row[0]: int(row[1]) for row in transaction.run(query)}
+    query: Select[Any] = select(columns.agent, func.count()).where(*where).group_by(columns.agent)
+    return {row[0]: int(row[1]) for row in map(tuple, transaction.run(query))}
 
 
 @read_operation
@@ -257,7 +255,5 @@ def list_agents(transaction: Transaction, actor: str, n: int = 1000) -> tuple[tu
     """
     require_permission(transaction, actor, "plan")
     name, team = daily_counts.c.agent, func.max(daily_counts.c.team)
-    query: Select[*tuple[Any, ...]] = (
-        select(name, team).where(daily_counts.c.level == "group", name != "").group_by(name)
-    )
-    return tuple((row[0], row[1]) for row in transaction.run(query.order_by(name).limit(n)))
+    query: Select[Any] = select(name, team).where(daily_counts.c.level == "group", name != "").group_by(name)
+    return tuple((row[0], row[1]) for row in map(tuple, transaction.run(query.order_by(name).limit(n))))

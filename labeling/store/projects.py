@@ -115,18 +115,17 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     """
     require_permission(transaction, actor, "plan")
     rows = annotation_rows.c
-    spent: Select[*tuple[Any, ...]] = select(
-        rows.project, func.count(), func.sum(rows.seconds), func.count(rows.seconds)
-    )
+    spent: Select[Any] = select(rows.project, func.count(), func.sum(rows.seconds), func.count(rows.seconds))
     spent = spent.where(rows.project.is_not(None)).group_by(rows.project)
     by_project: dict[str, tuple[int, float | None, int]] = {
-        name: (answers, seconds, timed) for name, answers, seconds, timed in transaction.run(spent)
+        name: (answers, seconds, timed)
+        for name, answers, seconds, timed in map(tuple, transaction.run(spent))
     }
-    left: Select[*tuple[Any, ...]] = select(
-        task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered)
-    )
+    left: Select[Any] = select(task_rows.c.project, func.sum(task_rows.c.wanted - task_rows.c.answered))
     left = left.where(task_rows.c.pool == "main", task_rows.c.state.in_(("open", "full")))
-    open_answers = {name: int(n) for name, n in transaction.run(left.group_by(task_rows.c.project))}
+    open_answers = {
+        name: int(n) for name, n in map(tuple, transaction.run(left.group_by(task_rows.c.project)))
+    }
     spending = {}
     for name in list_names(transaction):
         answers, seconds, timed = by_project.get(name, (0, None, 0))
