@@ -19,8 +19,8 @@ FOLDER = Path(dialint.app.console.__file__).parent
 SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell", "link"}
 """What makes text from outside safe to show."""
 LAYOUT = {
-    "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "rerun",
-    "set_page_config",
+    "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "query_params",
+    "rerun", "set_page_config",
 }  # fmt: skip
 """Of Streamlit, what shows no text of ours but titles of pages."""
 ELEMENTS = {
@@ -87,10 +87,12 @@ def unsafe(source: str) -> list[str]:
         given |= {word.arg: word.value for word in call.keywords if word.arg not in NO_TEXT}
         if name in ("selectbox", "multiselect", "radio", "segmented_control") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
-        elif name in ("text_area", "text_input", "toggle", "checkbox"):
-            given = {word: value for word, value in given.items() if word not in ("#1", "value")}  # to edit
+        elif name in ("text_area", "text_input", "number_input", "toggle", "checkbox"):
+            given = {word: value for word, value in given.items() if word not in ("#1", "#2", "value")}  # to edit
         elif name in ("vega_lite_chart", "progress"):
             given.pop(None)  # a share, or data whose names are made by safe_text
+        elif name == "page_link":
+            given.pop(None)  # the page, of which the label is shown
         elif name == "components":
             continue  # the dialogue's component, which draws by textContent
         found += [
@@ -127,7 +129,7 @@ def test_nothing_but_the_lint_knows_is_imported_from_streamlit() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
                 assert {each.name for each in node.names} <= {
-                    "App", "ComponentRenderer", "StreamlitPage", "get_script_run_ctx",
+                    "App", "ComponentRenderer", "MemoryUploadedFileManager", "StreamlitPage", "get_script_run_ctx", "runtime",
                 }  # fmt: skip
             if isinstance(node, ast.keyword):
                 assert node.arg != "unsafe_allow_html", path
