@@ -16,7 +16,7 @@ from dialint.app.console.answer import Selection
 from dialint.app.console.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
 from dialint.app.console.tables import DialogueLink, show_table
-from dialint.app.console.text import origin_text, safe_markdown, safe_text
+from dialint.app.console.text import origin_text, percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -167,7 +167,7 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
 def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool = False) -> str:
     entry = taxonomy.codes.get(finding.code)
     code = finding.code if entry is None else f"{finding.code} {choose_name(entry.name)}"
-    probability = "" if is_answer else f", {show_percent(finding.probability)}"
+    probability = "" if is_answer else f", {percent(finding.probability)}"
     return _("turn {turn}: {code}, {severity}{probability}: “{quote}”").format(
         turn=finding.turn, code=code, severity=finding.severity, probability=probability, quote=finding.quote
     )
@@ -181,7 +181,7 @@ def _show_labels(history: DialogueHistory, taxonomy: Taxonomy) -> None:
     headings = (_("Turn"), _("Error"), _("Probability"), _("Method"), _("People"))
     rows = [
         (
-            str(each.turn), each.code, show_percent(each.probability), each.method,
+            str(each.turn), each.code, percent(each.probability), each.method,
             show_number(each.n_labelers),
         )
         for each in history.labels

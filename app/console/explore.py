@@ -21,9 +21,9 @@ from dialint.app.console.explore_filters import (
     show_controls,
     status_words,
 )
-from dialint.app.console.i18n import _, ngettext, show_number, show_percent, show_time
+from dialint.app.console.i18n import _, ngettext, show_number, show_time
 from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, show_table
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import projects, saved_views, tasks
@@ -109,7 +109,7 @@ def _chips(findings: Sequence[HitFinding]) -> Chips:
     chips: list[tuple[str, Colour]] = []
     for each in ordered[:MAX_CHIPS]:
         mark = MARKS.get(each.decision, "?" if each.suggestion else "")
-        probability = "" if each.decision == "added" else show_percent(each.probability)
+        probability = "" if each.decision == "added" else percent(each.probability)
         text = " ".join(filter(None, (mark, each.code, each.severity, probability)))
         chips.append((text, "gray" if each.suggestion else COLOURS.get(each.severity, "gray")))
     if len(ordered) > MAX_CHIPS:

@@ -32,13 +32,21 @@ STYLE = Path(__file__).with_name("page.css")
 class PageEntry(NamedTuple):
     """A page: its section in the navigation, the right that shows it, and its function in a module of this
     folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
-    accounts that are an agent. (No icon: Streamlit would ask another host for it.)"""
+    accounts that are an agent, and those with the right `others`. (No icon: Streamlit would ask another host
+    for it.)"""
 
     section: str
     right: Permission
     function: str
     hidden: bool = False
     for_agents: bool = False
+    others: Permission | None = None
+
+    def is_open_to(self, account: Account) -> bool:
+        """Whether the account may see the page."""
+        if self.for_agents and account.agent is None:
+            return self.others is not None and has_permission(account, self.others)
+        return has_permission(account, self.right)
 
     def show(self, store: Store, account: Account) -> None:
         """Show the page to `account`."""
@@ -52,7 +60,9 @@ PAGES: dict[str, PageEntry] = {
     N_("Overview"): PageEntry(N_("Quality"), "plan", "overview.overview_page"),
     N_("Explore"): PageEntry(N_("Quality"), "review", "explore.explore_page"),
     N_("Dialogue"): PageEntry(N_("Quality"), "review", "dialogue_page.dialogue_page", hidden=True),
-    N_("Coaching"): PageEntry(N_("Quality"), "label", "coaching.coaching_page"),
+    N_("Coaching"): PageEntry(
+        N_("Quality"), "label", "coaching.coaching_page", for_agents=True, others="plan"
+    ),
     N_("People"): PageEntry(N_("Quality"), "plan", "people.people_page"),
     N_("Review"): PageEntry(N_("Work"), "review", "review.review_page"),
     N_("Label"): PageEntry(N_("Work"), "label", "label.label_page"),
@@ -112,8 +122,7 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
     sections: dict[str, list[StreamlitPage]] = {}
     start: StreamlitPage | None = None
     for title, entry in PAGES.items():
-        is_open = has_permission(account, entry.right)
-        is_open = is_open and (not entry.for_agents or account.agent is not None)
+        is_open = entry.is_open_to(account)
         show = partial(entry.show, store, account) if is_open else _closed_page
         page = _page(show, title, is_hidden=entry.hidden or not is_open)
         sections.setdefault(_(entry.section), []).append(page)

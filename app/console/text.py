@@ -8,6 +8,7 @@ import re
 from functools import cache
 from typing import get_args
 
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.detector.languages import describe_gaps, language_name
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, Severity, Verdict
 from dialint.detector.release import EMBEDDED
@@ -67,14 +68,14 @@ def safe_html(text: str) -> str:
 def percent(probability: float) -> str:
     """A probability for a person; never 0 % or 100 %, which would say that it is certain."""
     if probability < 0.01:
-        return "under 1 %"
-    return "over 99 %" if probability > 0.99 else f"{probability:.0%}".replace("%", " %")
+        return _("under 1 %")
+    return _("over 99 %") if probability > 0.99 else f"{probability:.0%}".replace("%", " %")
 
 
 def code_title(code: str, taxonomy: Taxonomy) -> str:
     """``C1 Question ignored``; the bare code if it is of another taxonomy."""
     entry = taxonomy.codes.get(code)
-    return code if entry is None else f"{code} {entry.name.en}"
+    return code if entry is None else f"{code} {choose_name(entry.name)}"
 
 
 def lookup_code(code: str, taxonomy: Taxonomy) -> Code:
@@ -90,7 +91,8 @@ def lookup_code(code: str, taxonomy: Taxonomy) -> Code:
 def severity_title(severity: str, taxonomy: Taxonomy) -> str:
     """``S2 Major``."""
     return next(
-        (f"{each.code} {each.name.en}" for each in taxonomy.severities if each.code == severity), severity
+        (f"{each.code} {choose_name(each.name)}" for each in taxonomy.severities if each.code == severity),
+        severity,
     )
 
 
@@ -149,17 +151,23 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
     """What the model says of the whole dialogue; `n_proposed` of its findings and `n_suggested` of its
     suggestions are part of the task."""
     if verdict is None:
-        return "No model has judged this dialogue."
+        return _("No model has judged this dialogue.")
     if verdict.status == "failed":
-        return f"{verdict.release} failed on this dialogue ({verdict.failure}). That is not a clean dialogue."
+        failed = _("{release} failed on this dialogue ({failure}). That is not a clean dialogue.")
+        return failed.format(release=verdict.release, failure=verdict.failure)
     gap = describe_gaps(verdict)
     if verdict.status == "not_judged":
-        return f"{verdict.release} did not judge this dialogue ({gap}). That is not a clean dialogue."
-    findings = {0: "no findings", 1: "1 finding"}.get(n_proposed, f"{n_proposed} findings")
+        silent = _("{release} did not judge this dialogue ({gap}). That is not a clean dialogue.")
+        return silent.format(release=verdict.release, gap=gap)
+    findings = ngettext("{n} finding", "{n} findings", n_proposed) if n_proposed else _("no findings")
     hidden = len(verdict.findings) - n_proposed
-    more = f", and {hidden} more that this task does not ask about" if hidden else ""
+    more = ""
+    if hidden:
+        more = _(", and {n} more that this task does not ask about").format(n=show_number(hidden))
     if n_suggested:
-        more += f"; {n_suggested} suggestion{'s' * (n_suggested > 1)} below, not counted"
+        more += ngettext(
+            "; {n} suggestion below, not counted", "; {n} suggestions below, not counted", n_suggested
+        )
     return f"{verdict.release}: {findings}{more}{f' ({gap})' if gap else ''}.{_judge_text(verdict.judge)}"
 
 
@@ -169,16 +177,17 @@ def _judge_text(judge: JudgeRecord | None) -> str:
         return ""
     silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
     n, codes = judge.screens + judge.details, ", ".join(sorted(silent))
-    limits = f"; it says nothing of {codes}" if codes else ""
-    return f" {judge.name} was asked {n} question{'s' * (n != 1)}{limits}."
+    limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
+    asked = ngettext("asked {n} question", "asked {n} questions", n)
+    return f" {judge.name}: {asked}{limits}."
 
 
 def origin_text(dialogue: Dialogue) -> str:
     """Whose dialogue it is, and from where and when; empty if the log does not say."""
     at = dialogue.started_at
     parts = [
-        f"Agent {dialogue.agent}" if dialogue.agent is not None else "",
-        f"team {dialogue.team}" if dialogue.team is not None else "",
+        _("Agent {name}").format(name=dialogue.agent) if dialogue.agent is not None else "",
+        _("team {name}").format(name=dialogue.team) if dialogue.team is not None else "",
         dialogue.channel or "",
         f"{at:%Y-%m-%d %H:%M}" if at is not None else "",
     ]
@@ -189,5 +198,6 @@ def explain_code(code: Code) -> str:
     """Definition and test of a code, for a place where Markdown is read."""
     return (
         f"**{safe_markdown(code.definition)}**\n\n{safe_markdown(code.test)}\n\n"
-        f"Error: {safe_markdown(code.example)}\n\nNo error: {safe_markdown(code.counter_example)}"
+        f"{safe_markdown(_('Error:'))} {safe_markdown(code.example)}\n\n"
+        f"{safe_markdown(_('No error:'))} {safe_markdown(code.counter_example)}"
     )

@@ -67,4 +67,4 @@ def test_an_address_opens_no_other_agent(coached: Store, open_page: Callable[...
 
 
 def test_a_labeler_who_is_no_agent_learns_why_the_page_is_empty(open_page: Callable[..., Any]) -> None:
-    assert "not known as one" in open_page("ann").go("Coaching").words
+    assert "not open to your role" in open_page("ann").go("Coaching").words

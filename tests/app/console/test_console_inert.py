@@ -88,7 +88,9 @@ def unsafe(source: str) -> list[str]:
         if name in ("selectbox", "multiselect", "radio", "segmented_control") and "format_func" in given:
             given.pop("#1")  # options are shown as it makes them
         elif name in ("text_area", "text_input", "number_input", "toggle", "checkbox"):
-            given = {word: value for word, value in given.items() if word not in ("#1", "#2", "value")}  # to edit
+            given = {
+                word: value for word, value in given.items() if word not in ("#1", "#2", "value")
+            }  # to edit
         elif name in ("vega_lite_chart", "progress"):
             given.pop(None)  # a share, or data whose names are made by safe_text
         elif name == "page_link":

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Finding, Label, Turn, Verdict
+from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import store_export
 from dialint.labeling.store import (
@@ -21,20 +22,31 @@ from dialint.labeling.store import (
     annotations,
     appeals,
     audit_log,
+    backlog,
+    calibration_sessions,
+    coaching,
     counted_annotations,
     dialogues,
+    documents,
     drafts,
     erasure,
     expert_cases,
     gold,
+    history,
     identities,
+    insights,
     labels,
     leases,
+    notes,
+    own_work,
     passwords,
+    preferences,
     projects,
     rater_status,
     release_verdicts,
+    saved_views,
     score_jobs,
+    search,
     tasks,
 )
 from dialint.labeling.store.database.schema import tasks as task_rows
@@ -42,12 +54,19 @@ from dialint.labeling.store.database.transactions import Store, write_operation
 from dialint.labeling.store.errors import Conflict, MustChangePassword, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.permissions import ROLES
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.search_plan import Search
 
 ACTORS = {"labeler": "ann", "reviewer": "rob", "expert": "eve", "lead": "lea", "admin": "ada"}
 MINE = {role: f"{role} spoke" for role in ROLES}
 """A dialogue that an account `own-ROLE` spoke in, for each role."""
+CLOSED = {f"{status}-{role}": role for role in ROLES for status in ("suspended", "banned")}
+"""Accounts that are closed, with their roles."""
 SPOKE = {name: (f"own-{role}", MINE[role]) for role, name in ACTORS.items()}
-"""The account that did, and the dialogue, by who acts."""
+SPOKE |= {name: (name, MINE[role]) for name, role in CLOSED.items()}
+"""The account that did, and the dialogue, by who acts; a closed account acts in its own."""
+AGENTS = {name: f"agent-{role}" for role, name in ACTORS.items()}
+AGENTS |= {name: f"agent-{role}" for name, role in CLOSED.items()}
+"""The agent that this account is."""
 GOLD = Gold(dialogue="d1", turn=1, code="C1", present=True, source="expert")
 ASKED = tasks.TaskProgress(1, "d1", None, 1, 0, 0)
 
@@ -406,6 +425,193 @@ ROWS |= {
     "store.projects.list_spending": Row("lead", lambda s, a, m: projects.list_spending(s, a)),
 }
 
+
+def own(actor: str) -> str:
+    """The account that acts in its own dialogues in place of this actor."""
+    return SPOKE.get(actor, (actor, ""))[0]
+
+
+def own_agent(actor: str) -> str:
+    return AGENTS.get(actor, "a1")
+
+
+def trained(store: Store, actor: str, made: Any) -> object:
+    lease = leases.claim(store, actor, "t", pool="training")
+    assert lease is not None
+    annotations.submit(store, actor, lease.task, lease.token, f"training {actor}")
+    return lease
+
+
+def own_note(store: Store, actor: str, made: Any) -> object:
+    return notes.write_note(store, "lea", own_agent(actor), "Well done.")
+
+
+def delete_theirs(store: Store, actor: str, made: Any) -> object:
+    saved_views.delete_view(store, actor, "theirs")
+    return [view.name for view in saved_views.list_views(store, "other")]
+
+
+def saved(store: Store, actor: str, made: Any) -> object:
+    text = f"{PACKAGED.read_text(encoding='utf-8')}# {actor}\n"
+    return documents.save_version(store, actor, "taxonomy", "taxonomy", text, "why", expected=1)
+
+
+ALL_MS = (0, 2**41)
+ROWS |= {
+    "store.appeals.list_decided": Row("expert", lambda s, a, m: appeals.list_decided(s, a)),
+    "store.appeals.count_outcomes": Row("expert", lambda s, a, m: appeals.count_outcomes(s, a)),
+    "store.backlog.read_backlog": Row("lead", lambda s, a, m: backlog.read_backlog(s, a)),
+    "store.calibration_sessions.list_sessions": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.list_sessions(s, own(a)),
+        others=lambda s, a, m: calibration_sessions.list_sessions(s, a),
+        upto="expert",
+        instead=(),
+    ),
+    "store.calibration_sessions.load_answers": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.load_answers(s, own(a), "c"),
+        others=lambda s, a, m: calibration_sessions.load_answers(s, a, "c"),
+        upto="expert",
+    ),
+    "store.calibration_sessions.load_item": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.load_item(s, own(a), "c", THEIRS["c"].task),
+        others=lambda s, a, m: calibration_sessions.load_item(s, a, "c", THEIRS["c"].task),
+        upto="expert",
+    ),
+    "store.calibration_sessions.load_note": Row(
+        "labeler",
+        lambda s, a, m: calibration_sessions.load_note(s, own(a), "c"),
+        others=lambda s, a, m: calibration_sessions.load_note(s, a, "c"),
+        upto="expert",
+    ),
+    "store.calibration_sessions.save_note": Row(
+        "lead",
+        lambda s, a, m: calibration_sessions.save_note(s, own(a), "c", "agreed"),
+    ),
+    "store.coaching.list_dialogues": Row(
+        "labeler",
+        lambda s, a, m: coaching.list_dialogues(s, own(a), own_agent(a), *ALL_MS),
+        others=lambda s, a, m: coaching.list_dialogues(s, a, "a1", *ALL_MS),
+        upto="expert",
+    ),
+    "store.coaching.compare_codes": Row(
+        "labeler",
+        lambda s, a, m: coaching.compare_codes(s, own(a), own_agent(a), *ALL_MS),
+        others=lambda s, a, m: coaching.compare_codes(s, a, "a1", *ALL_MS),
+        upto="expert",
+    ),
+    "store.coaching.read_confirmed": Row(
+        "labeler",
+        lambda s, a, m: coaching.read_confirmed(s, own(a), own_agent(a), [SPOKE.get(a, (a, "d1"))[1]]),
+        others=lambda s, a, m: coaching.read_confirmed(s, a, "a1", ["d1"]),
+        upto="expert",
+    ),
+    "store.coaching.count_cleared": Row("lead", lambda s, a, m: coaching.count_cleared(s, a, *ALL_MS)),
+    "store.coaching.list_agents": Row("lead", lambda s, a, m: coaching.list_agents(s, a)),
+    "store.documents.save_version": Row("lead", saved),
+    "store.documents.publish": Row(
+        "lead", lambda s, a, m: documents.publish(s, a, "taxonomy", "taxonomy", 1)
+    ),
+    "store.documents.withdraw": Row("lead", lambda s, a, m: documents.withdraw(s, a, "taxonomy", "taxonomy")),
+    "store.documents.list_versions": Row(
+        "lead", lambda s, a, m: documents.list_versions(s, a, "taxonomy", "taxonomy")
+    ),
+    "store.documents.list_names": Row("lead", lambda s, a, m: documents.list_names(s, a, "taxonomy")),
+    "store.documents.load_version": Row(
+        "lead", lambda s, a, m: documents.load_version(s, a, "taxonomy", "taxonomy", 1)
+    ),
+    "store.documents.load_published": Row("lead", lambda s, a, m: documents.load_published(s, a, "taxonomy")),
+    "store.documents.list_newest_verdicts": Row(
+        "lead", lambda s, a, m: documents.list_newest_verdicts(s, a, 9)
+    ),
+    "store.documents.list_newest_dialogues": Row(
+        "lead", lambda s, a, m: documents.list_newest_dialogues(s, a, 9)
+    ),
+    "store.documents.record_previewed": Row(
+        "lead", lambda s, a, m: documents.record_previewed(s, a, ("d1",))
+    ),
+    "store.history.read_history": Row("reviewer", lambda s, a, m: history.read_history(s, a, "d1")),
+    "store.history.find_similar": Row("reviewer", lambda s, a, m: history.find_similar(s, a, "d1")),
+    "store.insights.read_totals": Row(
+        "labeler",
+        lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS, agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_totals(s, own(a), *ALL_MS),
+        upto="expert",
+    ),
+    "store.insights.read_groups": Row(
+        "labeler",
+        lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent="a1"),
+        upto="expert",
+    ),
+    "store.notes.write_note": Row("lead", lambda s, a, m: notes.write_note(s, a, "a1", "Ask first.", "d1")),
+    "store.notes.acknowledge_note": Row(
+        "labeler",
+        lambda s, a, m: notes.acknowledge_note(s, own(a), int(m.id)),
+        own_note,
+        lambda s, a, m: notes.acknowledge_note(s, a, 1),
+    ),
+    "store.notes.list_notes": Row(
+        "labeler",
+        lambda s, a, m: notes.list_notes(s, own(a), own_agent(a)),
+        others=lambda s, a, m: notes.list_notes(s, a, "a1"),
+        upto="expert",
+    ),
+    "store.notes.count_open_notes": Row(
+        "labeler",
+        lambda s, a, m: notes.count_open_notes(s, own(a), own_agent(a)),
+        others=lambda s, a, m: notes.count_open_notes(s, a, "a1"),
+        upto="expert",
+    ),
+    "store.own_work.count_waiting": Row("labeler", lambda s, a, m: own_work.count_waiting(s, a, "p")),
+    "store.own_work.load_training_gold": Row(
+        "labeler",
+        lambda s, a, m: own_work.load_training_gold(s, a, m.task),
+        trained,
+        lambda s, a, m: own_work.load_training_gold(s, a, THEIRS["t"].task),
+    ),
+    "store.own_work.grade_own_training": Row(
+        "labeler",
+        lambda s, a, m: own_work.grade_own_training(s, a),
+        others=lambda s, a, m: own_work.grade_own_training(s, a),
+        instead=(0, 0),
+    ),
+    "store.preferences.load_preferences": Row(
+        "labeler",
+        lambda s, a, m: preferences.load_preferences(s, a),
+        others=lambda s, a, m: preferences.load_preferences(s, a),
+        instead=preferences.Preferences(),
+    ),
+    "store.preferences.save_preferences": Row(
+        "labeler", lambda s, a, m: preferences.save_preferences(s, a, preferences.Preferences(language="ru"))
+    ),
+    "store.rater_status.change_status": Row(
+        "lead",
+        lambda s, a, m: rater_status.change_status(s, a, "ben", "suspended", "why"),
+        others=lambda s, a, m: rater_status.change_status(s, a, "ada", "suspended", "why"),
+    ),
+    "store.saved_views.save_view": Row(
+        "reviewer", lambda s, a, m: saved_views.save_view(s, a, "mine", Search(), shared=False)
+    ),
+    "store.saved_views.list_views": Row(
+        "reviewer",
+        lambda s, a, m: saved_views.list_views(s, a),
+        others=lambda s, a, m: saved_views.list_views(s, a),
+        instead=(),
+    ),
+    "store.saved_views.delete_view": Row(
+        "reviewer",
+        lambda s, a, m: saved_views.delete_view(s, a, "mine"),
+        others=delete_theirs,
+        instead=["theirs"],
+    ),
+    "store.search.search": Row("reviewer", lambda s, a, m: search.search(s, a, Search(text="where"))),
+    "store.search.count": Row("reviewer", lambda s, a, m: search.count(s, a, Search(text="where"))),
+    "store.search.list_choices": Row("reviewer", lambda s, a, m: search.list_choices(s, a)),
+}
+
 OWN: dict[str, Act] = {
     "review": lambda s, a, m: annotations.review(s, a, m, f"review {a}", ["C1"], expected=None),
     "set gold": lambda s, a, m: gold.set_gold(s, a, GOLD.model_copy(update={"dialogue": m})),
@@ -453,8 +659,10 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
     with Store.open(str(path)) as s:
         for role in ROLES:
             accounts.create(s, "ada", Account(id=f"own-{role}", role=role, agent=f"agent-{role}"))
-            for status in ("training", "suspended", "banned"):
-                accounts.create(s, "ada", Account(id=f"{status}-{role}", role=role, status=status))
+            accounts.create(s, "ada", Account(id=f"training-{role}", role=role, status="training"))
+            for status in ("suspended", "banned"):
+                name = f"{status}-{role}"
+                accounts.create(s, "ada", Account(id=name, role=role, status=status, agent=AGENTS[name]))
         accounts.create(s, "ada", Account(id="agnes", role="labeler", agent="appeals"))
         accounts.create(s, "ada", Account(id="gone", role="labeler", status="banned"))
         accounts.create(s, "ada", Account(id="other", role="expert"))
@@ -489,7 +697,35 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
             lambda t: t.run(select(task_rows.c.id).where(task_rows.c.project == "a")).scalars().all()
         )
         assert ids == [THEIRS["a"].task]
+        fill_console(s)
     return path
+
+
+def fill_console(s: Store) -> None:
+    """A calibration session that is over, of those who spoke; a training task that somebody else answered, and
+    their saved search and language; documents; a note to each agent."""
+    dialogues.add(s, "lea", [a_dialogue("d4")])
+    gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": "d4"}))
+    members = tuple(dict.fromkeys(account for account, _ in SPOKE.values()))
+    projects.create(
+        s, "lea", Project(id="c", codes=("C1",), purpose="calibration", members=members, overlap=9, most=9)
+    )
+    projects.create(s, "lea", Project(id="t", codes=("C1",), overlap=99, most=99))
+    tasks.add(s, "lea", "c", [NewTask(dialogue="d4", turn=1)])
+    tasks.add(s, "lea", "t", [NewTask(dialogue="d4", turn=1, pool="training")])
+    for name in (*(f"own-{role}" for role in ROLES), "other"):
+        project, pool = ("t", "training") if name == "other" else ("c", "main")
+        lease = leases.claim(s, name, project, pool=pool)
+        assert lease is not None
+        annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [FINDING])
+        THEIRS[project] = lease
+    projects.set_state(s, "lea", "c", "closed")
+    saved_views.save_view(s, "other", "theirs", Search(text="parcel"), shared=False)
+    preferences.save_preferences(s, "other", preferences.Preferences(language="es"))
+    text = PACKAGED.read_text(encoding="utf-8")
+    documents.save_version(s, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)
+    for role in ROLES:
+        notes.write_note(s, "lea", f"agent-{role}", "Ask first.")
 
 
 @pytest.fixture
@@ -515,10 +751,9 @@ def test_who_may(filled: Store, name: str) -> None:
         ), "by a name, before any right"
         return
     at = ROLES.index(row.first)  # type: ignore[arg-type]
-    closed = [f"{status}-{role}" for role in ROLES for status in ("suspended", "banned")]
     training = [] if row.first == "labeler" else [f"training-{role}" for role in ROLES]
     nothing = SimpleNamespace(task=THEIRS["p"].task, token=1, id="1")
-    for nobody in (*(ACTORS[role] for role in ROLES[:at]), *closed, *training, "stranger"):
+    for nobody in (*(ACTORS[role] for role in ROLES[:at]), *CLOSED, *training, "stranger"):
         with pytest.raises(NotAllowed) as refused:
             row.act(filled, nobody, nothing)
         assert refused.value.code == ("E_ACCOUNT" if nobody == "stranger" else "E_RIGHT")

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, MetaData, Table, inspect, select, text
+from sqlalchemy import Connection, MetaData, Table, UniqueConstraint, inspect, select, text
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label
+from dialint.detector.taxonomy import PACKAGED
 from dialint.labeling.store import (
     accounts,
     annotations,
     appeals,
     dialogues,
+    documents,
     drafts,
     erasure,
     gold,
@@ -30,9 +32,13 @@ from dialint.labeling.store import (
     labels,
     leases,
     masked_view,
+    notes,
     passwords,
+    preferences,
     projects,
     rater_status,
+    saved_views,
+    score_jobs,
     tasks,
 )
 from dialint.labeling.store.database import catalog
@@ -44,6 +50,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
 from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
+from dialint.labeling.store.search_plan import Search
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
 TABLES = (*sorted(metadata.tables), "alembic_version")
@@ -76,8 +83,23 @@ def work_in(store: Store, made: Any) -> None:
     gold.list_gold(store, "eve")
     masked_view.prepare_view(store, "d0")
     identities.link(store, "ada", identities.Identity(issuer="https://id.example", subject="1"), "ann")
+    work_in_console(store)
     dialogues.add(store, "lea", [made.dialogue("gone")])
     erasure.erase(store, "ada", ["gone"], "The customer asked for it.")
+
+
+def work_in_console(store: Store) -> None:
+    """What people leave behind there beside answers."""
+    preferences.save_preferences(store, "rob", preferences.Preferences(language="es"))
+    saved_views.save_view(store, "rob", "late", Search(text="parcel"), shared=True)
+    notes.acknowledge_note(store, "ag", notes.write_note(store, "lea", "a1", "Ask first.", "d0").id)
+    text = PACKAGED.read_text(encoding="utf-8")
+    documents.save_version(store, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)
+    documents.publish(store, "lea", "taxonomy", "taxonomy", 1)
+    job = score_jobs.NewScoreJob(id="a" * 16, name="monday.jsonl", size=1, sha256="")
+    score_jobs.create_job(store, "lea", job)
+    score_jobs.queue_job(store, "lea", job.id)
+    score_jobs.record_end(store, "lea", job.id, "done", score_jobs.ScoreResult(message="nothing new"))
 
 
 @pytest.fixture(scope="session")
@@ -151,11 +173,13 @@ def triggers(connection: Connection) -> list[str]:
 
 def assert_found(store: Store, *changes: tuple[Any, Any]) -> None:
     """Each of these statements, by itself, makes the store damaged, and not only by the triggers that are gone
-    for it; none of them stays."""
-    for statement, what in changes:
+    for it; none of them stays. A list of statements is one change."""
+    for statements, what in changes:
         with store.engine.connect() as connection, connection.begin() as transaction:
             unlocked(connection)
-            assert connection.execute(statement).rowcount, what
+            for statement in statements if isinstance(statements, list) else [statements]:
+                done = connection.execute(statement)
+            assert done.rowcount, what
             with pytest.raises((StoreDamaged, ConfigError)) as damage:
                 check_all(connection, store.key)
             assert damage.value.code != "E_SCHEMA", what
@@ -186,6 +210,12 @@ def table_of(store: Store, name: str) -> tuple[Table, list[Any]]:
     return table, rows
 
 
+def unique_columns(table: Table) -> set[str]:
+    """The columns whose values differ from row to row by a constraint of their own."""
+    found = (each.columns.keys() for each in table.constraints if isinstance(each, UniqueConstraint))
+    return {names[0] for names in found if len(names) == 1}
+
+
 def this(table: Table, row: Any) -> list[Any]:
     return [column == row._mapping[column.name] for column in table.primary_key]
 
@@ -205,7 +235,12 @@ def test_a_changed_value_is_found_in_every_column(shared: Store, name: str) -> N
             with shared.engine.connect() as connection:
                 there = sorted(connection.execute(select(foreign.column)).scalars(), reverse=True)
                 value = next(one for one in there if one != row._mapping[column.name])
-        changes.append((table.update().where(*this(table, row)).values({column.name: value}), column.name))
+        change: list[Any] = [table.update().where(*this(table, row)).values({column.name: value})]
+        if column.foreign_keys and column.name in unique_columns(
+            table
+        ):  # in the place of the row that has it
+            change.insert(0, table.delete().where(column == value))
+        changes.append((change, column.name))
     assert_found(shared, *changes)
 
 
@@ -220,7 +255,7 @@ def test_a_row_more_is_found(shared: Store, name: str) -> None:
     table, rows = table_of(shared, name)
     row = {
         column.name: rows[-1]._mapping[column.name]
-        if column.foreign_keys
+        if column.foreign_keys and column.name not in unique_columns(table)
         else other(rows[-1]._mapping[column.name], column.type)
         for column in table.columns
     }
@@ -385,5 +420,6 @@ def test_an_entry_says_who_where_and_how(worked: Store) -> None:
 def test_no_text_and_no_password_hash_is_in_the_log(shared: Store) -> None:
     with shared.engine.connect() as connection:
         log = str(connection.execute(text("SELECT * FROM audit")).all())
-    for secret in ("argon2", "I did answer", "Anything", "begun", shared.key.secret.hex()):
-        assert secret not in log
+    of_console = ("Ask first.", "parcel", "penalty", "monday.jsonl", "nothing new")
+    for secret in ("argon2", "I did answer", "Anything", "begun", *of_console, shared.key.secret.hex()):
+        assert secret not in log, secret
