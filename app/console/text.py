@@ -178,8 +178,9 @@ def _judge_text(judge: JudgeRecord | None) -> str:
     silent = {*judge.unasked, *judge.unmet, *(code for codes in judge.failures.values() for code in codes)}
     n, codes = judge.screens + judge.details, ", ".join(sorted(silent))
     limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
-    asked = ngettext("asked {n} question", "asked {n} questions", n)
-    return f" {judge.name}: {asked}{limits}."
+    questions = ngettext("{n} question", "{n} questions", n)
+    asked = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
+    return f" {asked}{limits}."
 
 
 def origin_text(dialogue: Dialogue) -> str:
