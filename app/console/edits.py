@@ -41,6 +41,8 @@ MAX_OWN = 200
 Seq = Annotated[int, Field(ge=1)]
 Name = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[a-z0-9-]+$")]
 Word = Annotated[str, Field(max_length=60)]
+Code = Annotated[str, Field(max_length=1000)]
+"""Of any taxonomy: what a project asks about decides, not the form of the name."""
 
 
 class SetChoice(Record):
@@ -50,7 +52,7 @@ class SetChoice(Record):
     seq: Seq
     id: Name
     state: State
-    code: Word
+    code: Code
     severity: Severity
     why: Word = ""
 
@@ -64,7 +66,7 @@ class Add(Record):
     turn: int
     start: int
     end: int
-    code: Word
+    code: Code
     severity: Severity
 
 
@@ -81,7 +83,7 @@ class Say(Record):
 
     kind: Literal["say"]
     seq: Seq
-    code: Word
+    code: Code
     present: bool | None
 
 

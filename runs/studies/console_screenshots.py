@@ -10,15 +10,18 @@ horizontal scrolling.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from dialint.app.console.account_names import ROLE_NAMES
@@ -29,6 +32,7 @@ from dialint.labeling.store.permissions import LOWEST_ROLE
 WIDTHS = {"wide": (1440, 900), "narrow": (360, 780)}
 THEMES = ("light", "dark")
 WAIT_MS = 60_000
+START_WORK = re.compile("^Start (reviewing|labeling)")
 
 
 @contextmanager
@@ -80,7 +84,9 @@ def open_signed_in(
 
 def _wait_signed_in(page: Any, role: str, language: Language) -> None:
     translate = load_catalogue(language).gettext
-    shown = translate("Signed in as {name} ({role})").format(name=role, role=translate(ROLE_NAMES[role]))  # type: ignore[index]
+    shown = translate("Signed in as {name} ({role})").format(
+        name=role, role=translate(ROLE_NAMES["labeler" if role == "agent" else role])
+    )  # type: ignore[index]
     page.get_by_text(shown).first.wait_for(state="attached", timeout=WAIT_MS)
 
 
@@ -90,9 +96,25 @@ def _report_foreign(url: str, port: int) -> None:
 
 
 def role_of(title: str) -> str:
-    """The lowest role that sees a page; leads for start pages of leads."""
-    right = PAGES[title].right
-    return next((role for role, start in START.items() if start == title), LOWEST_ROLE[right])
+    """The demo's account that sees a page: named like the lowest role, a lead or the agent for theirs."""
+    entry = PAGES[title]
+    if entry.for_agents:
+        return "agent" if entry.others is None else "lead"
+    return next((role for role, start in START.items() if start == title), LOWEST_ROLE[entry.right])
+
+
+def start_work(page: Any) -> None:
+    """Take the first task of the page, if it has tasks."""
+    start = page.get_by_role("button", name=START_WORK)
+    if start.count():
+        start.first.click()
+        page.locator(".dialint-turn").first.wait_for(timeout=WAIT_MS)
+
+
+def save_picture(page: Any, path: Path) -> None:
+    """Save what is seen, in 128 colours, which is a third of the bytes."""
+    with Image.open(BytesIO(page.screenshot())) as picture:
+        picture.convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def main() -> None:
@@ -128,9 +150,10 @@ def main() -> None:
                         state="attached", timeout=WAIT_MS
                     )
                     page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached", timeout=WAIT_MS)
+                    start_work(page)
                     page.wait_for_timeout(1200)
                     name = f"{title.lower().replace(' ', '-')}-{theme}-{width}"
-                    page.screenshot(path=options.out / f"{name}.png")
+                    save_picture(page, options.out / f"{name}.png")
                     wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
                     print(f"{name}{f': {wider} px wider than the window' if wider > 0 else ''}", flush=True)
         browser.close()

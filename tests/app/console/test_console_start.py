@@ -23,7 +23,7 @@ def test_the_server_is_safe_by_its_flags() -> None:
         "--server.address=127.0.0.1", "--server.headless=true", "--server.enableCORS=true",
         "--server.enableXsrfProtection=true", "--browser.gatherUsageStats=false",
         "--client.showErrorDetails=none", "--server.enableAgentApi=false", "--runner.magicEnabled=false",
-        "--server.maxUploadSize=0", "--server.allowedHosts=127.0.0.1", "--server.allowedHosts=console.test",
+        "--server.maxUploadSize=200", "--server.allowedHosts=127.0.0.1", "--server.allowedHosts=console.test",
     ):  # fmt: skip
         assert flag in words
     assert words[1:4] == ["-m", "streamlit", "run"]
