@@ -242,7 +242,7 @@ function scrollToTurn({ list }, index, gently) {
   const isNear = before && turn.offsetTop - before.offsetTop < list.clientHeight / 3;
   const first = isNear || before === proof ? before || turn : turn;
   const padding = parseFloat(getComputedStyle(list).paddingTop) + list.clientTop;
-  list.scrollTop = first.offsetTop - list.offsetTop - padding;
+  list.scrollTop += first.getBoundingClientRect().top - box.top - padding;
   const after = marked.getBoundingClientRect();
   if (after.bottom > list.getBoundingClientRect().bottom - 4) list.scrollTop += after.top - list.getBoundingClientRect().top - list.clientHeight / 3;
 }

@@ -75,7 +75,7 @@ class Workspace {
     }
     this.keys = { ...this.data.usual_keys, ...data.keys };
     this.draw();
-    if (turned) this.scrollToActive(true);
+    if (turned) this.placeUntil = performance.now() + 1500; // until the heights around it are settled
     this.fit();
   }
 
@@ -522,7 +522,10 @@ class Workspace {
   drawFoot() { drawFoot(this); }
   drawMap() { if (this.data) drawMap(this); }
   drawThumb() { drawThumb(this); }
-  fit() { fitHeight(this); }
+  fit() {
+    fitHeight(this);
+    if (this.placeUntil > performance.now()) this.scrollToActive(true);
+  }
   scrollToActive(always) { const turn = this.activeTurn() ?? (always ? this.data.question_turn : null); if (turn !== null) this.scrollToTurn(turn); }
   scrollToTurn(turn, gently) { scrollToTurn(this, turn, gently); }
 }

@@ -438,7 +438,7 @@ FIRST_VISIBLE = """list => {
 def test_a_dialogue_scrolled_to_a_finding_begins_with_a_whole_turn(
     browser: Any, server: Any, signed_in: SignIn, store: Store
 ) -> None:
-    texts = [f"Message {number} of a long dialogue." for number in range(30)]
+    texts = [f"Message {number} of a long dialogue." for number in range(60)]
     turns = tuple(
         Turn(index=at, role="agent" if at % 2 else "customer", text=text) for at, text in enumerate(texts)
     )
