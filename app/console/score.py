@@ -108,8 +108,8 @@ def _forget_upload(file_id: str) -> None:
     context = runtime.scriptrunner.get_script_run_ctx()
     if runtime.exists() and context is not None:
         manager = runtime.get_instance().uploaded_file_mgr
-        assert isinstance(manager, MemoryUploadedFileManager)
-        manager.remove_file(context.session_id, file_id)
+        if isinstance(manager, MemoryUploadedFileManager):
+            manager.remove_file(context.session_id, file_id)
 
 
 def _bring(store: Store, account: Account, name: str, content: bytes | Path) -> None:

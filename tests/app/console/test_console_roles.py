@@ -65,7 +65,7 @@ def rows(store: Store) -> dict[str, list[Any]]:
 
 def test_every_page_has_a_line() -> None:
     assert WHO.keys() == PAGES.keys()
-    assert {title: LOWEST_ROLE[entry.right] for title, entry in PAGES.items()} == WHO
+    assert {title: LOWEST_ROLE[entry.others or entry.right] for title, entry in PAGES.items()} == WHO
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -136,7 +136,8 @@ def test_a_labeler_reaches_nothing_of_others_by_the_wire(
         query = "id=private" if title == "Dialogue" else "tab=retention" if title == "Admin" else ""
         boss.states.clear()
         boss.run(page=boss.pages[address(title)], query=query)
-        theirs[title] = widget_ids(boss)
+        # without the one that signs the labeler out, who would then see nothing else
+        theirs[title] = [each for each in widget_ids(boss) if not each.endswith("sign out")]
     seen = boss.run(page=boss.pages["dialogue"], query="id=private").raw
     assert SECRET.encode() in seen, "the test can fail: an admin sees it by the same message"
 

@@ -435,7 +435,7 @@ def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
     with page.expect_download() as download:
         page.evaluate("address => { location.href = address }", url)
     assert Path(download.value.path()).read_bytes() == folder.out.read_bytes()
-    assert context.request.get(url.replace("verdicts.jsonl", "..%2f..%2fjob.json")).status == 404
+    assert context.request.get(url.replace("verdicts.jsonl", "..%2f..%2fjob.json")).status in (400, 404)
     assert context.request.get(url.replace(job.id, "0" * 16)).status == 404
     stranger = browser.new_context()
     assert stranger.request.get(url).status == 404

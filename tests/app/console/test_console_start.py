@@ -97,7 +97,8 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
         with pytest.raises(NotAllowed):
             leases.claim(store, "labeler", REVIEW)
         shares = {project.id: project.control_share for project, _ in projects.list_projects(store, "lead")}
-        assert shares == {REVIEW: 0.0, LABEL: CONTROL_SHARE, APPEALS: 0.0}
+        assert {name: share for name, share in shares.items() if share} == {LABEL: CONTROL_SHARE}
+        assert {REVIEW, LABEL, APPEALS} < shares.keys()
         assert tasks.count_tasks(store, "lead", LABEL)["control"]["open"] == 5
         verify(store)
         notes = list_notes(store, "agent", AGENT)
