@@ -61,6 +61,8 @@ OF_OTHER_PROGRAMS = {
             "disable-fastapi-docs",
             "disable-uvicorn-access-log",
             "enable-lora",
+            "runner",
+            "skip-tokenizer-init",
             "enable-prefix-caching",
             "enable-prompt-tokens-details",
             "generation-config",
