@@ -32,7 +32,7 @@ from dialint.app.console.dialogue_view import (
     paginate,
     view_data,
 )
-from dialint.app.console.edits import MAX_TABS, Act, acknowledge, apply_edit, parse_batch
+from dialint.app.console.edits import MAX_TABS, Act, Say, acknowledge, apply_edit, parse_batch
 from dialint.app.console.items import AWAY_S, Stopwatch
 from dialint.app.console.reject_reasons import order_reasons
 from dialint.app.console.text import (
@@ -413,6 +413,27 @@ def edited(answer: Answer, *events: dict[str, Any], only_turn: int | None = None
 
 
 SET = {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"}
+
+
+def test_a_code_that_is_shown_by_other_characters_is_meant_by_them() -> None:
+    """The browser knows codes as they are shown; one of another taxonomy may hold characters that are not."""
+    raw = "X\u202e" + "y" * 80
+    event = parse_batch(
+        {
+            "tab": "one",
+            "draft": "d",
+            "events": [{"seq": 1, "kind": "say", "code": safe_text(raw), "present": False}],
+        }
+    )
+    assert event is not None
+    ((_, said),) = event.events
+    assert isinstance(said, Say)
+    answer = apply_edit(
+        start_answer(None, (raw,), None), said, dialogue(), (raw,), None, load_taxonomy(), lambda _: None
+    )
+    assert answer.said == {raw: False}
+
+
 ADD = {"kind": "add", "id": "own-a", "turn": 4, "start": 2, "end": 10, "code": "T1", "severity": "S1"}
 
 
