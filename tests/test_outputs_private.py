@@ -72,6 +72,9 @@ LET = {
     "finetune/scanner/pack.py": "a model card, in a folder by make_folder",
     "finetune/judge/model_folder.py": "a model card, in a folder by make_folder",
     "finetune/scanner/average.py": "a tokenizer, in a folder by make_folder",
+    "finetune/scanner/export.py": "a tokenizer, in a folder by make_folder",
+    "runs/studies/console_memory.py": "figures of a study",
+    "runs/studies/console_screenshots.py": "pictures of the demo",
     "finetune/scanner/adapt.py": "files of a release, in a folder by make_folder",
     "finetune/train/metrics_log.py": "the id of a run",
     "finetune/search/search.py": "a lock, in a folder by make_folder",
@@ -167,6 +170,7 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "runs/studies/aggregation_study_model.py": by_study,
     "eval/spot_check.py": by_sample,
     "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
+    "app/console/demo_jobs.py": lambda text: b"",  # a log that is read, of the sample
 }
 
 

@@ -69,7 +69,7 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         return {"refused": _without_paths(refused.message, folder), "code": refused.code}
     n, size = result.counts.read, max(source.size, 1)
     code, refusal = None, result.refused
-    if refusal is not None and (coded := re.match(r"(E_[A-Z_0-9]+): (.*)", refusal, re.DOTALL)):
+    if refusal is not None and (coded := re.match(r"(E_[A-Z_0-9]{1,40}): (.*)", refusal, re.DOTALL)):
         code, refusal = coded.groups()
     if refusal is None and not result.is_readable:
         refusal = "no record of it can be read as a dialogue"
