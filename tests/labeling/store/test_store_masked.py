@@ -16,9 +16,8 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Finding, ToolCall, Turn
 from dialint.labeling.exchange import store_import
-from dialint.labeling.store import annotations, dialogues, leases, masked_view, projects, tasks
-from dialint.labeling.store.database.schema import dialogues as dialogue_rows
-from dialint.labeling.store.database.schema import masked_views, participants
+from dialint.labeling.store import annotations, dialogues, erasure, leases, masked_view, projects, tasks
+from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import Conflict, StoreRefused
 from dialint.labeling.store.masked_view import MaskedView
@@ -318,17 +317,14 @@ def test_the_rules_are_the_files_of_masking(monkeypatch: pytest.MonkeyPatch, tmp
     assert plain() != masked_view.hash_masking_rules()
 
 
-@pytest.mark.damaged
 def test_a_view_goes_with_its_dialogue_and_nothing_is_made_of_none(store: Store, made: Any) -> None:
     dialogues.add(store, "lea", [DIALOGUE])
     masked_view.prepare_view(store, "d1")
     masked_view.prepare_view(store, "unknown")
     n = select(func.count()).select_from(masked_views)
     assert store.read(lambda transaction: transaction.run(n).scalar_one()) == 1
-    with store.engine.begin() as connection:
-        connection.execute(participants.delete())
-        connection.execute(dialogue_rows.delete().where(dialogue_rows.c.id == "d1"))
-        assert connection.execute(n).scalar_one() == 0
+    erasure.erase(store, "ada", ["d1"], "a request")
+    assert store.read(lambda transaction: transaction.run(n).scalar_one()) == 0
 
 
 def test_long_dialogues_are_masked_when_they_are_brought_in(
