@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dialint.detector.calibration import POLICY_CHECK
 from dialint.detector.checks import CHECK_LANGUAGES
 from dialint.detector.languages import language_name
 from dialint.detector.release import ReleaseInfo
@@ -135,6 +136,9 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
         words.append(f"scan, flagged from probability {how.scan.natural.threshold:.2f}")
     elif how.scan is not None:
         words.append("scan as probability only, no threshold kept the wanted rate")
+    is_flagged = how.scan is not None and (how.scan.contract or how.scan.natural) is not None
+    if is_flagged and any(check.name == POLICY_CHECK for check in how.checks):
+        words.append("where a policy with rules for the code applies, elsewhere a suggestion")
     if how.scan is not None and how.scan.natural is not None:
         natural = how.scan.natural
         words.append(
