@@ -215,6 +215,13 @@ def _show_codes(rates: CodeRates, taxonomy: Taxonomy) -> None:
             rates.n_agents,
         )
         st.caption(safe_markdown(told))
+    elif not rates.team:
+        told = ngettext(
+            "The others are {n} agent without a team.",
+            "The others are {n} agents without a team.",
+            rates.n_agents,
+        )
+        st.caption(safe_markdown(told))
     else:
         told = ngettext(
             "The others are {n} agent of the team.", "The others are {n} agents of the team.", rates.n_agents

@@ -35,8 +35,10 @@ MAX_DIALOGUES = 2000
 """Dialogues of an agent that one call returns at most, the newest ones."""
 MAX_SHOWN = 20
 """Dialogues whose findings one call returns at most."""
-MIN_OTHERS = 3
-"""Other agents that figures of a group are summed over at least."""
+MIN_OTHERS = 5
+"""Other agents that figures of a group are summed over at least: of fewer, one who knows some of them could
+guess the rest. What an agent is shown holds this for each single day, too, so that no two periods can be
+subtracted from each other to get at one colleague."""
 
 
 class CoachedDialogue(NamedTuple):
@@ -60,9 +62,9 @@ class CoachedDialogue(NamedTuple):
 
 
 class CodeRates(NamedTuple):
-    """Confirmed errors by code, of an agent and of other agents: of the same `team`, or of all where it is
-    None, `n_agents` of them. `own_dialogues` and `other_dialogues` were scored. Without enough others,
-    `other` is empty."""
+    """Confirmed errors by code, of an agent and of other agents: of the same `team` (empty: of those without
+    one), or of all where it is None, `n_agents` of them. `own_dialogues` and `other_dialogues` were scored.
+    Without enough others, `other` is empty and `other_dialogues` is 0."""
 
     own: Mapping[str, int]
     own_dialogues: int
@@ -122,38 +124,53 @@ def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
 def compare_codes(
     transaction: Transaction, actor: str, agent: str, since_ms: int, until_ms: int, team: str | None = None
 ) -> CodeRates:
-    """How many confirmed errors of each code an agent has, and how many the others: those of `team`, or of
-    all teams if there are fewer than `MIN_OTHERS` in it.
+    """How many confirmed errors of each code an agent has, and how many the others.
+
+    For a lead, the others are those of `team`, or of all teams if there are fewer than `MIN_OTHERS` in it. An
+    agent is compared with the own newest team only, on the days on which at least `MIN_OTHERS` others of it
+    have scored dialogues. Spans are cut to whole days (UTC).
 
     Raises:
-        NotAllowed: the actor neither plans nor is this agent.
+        NotAllowed: the actor neither plans nor is this agent, or is the agent and asks for another team.
     """
-    require_reader(transaction, actor, agent)
-    days = (daily_counts.c.day >= since_ms // DAY_MS, daily_counts.c.day < -(-until_ms // DAY_MS))
-    name, agents = daily_counts.c.agent, func.count(daily_counts.c.agent.distinct())
+    account = require_reader(transaction, actor, agent)
+    counts, name = daily_counts.c, daily_counts.c.agent
+    n_others = func.count(name.distinct())
     mine = name == cut_name(agent)
-    scored = func.coalesce(func.sum(daily_counts.c.dialogues), 0)
-    groups: Select[Any] = select(agents, scored).where(
-        daily_counts.c.level == "group", daily_counts.c.dialogues > 0, *days
-    )
-    own_dialogues = int(tuple(transaction.run(groups.where(mine)).one())[1])
-    others = and_(~mine, name != "")
-    in_team = and_(others, daily_counts.c.team == cut_name(team))
-    n_agents, n_dialogues = (
-        tuple(transaction.run(groups.where(in_team)).one()) if team is not None else (0, 0)
-    )
-    chosen: ColumnElement[bool] = in_team
-    if n_agents < MIN_OTHERS:
-        team, chosen = None, others
-        n_agents, n_dialogues = tuple(transaction.run(groups.where(others)).one())
-    errors = func.sum(daily_counts.c.confirmed + daily_counts.c.added)
-    by_code: Select[Any] = select(daily_counts.c.code, errors).where(daily_counts.c.level == "detail", *days)
-    by_code = by_code.group_by(daily_counts.c.code).having(errors > 0)
-    own = {row[0]: int(row[1]) for row in map(tuple, transaction.run(by_code.where(mine)))}
-    other: dict[str, int] = {}
-    if n_agents >= MIN_OTHERS:
-        other = {row[0]: int(row[1]) for row in map(tuple, transaction.run(by_code.where(chosen)))}
-    return CodeRates(own, own_dialogues, other, int(n_dialogues) if other else 0, int(n_agents), team)
+    others: list[ColumnElement[bool]] = [~mine, name != ""]
+    days = (counts.day >= since_ms // DAY_MS, counts.day < -(-until_ms // DAY_MS))
+    scored = (counts.level == "group", counts.dialogues > 0, *days)
+
+    def count_scored(*where: ColumnElement[bool]) -> tuple[int, int]:
+        query: Select[Any] = select(n_others, func.coalesce(func.sum(counts.dialogues), 0))
+        n_agents, n_dialogues = tuple(transaction.run(query.where(*scored, *where)).one())
+        return int(n_agents), int(n_dialogues)
+
+    def count_errors(*where: ColumnElement[bool]) -> dict[str, int]:
+        errors = func.sum(counts.confirmed + counts.added)
+        query: Select[Any] = select(counts.code, errors).where(counts.level == "detail", *days, *where)
+        rows = transaction.run(query.group_by(counts.code).having(errors > 0))
+        return {code: int(n) for code, n in map(tuple, rows)}
+
+    if not has_permission(account, "plan"):
+        newest = select(counts.team).where(counts.level == "group", mine, counts.stored > 0)
+        own_team = transaction.run(newest.order_by(counts.day.desc(), counts.team).limit(1)).scalar() or ""
+        if team is not None and cut_name(team) != own_team:
+            raise NotAllowed("E_RIGHT", f"{actor} is compared with the own team only")
+        team = own_team
+        others.append(counts.team == team)
+        full_days: Select[Any] = select(counts.day).where(*scored, *others).group_by(counts.day)
+        others.append(counts.day.in_(full_days.having(n_others >= MIN_OTHERS).correlate(None)))
+    elif team is not None and count_scored(*others, counts.team == cut_name(team))[0] >= MIN_OTHERS:
+        others.append(counts.team == cut_name(team))
+    else:
+        team = None
+    n_agents, n_dialogues = count_scored(*others)
+    is_shown = n_agents >= MIN_OTHERS
+    return CodeRates(
+        count_errors(mine), count_scored(mine)[1], count_errors(*others) if is_shown else {},
+        n_dialogues if is_shown else 0, n_agents, team,
+    )  # fmt: skip
 
 
 @read_operation

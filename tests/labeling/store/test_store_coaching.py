@@ -1,9 +1,11 @@
 """What coaching reads, on both databases: confirmed errors, the others' rates, cleared dialogues, backlog."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from dialint.detector.records import Dialogue
 from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, rater_status, tasks
 from dialint.labeling.store.backlog import read_backlog
 from dialint.labeling.store.coaching import (
@@ -22,11 +24,11 @@ UNTIL_MS = 2_000_000_000_000
 
 @pytest.fixture
 def coached(store: Store, made: Any) -> Store:
-    """Of a1: d1 confirmed, d2 rejected, d3 open, d4 clean with an error added. Of a2 to a4 one flagged dialogue
+    """Of a1: d1 confirmed, d2 rejected, d3 open, d4 clean with an error added. Of a2 to a6 one flagged dialogue
     each, of which e2's was confirmed."""
     accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
     mine = [made.dialogue(f"d{n}") for n in (1, 2, 3, 4)]
-    theirs = [made.dialogue(f"e{n}", agent=f"a{n}") for n in (2, 3, 4)]
+    theirs = [made.dialogue(f"e{n}", agent=f"a{n}") for n in range(2, 7)]
     dialogues.add(store, "lea", [*mine, *theirs])
     flagged = [made.verdict(each.id, made.finding()) for each in (*mine[:3], *theirs)]
     dialogues.add_verdicts(store, "lea", [*flagged, made.verdict("d4")])
@@ -53,25 +55,77 @@ def test_errors_are_what_people_left_standing(coached: Store, actor: str) -> Non
 
 
 def test_others_are_summed_over_enough_agents(coached: Store) -> None:
-    rates = compare_codes(coached, "agnes", "a1", 0, UNTIL_MS, "t1")
-    assert (dict(rates.own), rates.own_dialogues) == ({"C1": 1, "T1": 1}, 4)
-    assert (dict(rates.other), rates.other_dialogues, rates.n_agents, rates.team) == ({"C1": 1}, 3, 3, "t1")
-    lone = compare_codes(coached, "agnes", "a1", 0, UNTIL_MS, "t9")
+    for actor, team in (("lea", "t1"), ("agnes", "t1"), ("agnes", None)):
+        rates = compare_codes(coached, actor, "a1", 0, UNTIL_MS, team)
+        assert (dict(rates.own), rates.own_dialogues) == ({"C1": 1, "T1": 1}, 4)
+        assert (dict(rates.other), rates.other_dialogues) == ({"C1": 1}, 5)
+        assert (rates.n_agents, rates.team) == (5, "t1")
+    lone = compare_codes(coached, "lea", "a1", 0, UNTIL_MS, "t9")
     assert (dict(lone.other), lone.team) == ({"C1": 1}, None), "of all teams"
 
 
-def test_too_few_others_are_not_shown(store: Store, made: Any) -> None:
-    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("e2", agent="a2")])
-    dialogues.add_verdicts(store, "lea", [made.verdict("d1"), made.verdict("e2", made.finding())])
-    annotations.review(store, "rob", "e2", "5", ["C1"], [made.finding()], expected=None)
-    rates = compare_codes(store, "lea", "a1", 0, UNTIL_MS)
-    assert (dict(rates.other), rates.other_dialogues) == ({}, 0)
+def scored_at(made: Any, name: str, agent: str, day: int, team: str | None = "t1") -> Dialogue:
+    """A dialogue of the `day` of January 2024."""
+    dialogue: Dialogue = made.dialogue(name, agent=agent)
+    at = datetime(2024, 1, day, 12, tzinfo=UTC)
+    turns = tuple(turn.model_copy(update={"at": at}) for turn in dialogue.turns)
+    return dialogue.model_copy(update={"turns": turns, "team": team})
+
+
+def add_flagged(store: Store, made: Any, new: list[Dialogue]) -> None:
+    """Store the dialogues, each with one confirmed error."""
+    dialogues.add(store, "lea", new)
+    dialogues.add_verdicts(store, "lea", [made.verdict(one.id, made.finding()) for one in new])
+    for one in new:
+        annotations.review(store, "rob", one.id, one.id, ["C1"], [made.finding()], expected=None)
+
+
+def test_four_others_are_too_few_for_anybody(store: Store, made: Any) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    add_flagged(store, made, [made.dialogue(f"d{n}", agent=f"a{n}") for n in range(1, 6)])
+    for actor in ("lea", "agnes"):
+        rates = compare_codes(store, actor, "a1", 0, UNTIL_MS)
+        assert (dict(rates.other), rates.other_dialogues) == ({}, 0)
+
+
+def test_an_agent_cannot_subtract_teams(store: Store, made: Any) -> None:
+    """All but the own team is one outsider here: neither all teams nor another one is shown to the agent."""
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    team = [made.dialogue(f"d{n}", agent=f"a{n}") for n in range(1, 7)]
+    outsider = made.dialogue("e", agent="zoe").model_copy(update={"team": "t2"})
+    add_flagged(store, made, [*team, outsider])
+    assert compare_codes(store, "lea", "a1", 0, UNTIL_MS).n_agents == 6
+    assert compare_codes(store, "agnes", "a1", 0, UNTIL_MS).n_agents == 5
+    for other in ("t2", "t9", ""):
+        with pytest.raises(NotAllowed):
+            compare_codes(store, "agnes", "a1", 0, UNTIL_MS, other)
+
+
+def test_an_agent_cannot_subtract_periods(store: Store, made: Any) -> None:
+    """On the second day one colleague has dialogues: it counts for the lead, and not for the agent."""
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    first = [scored_at(made, f"d{n}", f"a{n}", 1) for n in range(1, 7)]
+    add_flagged(store, made, [*first, scored_at(made, "e1", "a1", 2), scored_at(made, "e2", "a2", 2)])
+    days = [int(datetime(2024, 1, day, tzinfo=UTC).timestamp() * 1000) for day in (1, 2, 3)]
+    for until_ms in days[1:]:
+        rates = compare_codes(store, "agnes", "a1", days[0], until_ms)
+        assert (dict(rates.other), rates.other_dialogues, rates.n_agents) == ({"C1": 5}, 5, 5)
+    assert rates.own_dialogues == 2
+    assert compare_codes(store, "agnes", "a1", days[1], days[2]).n_agents == 0
+    assert compare_codes(store, "lea", "a1", days[0], days[2]).other_dialogues == 6
+
+
+def test_agents_without_a_team_are_compared_with_each_other(store: Store, made: Any) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    add_flagged(store, made, [scored_at(made, f"d{n}", f"a{n}", 1, team=None) for n in range(1, 7)])
+    rates = compare_codes(store, "agnes", "a1", 0, UNTIL_MS)
+    assert (rates.other_dialogues, rates.team) == (5, "")
 
 
 def test_cleared_dialogues_and_agents(coached: Store) -> None:
     assert count_cleared(coached, "lea", 0, UNTIL_MS) == {"a1": 1}
     assert count_cleared(coached, "lea", 0, UNTIL_MS, team="t9") == {}
-    assert [name for name, _team in list_agents(coached, "lea")] == ["a1", "a2", "a3", "a4"]
+    assert [name for name, _team in list_agents(coached, "lea")] == [f"a{n}" for n in range(1, 7)]
 
 
 def test_the_backlog_in_minutes(coached: Store, made: Any) -> None:
