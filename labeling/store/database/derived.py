@@ -279,10 +279,10 @@ def join_words(content: str, *, is_sqlite: bool) -> str:
 
 
 def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, int]:
-    """A free number for each dialogue: its time, then a hash of its id, then the next ones."""
+    """A free number for each dialogue: the wanted one, or the first free one after it."""
     chosen: dict[str, int] = {}
     used: set[int] = set()
-    wanted = {name: first_number(ms) + _hash_slot(name) for name, ms in at_ms.items()}
+    wanted = {name: wanted_number(name, ms) for name, ms in at_ms.items()}
     while wanted:
         query = select(dialogue_index.c.number).where(dialogue_index.c.number.in_(wanted.values()))
         used |= set(connection.execute(query).scalars())
@@ -300,9 +300,10 @@ def first_number(at_ms: int) -> int:
     return at_ms << SLOT_BITS
 
 
-def _hash_slot(name: str) -> int:
+def wanted_number(name: str, at_ms: int) -> int:
+    """The number of the dialogue `name` of this time, unless another one has it: then the next free one."""
     digest = hashlib.sha256(name.encode("utf-8", "replace")).digest()
-    return int.from_bytes(digest[:4]) >> (32 - SLOT_BITS)
+    return first_number(at_ms) + (int.from_bytes(digest[:4]) >> (32 - SLOT_BITS))
 
 
 def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str, DerivedRows]:

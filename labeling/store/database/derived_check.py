@@ -6,18 +6,19 @@ from sqlalchemy import Connection, and_, func, or_, select, text
 
 from dialint.labeling.store.database.daily_counts import count_in_sql
 from dialint.labeling.store.database.derived import (
-    SLOT_BITS,
     derive,
     describe_facts,
     iterate_ids,
     join_words,
     load_rows,
+    wanted_number,
 )
 from dialint.labeling.store.database.schema import (
     COUNTS,
     daily_counts,
     dialogue_index,
     dialogues,
+    erasures,
     finding_index,
 )
 from dialint.labeling.store.errors import StoreDamaged
@@ -71,7 +72,7 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
     for row in connection.execute(query):
         fact = describe_facts(row)
         number = stored[row.id].dialogue["number"] if row.id in stored else -1
-        if number < fact["at_ms"] << SLOT_BITS:
+        if not _is_number(connection, number, wanted_number(row.id, fact["at_ms"])):
             raise StoreDamaged("E_DERIVED", f"dialogue_index: {row.id!r} is missing or was changed")
         facts[row.id] = {"number": number, **fact}
         its_words[number] = join_words(row.content, is_sqlite=words.is_sqlite)
@@ -85,6 +86,17 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
             if not same:
                 raise StoreDamaged("E_DERIVED", f"{table}: {name!r} does not agree with verdict and answers")
     return n
+
+
+def _is_number(connection: Connection, number: int, wanted: int) -> bool:
+    """Whether a dialogue may have this number: the wanted one, or the first after it that was free when it
+    came. The numbers between are those of other dialogues, but for as many as were erased."""
+    if number <= wanted:
+        return number == wanted
+    between = dialogue_index.c.number.between(wanted, number - 1)
+    n_used = connection.execute(select(func.count()).select_from(dialogue_index).where(between)).scalar_one()
+    n_erased = connection.execute(select(func.count()).select_from(erasures)).scalar_one()
+    return number - wanted <= n_used + n_erased
 
 
 def _check_counts(connection: Connection) -> None:
