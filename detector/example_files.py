@@ -123,6 +123,7 @@ def _preference(row: dict[str, Any]) -> Preference:
         dialogue=_dialogue(row),
         chosen=Judgement(**row["chosen"]),
         rejected=Judgement(**row["rejected"]),
+        reason=row.get("reason"),
         **{name: row[name] for name in names},
     )
 

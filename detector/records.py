@@ -293,7 +293,8 @@ class Judgement(Record):
 
 class Preference(Record):
     """`chosen` over `rejected` for one turn and code. `dialogue` ends with that turn. `annotation` is
-    the id of the person's answer, `release` the model that was corrected."""
+    the id of the person's answer, `release` the model that was corrected, `reason` why the person rejected
+    what it found (an id of the console's ``reject_reasons.yaml``), if that was said."""
 
     dialogue: Dialogue
     turn: Annotated[int, Field(ge=0)]
@@ -303,4 +304,5 @@ class Preference(Record):
     outcome: Literal["overturned", "amended", "missed"]
     annotation: str
     release: str
+    reason: str | None = Field(default=None, exclude_if=lambda reason: reason is None)
     split: str

@@ -19,13 +19,23 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Se
 Kind = Literal["crowd", "reviewer", "expert", "appeal", "model"]
 
 
+class Rejection(Record):
+    """Why the labeler rejected what a model found as `code` in `turn`. `reason` is an id of the console's
+    ``reject_reasons.yaml``, or of another tool."""
+
+    turn: Annotated[int, Field(ge=0)]
+    code: str
+    reason: Annotated[str, Field(min_length=1, max_length=60)]
+
+
 class Annotation(Record):
     """The findings of `labeler` in one dialogue. Append-only: a correction is another annotation.
 
     It answers for each of `codes` once in `turn` (its index) or, if that is None, in every agent turn;
     findings lie within. `seen_verdict`: the labeler saw a model's findings, other people's answers, labels or
     gold of the dialogue before answering. `seconds` is the time it took, `at` when it was done, both if
-    known.
+    known. `rejections` are the reasons that were given for rejecting a model's findings; most are rejected
+    without one.
     """
 
     id: Annotated[str, Field(min_length=1)]
@@ -38,6 +48,7 @@ class Annotation(Record):
     seen_verdict: bool = False
     seconds: Annotated[float, Field(ge=0.0)] | None = None
     at: datetime | None = None
+    rejections: tuple[Rejection, ...] = Field(default=(), exclude_if=lambda rejections: not rejections)
 
     @model_validator(mode="after")
     def _validate_findings(self) -> Annotation:
@@ -48,6 +59,8 @@ class Annotation(Record):
                 raise ValueError("a finding of a code that was not asked")
             if self.turn is not None and finding.turn != self.turn:
                 raise ValueError("a finding in a turn that was not asked")
+        if any(each.code not in self.codes or self.turn not in (None, each.turn) for each in self.rejections):
+            raise ValueError("a rejection of a code or in a turn that was not asked")
         return self
 
 

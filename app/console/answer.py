@@ -15,7 +15,7 @@ from pydantic import Field
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Record, Severity, Verdict
 from dialint.detector.taxonomy import Code
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, Rejection
 
 State = Literal["open", "kept", "rejected"]
 
@@ -24,8 +24,7 @@ class Choice(Record):
     """One finding and its decision. `proposed` is the model's finding; None if it is the person's own. One
     that the model only `suggested` may stay open, and is part of the answer only if the person confirms
     it. `id` is the same through the life of a draft: the model's are numbered from 0, one's own are named by
-    the browser. `why` is the reason for a rejection, of `reject_reasons.yaml`; an annotation has no place for
-    it, so it ends with the draft, and `Preferences.reasons` counts it."""
+    the browser. `why` is the reason for a rejection, of `reject_reasons.yaml`, or empty."""
 
     id: str = ""
     why: str = ""
@@ -45,6 +44,7 @@ class Sent(Record):
 
     findings: tuple[Finding, ...]
     seconds: float
+    rejections: tuple[Rejection, ...] = ()
 
 
 class Answer(Record):
@@ -62,6 +62,15 @@ class Answer(Record):
     def findings(self) -> tuple[Finding, ...]:
         """The findings that the person confirmed or added."""
         return tuple(choice.finding for choice in self.choices if choice.state == "kept")
+
+    @property
+    def rejections(self) -> tuple[Rejection, ...]:
+        """The reasons that the person gave for rejecting the model's findings."""
+        return tuple(
+            Rejection(turn=choice.proposed.turn, code=choice.proposed.code, reason=choice.why)
+            for choice in self.choices
+            if choice.proposed is not None and choice.state == "rejected" and choice.why
+        )
 
     @property
     def has_input(self) -> bool:
@@ -89,6 +98,7 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
     """An earlier answer, to be changed: model findings that are missing in it were rejected, suggestions are
     open again. Its seconds count on."""
     own = list(annotation.findings)
+    reasons = {(each.turn, each.code): each.reason for each in annotation.rejections}
     choices = []
     for choice in _propose(verdict, annotation.codes, annotation.turn):
         # what the person made of a finding: at the same offsets, else of the same code in the same turn
@@ -98,10 +108,11 @@ def reopen_answer(annotation: Annotation, verdict: Verdict | None) -> Answer:
         both = [finding for finding in at_place if finding in of_code]
         likely = both or at_place
         match = next(iter(likely if choice.suggested else likely or of_code), None)
-        if match is None and choice.suggested:
+        why = reasons.get((model.turn, model.code), "")
+        if match is None and choice.suggested and not why:
             choices.append(choice)
         elif match is None:
-            choices.append(choice.model_copy(update={"state": "rejected"}))
+            choices.append(choice.model_copy(update={"state": "rejected", "why": why}))
         else:
             own.remove(match)
             choices.append(choice.model_copy(update={"state": "kept", "finding": match}))
@@ -187,10 +198,10 @@ def set_present(answer: Answer, code: str, present: bool | None) -> Answer:
 
 def seal(answer: Answer) -> Answer:
     """The answer as it is to be submitted: a retry under its key submits the same seconds."""
-    findings = answer.findings
-    if answer.sent is not None and answer.sent.findings == findings:
+    now = Sent(findings=answer.findings, seconds=round(answer.seconds, 1), rejections=answer.rejections)
+    if answer.sent is not None and now.model_copy(update={"seconds": answer.sent.seconds}) == answer.sent:
         return answer
-    return answer.model_copy(update={"sent": Sent(findings=findings, seconds=round(answer.seconds, 1))})
+    return answer.model_copy(update={"sent": now})
 
 
 def unanswered_codes(answer: Answer, codes: Sequence[str]) -> tuple[str, ...]:

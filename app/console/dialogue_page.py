@@ -15,12 +15,13 @@ import streamlit as st
 from dialint.app.console.answer import Selection
 from dialint.app.console.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.reject_reasons import load as load_reasons
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import origin_text, percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.history import DialogueHistory, LogEntry, find_similar, read_history
@@ -161,6 +162,7 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
     lines += [_describe_finding(each, taxonomy, is_answer=True) for each in answer.findings] or [
         _("No error found.")
     ]
+    lines += [_describe_rejection(each, taxonomy) for each in answer.rejections]
     return Event(answer.at or unknown, kinds[answer.kind].format(name=answer.labeler), tuple(lines))
 
 
@@ -170,6 +172,15 @@ def _describe_finding(finding: Finding, taxonomy: Taxonomy, *, is_answer: bool =
     probability = "" if is_answer else f", {percent(finding.probability)}"
     return _("turn {turn}: {code}, {severity}{probability}: “{quote}”").format(
         turn=finding.turn, code=code, severity=finding.severity, probability=probability, quote=finding.quote
+    )
+
+
+def _describe_rejection(rejection: Rejection, taxonomy: Taxonomy) -> str:
+    entry = taxonomy.codes.get(rejection.code)
+    code = rejection.code if entry is None else f"{rejection.code} {choose_name(entry.name)}"
+    names = load_reasons().names.get(rejection.reason)
+    return _("turn {turn}: {code}, rejected: {reason}").format(
+        turn=rejection.turn, code=code, reason=rejection.reason if names is None else choose_name(names)
     )
 
 

@@ -26,6 +26,7 @@ from dialint.app.console.answer import (
     remove_finding,
     set_present,
 )
+from dialint.app.console.reject_reasons import load as load_reasons
 from dialint.app.console.text import lookup_code, safe_text
 from dialint.detector.masking import MaskedText
 from dialint.detector.records import Dialogue, Record, Severity
@@ -181,7 +182,8 @@ def apply_edit(
         return answer
     if (event.code, event.severity) != (choice.finding.code, choice.finding.severity):
         answer = change(answer, index, lookup_code(event.code, taxonomy), event.severity)
-    return decide(answer, index, event.state, event.why)
+    is_known = event.why in load_reasons().names or event.why == choice.why
+    return decide(answer, index, event.state, event.why if is_known else "")
 
 
 def _is_allowed(code: str, severity: Severity, codes: Collection[str], taxonomy: Taxonomy) -> bool:

@@ -18,11 +18,11 @@ from dialint.app.console.answer import Answer, reopen_answer, start_answer
 from dialint.detector.masking import MaskedText
 from dialint.detector.masking.spans import find_placeholders, replace_spans
 from dialint.detector.records import Dialogue, Finding, Verdict
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, drafts, leases, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, NotAllowed, StaleLease
+from dialint.labeling.store.errors import Conflict, DialogueMissing, NotAllowed, StaleLease
 from dialint.labeling.store.masked_view import load_view, prepare_view
 from dialint.labeling.store.records import Pool
 from dialint.labeling.store.tasks import get_dialogue_id
@@ -86,6 +86,7 @@ class EditConflict:
     ours: tuple[Finding, ...]
     seconds: float
     key: str
+    rejections: tuple[Rejection, ...] = ()
 
     @property
     def answered(self) -> datetime | None:
@@ -152,8 +153,12 @@ def _load_draft(store: Store, actor: str, item: Item, fresh: Answer) -> tuple[An
 
 
 def save_draft(store: Store, actor: str, item: Item, answer: Answer) -> None:
-    """Store the draft."""
-    drafts.save_draft(store, actor, item.name, answer.model_dump_json())
+    """Store the draft.
+
+    Raises:
+        DialogueMissing: the dialogue was erased meanwhile.
+    """
+    drafts.save_draft(store, actor, item.name, answer.model_dump_json(), item.stored or item.dialogue.id)
 
 
 def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
@@ -163,7 +168,10 @@ def masked_turn(store: Store, item: Item, turn: int) -> MaskedText | None:
         return None
     name, text = item.stored, {each.index: each.text for each in item.dialogue.turns}[turn]
     prepare_view(store, name)
-    view = store.read(lambda transaction: load_view(transaction, name))
+    try:
+        view = store.read(lambda transaction: load_view(transaction, name))
+    except DialogueMissing:  # erased meanwhile: the draft will not be stored
+        return None
     if text == view.texts[turn].text:  # the person sees placeholders already
         spans = find_placeholders(text)
         return replace_spans(text, spans, [span.key for span in spans])
@@ -190,18 +198,20 @@ def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation |
         Conflict: a blind answer was corrected before; there is nothing to compare it with.
     """
     assert answer.sent is not None, "seal it first"
-    findings, seconds = answer.sent.findings, answer.sent.seconds
+    findings, seconds, rejections = answer.sent.findings, answer.sent.seconds, answer.sent.rejections
     try:
         if item.supersedes is not None:
-            saved = answers.correct(store, actor, item.supersedes, answer.key, findings, seconds)
+            saved = answers.correct(store, actor, item.supersedes, answer.key, findings, seconds, rejections)
         else:
             assert item.task is not None, "an item is a task or a correction"
             assert item.token is not None, "a task is held by a lease"
-            saved = answers.submit(store, actor, item.task, item.token, answer.key, findings, seconds)
+            saved = answers.submit(
+                store, actor, item.task, item.token, answer.key, findings, seconds, rejections
+            )
     except Conflict as conflict:
         if item.blind:
             raise
-        return EditConflict(item, conflict.theirs, findings, seconds, answer.key)
+        return EditConflict(item, conflict.theirs, findings, seconds, answer.key, rejections)
     except StaleLease:
         assert item.task is not None, "only a task has a lease to lose"
         theirs: tuple[Annotation, ...] = ()
@@ -210,7 +220,7 @@ def submit(store: Store, actor: str, item: Item, answer: Answer) -> Annotation |
                 theirs = tasks.view_task(store, actor, item.task).answers
         if not theirs:
             raise
-        return EditConflict(item, theirs, findings, seconds, answer.key)
+        return EditConflict(item, theirs, findings, seconds, answer.key, rejections)
     drafts.delete_draft(store, actor, item.name)
     return saved
 
@@ -225,11 +235,14 @@ def submit_anyway(store: Store, actor: str, conflict: EditConflict) -> Annotatio
     key = f"{conflict.key}-again-{last.id}"
     try:
         if item.supersedes is not None and last.labeler == actor:
-            saved = answers.correct(store, actor, int(last.id), key, conflict.ours, conflict.seconds)
+            saved = answers.correct(
+                store, actor, int(last.id), key, conflict.ours, conflict.seconds, conflict.rejections
+            )
         else:
             saved = answers.review(
                 store, actor, item.dialogue.id, key, item.codes, conflict.ours,
                 expected=int(last.id), turn=item.turn, seconds=conflict.seconds,
+                rejections=conflict.rejections,
             )  # fmt: skip
     except Conflict as newer:
         return replace(conflict, theirs=newer.theirs)

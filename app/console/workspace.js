@@ -13,6 +13,12 @@ function keyOf(event) {
   return event.shiftKey ? "Shift+" + key.toUpperCase() : key.toLowerCase();
 }
 
+// Whether Enter means to go on without a reason: not on a button of the keyboard's focus, but for the one that rejected.
+function isForNoReason(target) {
+  const held = target.closest("button");
+  return !held || held.dataset.do === "rejected";
+}
+
 class Workspace {
   constructor(root) {
     this.root = root;
@@ -186,6 +192,12 @@ class Workspace {
     this.draft.edit([{ kind: "set", id: choice.id, state: "rejected", code: choice.code, severity: choice.severity, why }]);
     this.asking = null;
     this.advance(choice.id);
+  }
+
+  giveNoReason() {
+    const last = this.asking;
+    this.asking = null;
+    this.advance(last);
   }
 
   setSeverity(id, severity) {
@@ -403,6 +415,7 @@ class Workspace {
     }
     if (this.draft.busy) { if (/^[\w]$|^Shift\+/.test(key)) take(); return; } // it was meant for the item that is being saved
     if (this.cursor && this.selectKey(event, key)) return take();
+    if (this.asking && ["Enter", "Escape"].includes(key) && isForNoReason(target)) { take(); return this.giveNoReason(); }
     if (inside && ["Enter", " "].includes(event.key) && target.closest("button, summary")) return;
     if (["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"].includes(event.key) && target === this.list) return; // it scrolls
     const act = isUndo ? () => this.undo() : this.actionOf(key, event);

@@ -94,7 +94,7 @@ def screen_words(mode: Mode) -> dict[str, object]:
         "confirmed": _("Confirmed"), "rejected": _("Rejected"), "added": _("added by you"),
         "own": _("yours"), "suggestion": _("Suggestion"), "dismissed": _("Dismissed"),
         "confirm_suggestion": _("Confirm as a finding"), "dismiss": _("Dismiss"),
-        "why": _("Why? A digit, or go on."), "changed": _("Changed from {code} {severity}"),
+        "why": _("Why? A digit, or Enter for no reason."), "changed": _("Changed from {code} {severity}"),
         "suggestions": _("Suggestions"),
         "suggestions_note": _("Not counted. Confirm one to make it your finding; the rest needs nothing."),
         "no_findings": _("No findings to decide. Add what you find, or save."),

@@ -20,6 +20,8 @@ from dialint.detector.example_files import TEXTS
 from dialint.detector.records import Dialogue, Example, Judgement, Label, Preference, Record, Turn
 
 EMPTY_SPLIT = b'"split":""}\n'
+PAIR_TEXTS = ("code", "outcome", "annotation", "release", "reason", "split")
+"""Columns of Parquet that are a preference pair's texts of the same names."""
 
 
 def encode_record(record: Record) -> bytes:
@@ -149,7 +151,7 @@ def preference_table() -> TableSchema:
     import pyarrow as pa
 
     judgement = pa.struct([(name, pa.string()) for name in Judgement.model_fields])
-    texts = [(name, pa.string()) for name in ("code", "outcome", "annotation", "release", "split")]
+    texts = [(name, pa.string()) for name in PAIR_TEXTS]
     return TableSchema(
         _schema([("turn", pa.int64()), ("chosen", judgement), ("rejected", judgement), *texts]),
         Preference,
@@ -206,9 +208,7 @@ def _example_row(example: Example) -> dict[str, Any]:
 
 
 def _preference_row(pair: Preference) -> dict[str, Any]:
-    values = {
-        name: getattr(pair, name) for name in ("turn", "code", "outcome", "annotation", "release", "split")
-    }
+    values = {name: getattr(pair, name) for name in ("turn", *PAIR_TEXTS)}
     return {
         **_dialogue_row(pair.dialogue),
         **values,

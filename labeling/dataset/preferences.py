@@ -70,6 +70,7 @@ def preferences(annotations: DialogueAnnotations, verdict: Verdict) -> Iterator[
                 outcome=outcome,
                 annotation=answer.id,
                 release=verdict.release,
+                reason=_rejection_reason(answer, turn, code) if outcome == "overturned" else None,
                 split="",
             )
 
@@ -80,6 +81,10 @@ def deciding_answer(annotations: DialogueAnnotations, turn: int, code: str) -> A
         if answers := annotations.last_answers(turn, code, (kind,)):
             return answers[-1]
     return None
+
+
+def _rejection_reason(answer: Annotation, turn: int, code: str) -> str | None:
+    return next((each.reason for each in answer.rejections if (each.turn, each.code) == (turn, code)), None)
 
 
 def _outcome(

@@ -11,7 +11,7 @@ from dialint.detector.errors import excerpt
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.masking.spans import PLACEHOLDER
 from dialint.detector.records import Finding
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.exchange.format import Answers, DialogueView, ExportItem, LabelFormat, ReadState, Row
 
 
@@ -37,10 +37,12 @@ def _read(row: Row, state: ReadState) -> Answers:
         view.validate_turn(annotation.turn, "turn")
     for number, finding in enumerate(annotation.findings):
         _validate_finding(finding, view, f"findings[{number}]")
+    for number, rejection in enumerate(annotation.rejections):
+        view.validate_turn(rejection.turn, f"rejections[{number}].turn")
     yield annotation
 
 
-_FIELDS = {*Annotation.model_fields, *Finding.model_fields}
+_FIELDS = {*Annotation.model_fields, *Finding.model_fields, *Rejection.model_fields}
 
 
 def _validate_finding(finding: Finding, view: DialogueView, path: str) -> None:

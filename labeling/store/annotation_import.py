@@ -79,6 +79,7 @@ def import_annotations(
             "key": f"{source}:{one.id}", "project": project, "task": None, "dialogue": one.dialogue_id,
             "turn": one.turn, "labeler": one.labeler, "kind": one.kind, "codes": one.codes,
             "findings": one.findings, "seconds": one.seconds, "supersedes": None,
+            "rejections": one.rejections,
         }  # fmt: skip
         account = people[one.labeler]
         own = account is not None and is_own(transaction, account, (one.dialogue_id,))

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, func, select, update
 
 from dialint.detector.records import Finding
-from dialint.labeling.annotation import Annotation, Kind
+from dialint.labeling.annotation import Annotation, Kind, Rejection
 from dialint.labeling.store.database.schema import annotation_rows, leases, shares, verdicts
 from dialint.labeling.store.database.transactions import (
     Transaction,
@@ -52,8 +52,10 @@ def submit(
     key: str,
     findings: Sequence[Finding] = (),
     seconds: float | None = None,
+    rejections: Sequence[Rejection] = (),
 ) -> Annotation:
-    """Answer a task that the actor holds; an answer may have no findings.
+    """Answer a task that the actor holds; an answer may have no findings. `rejections` are reasons for which
+    findings of a model are not among them.
 
     Raises:
         StaleLease: the actor does not hold it any more.
@@ -70,6 +72,7 @@ def submit(
         "key": key, "project": row.project, "task": task, "dialogue": row.dialogue, "turn": row.turn,
         "labeler": actor, "kind": _kind(account), "codes": project.codes,
         "findings": unmask_findings(view, findings), "seconds": seconds, "supersedes": None,
+        "rejections": rejections,
     }  # fmt: skip
     if same := find_same(transaction, values):
         return mask_annotation(account, view, task, same)
@@ -109,6 +112,7 @@ def correct(
     key: str,
     findings: Sequence[Finding] = (),
     seconds: float | None = None,
+    rejections: Sequence[Rejection] = (),
 ) -> Annotation:
     """Supersede the actor's newest answer to the same question by a new row.
 
@@ -131,6 +135,7 @@ def correct(
         "codes": tuple(json.loads(old.codes)),
         "findings": unmask_findings(view, findings),
         "seconds": seconds,
+        "rejections": rejections,
     }
     values = {"key": key, **identity, **content, "supersedes": supersedes}
     if same := find_same(transaction, values):
@@ -160,6 +165,7 @@ def review(
     expected: int | None,
     turn: int | None = None,
     seconds: float | None = None,
+    rejections: Sequence[Rejection] = (),
 ) -> Annotation:
     """Save a reviewer's or expert's annotation of a dialogue or a turn. `expected` is the version that
     the actor saw: the number of the last review of this item, none if there was none.
@@ -175,7 +181,7 @@ def review(
     values = {
         "key": key, "project": None, "task": None, "dialogue": dialogue, "turn": turn, "labeler": actor,
         "kind": _kind(account), "codes": tuple(codes), "findings": findings, "seconds": seconds,
-        "supersedes": None,
+        "supersedes": None, "rejections": rejections,
     }  # fmt: skip
     if same := find_same(transaction, values):
         return same

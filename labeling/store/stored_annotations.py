@@ -15,14 +15,14 @@ from sqlalchemy import Row, bindparam, insert, select
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.records import Finding
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.derived import refresh
 from dialint.labeling.store.database.schema import annotation_rows, dialogues
 from dialint.labeling.store.database.transactions import Transaction
 from dialint.labeling.store.database.verify import hash_annotation
 from dialint.labeling.store.dialogues import load_dialogue
-from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.errors import DialogueMissing, StoreRefused
 
 _INSERT = insert(annotation_rows).returning(annotation_rows)
 _BY_KEY = select(annotation_rows).where(annotation_rows.c.key == bindparam("key"))
@@ -81,12 +81,14 @@ def has_answered(transaction: Transaction, values: dict[str, Any]) -> bool:
 def _to_columns(values: dict[str, Any]) -> dict[str, Any]:
     """Convert values to those of the columns."""
     findings = [finding.model_dump(mode="json") for finding in values["findings"]]
+    rejections = [each.model_dump(mode="json") for each in values["rejections"]]
     seconds = None if values["seconds"] is None else float(values["seconds"])
     return {
         **values,
         "codes": canonical_json(values["codes"]),
         "findings": canonical_json(findings),
         "seconds": seconds,
+        "rejections": canonical_json(rejections) if rejections else None,
     }
 
 
@@ -119,6 +121,10 @@ def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
             raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
         if finding.end > lengths.get(finding.turn, -1):
             raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")
+    for each in values["rejections"]:
+        is_asked = each.code in values["codes"] and values["turn"] in (None, each.turn)
+        if not is_asked or each.turn not in lengths:
+            raise StoreRefused("E_FINDING", f"{each.code} in turn {each.turn} was not asked")
     seconds = values["seconds"]
     if seconds is not None and not 0.0 <= seconds < math.inf:  # NaN, too
         raise StoreRefused("E_SECONDS", "seconds are a number from 0")
@@ -130,7 +136,7 @@ def lock_dialogue(transaction: Transaction, dialogue: str) -> None:
     """Lock a dialogue against concurrent writers, so that versions are compared with the last one.
 
     Raises:
-        StoreRefused: there is no such dialogue.
+        DialogueMissing: there is no such dialogue.
     """
     lock_dialogues(transaction, {dialogue})
 
@@ -139,10 +145,10 @@ def lock_dialogues(transaction: Transaction, names: Collection[str]) -> None:
     """As `lock_dialogue` for several dialogues, in an order that all writers share.
 
     Raises:
-        StoreRefused: there is no such dialogue.
+        DialogueMissing: there is no such dialogue.
     """
     if len(transaction.run(_LOCK, {"ids": sorted(names)}).all()) < len(names):
-        raise StoreRefused("E_DIALOGUE", "there is no such dialogue")
+        raise DialogueMissing("E_DIALOGUE", "there is no such dialogue; it may have been erased")
 
 
 def to_annotation(row: Row[Any]) -> Annotation:
@@ -158,4 +164,5 @@ def to_annotation(row: Row[Any]) -> Annotation:
         seen_verdict=row.seen_verdict,
         seconds=row.seconds,
         at=datetime.fromtimestamp(row.at_ms / 1000, UTC),
+        rejections=tuple(Rejection.model_validate(each) for each in json.loads(row.rejections or "[]")),
     )

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0011"
+VERSION = "0012"
 """The newest revision, which this code requires."""
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
@@ -174,6 +174,7 @@ annotation_rows = Table(  # not `annotations`: a module that imports that name f
     Column("at_ms", BigInteger, nullable=False),
     Column("supersedes", Key, ForeignKey("annotations.id")),
     Column("sha256", Text, nullable=False),
+    Column("rejections", Text),  # since version 0012
     UniqueConstraint("key", name="annotations_key"),
     UniqueConstraint("supersedes", name="annotations_supersedes"),
 )  # fmt: skip

@@ -48,8 +48,10 @@ ERASE = "dialogues.erase"
 """Action of the entries that annotations may end by (`dialint.labeling.store.erasure`)."""
 ANNOTATIONS = annotation_rows.name
 
-HASHED = tuple(column.name for column in annotation_rows.columns if column.name not in ("id", "sha256"))
-"""Columns that an annotation's sha256 covers: all but its number."""
+ADDED = "rejections"
+"""A column of later annotations: a row without it has the sha256 that it had before the column was added."""
+HASHED = tuple(each.name for each in annotation_rows.columns if each.name not in ("id", "sha256", ADDED))
+"""Columns that an annotation's sha256 covers: all but its number, and `ADDED` where it is set."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class VerifiedCounts:
 
 def hash_annotation(values: dict[str, Any]) -> str:
     """The sha256 of a row of ``annotations``, from the values of its columns."""
-    return fingerprint([values[name] for name in HASHED])
+    added = [values[ADDED]] if values.get(ADDED) is not None else []
+    return fingerprint([*(values[name] for name in HASHED), *added])
 
 
 def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
@@ -199,7 +202,10 @@ def _find_differing(connection: Connection, hashes: dict[int, str]) -> set[int]:
     """The numbers of annotations that are missing or not as they were logged."""
     if not hashes:
         return set()
-    query = select(annotation_rows).where(annotation_rows.c.id.in_(hashes))
+    stored = catalog.list_tables(connection).get(ANNOTATIONS)
+    is_older = stored is not None and ADDED not in stored.others
+    columns = [column for column in annotation_rows.columns if not (is_older and column.name == ADDED)]
+    query = select(*columns).where(annotation_rows.c.id.in_(hashes))
     same = {
         row.id
         for row in connection.execute(query)

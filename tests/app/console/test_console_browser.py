@@ -4,6 +4,7 @@ Runs where Chromium is. ``DIALINT_CONSOLE_FAULTS=100`` gives the faults at
 full size, ``DIALINT_SCREENSHOTS=folder`` keeps pictures.
 """
 
+import json
 import os
 import random
 import socket
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from dialint.app.console.reject_reasons import order_reasons
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
@@ -249,6 +251,37 @@ def test_a_dialogue_is_reviewed_by_keyboard_alone(
     assert added[1:3] == ("T1", "S1")
     assert text[added[3] : added[4]] == "dialogue, with"
     assert added[3] == at or added[0] != 3
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("skip", ["Enter", "Escape"])
+def test_the_reason_of_a_rejection_is_one_key_or_none(
+    browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved, skip: str
+) -> None:
+    """A digit gives it, Enter and Escape go on without, also after a click on Reject; S saves as before."""
+    long_dialogue(store, 3)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "rob")
+    started(page)
+    page.get_by_text("Dialogue many").wait_for()
+    current = ".dialint-card.dialint-current"
+    page.locator(f'{current}[data-id="0"] [data-do="rejected"]').click()
+    page.locator(".dialint-reasons").wait_for()
+    page.keyboard.press(skip)
+    page.locator(f'{current}[data-id="1"]').wait_for()
+    assert page.locator(".dialint-reasons").count() == 0
+    page.keyboard.press("n")
+    page.keyboard.press("2")
+    page.locator(f'{current}[data-id="2"]').wait_for()
+    page.keyboard.press("n")
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    (row,) = saved()
+    assert row["said"] == []
+    second = order_reasons("T1", {})[1]
+    assert json.loads(row["rejections"]) == [{"code": "T1", "reason": second, "turn": 3}]
     page.close()
 
 

@@ -204,6 +204,28 @@ def test_a_reason_for_rejecting_is_learnt(open_page: Open, store: Store) -> None
     assert page.workspace()["fixed"]["reasons"]["C1"][0] == "too_small"
 
 
+def test_a_reason_for_rejecting_is_saved_with_the_answer(open_page: Open, saved: Saved) -> None:
+    page = open_page("rob").start()
+    page.decide("rejected", why="too_small").decide("", "rejected", why="<b>no reason of the list</b>")
+    page.act("save")
+    (row,) = saved()
+    assert json.loads(row["rejections"]) == [{"code": "C1", "reason": "too_small", "turn": 1}]
+    page.act("reopen")
+    assert [choice["why"] for choice in page.workspace()["choices"]] == ["too_small", ""]
+    page.send("review", {"kind": "set", "id": "0", "state": "kept", "code": "C1", "severity": "S2"}).act(
+        "save"
+    )
+    assert [row["rejections"] is None for row in saved()] == [False, True]
+
+
+def test_the_history_of_a_dialogue_says_why_a_finding_was_rejected(open_page: Open) -> None:
+    open_page("rob").start().decide("rejected", "rejected", why="too_small").act("save")
+    page = open_page("lea")
+    page.test.query_params["id"] = "d2"
+    page.go("Dialogue")
+    assert "turn 1: C1 Question ignored, rejected: Too small to count" in page.words.replace("\\", "")
+
+
 def test_keys_are_remembered(open_page: Open, store: Store) -> None:
     open_page("rob").start().act("keys", keys={"confirm": "v"})
     assert load_preferences(store, "rob").keys == {"confirm": "v"}

@@ -328,6 +328,13 @@ def test_an_overturned_finding_loses_to_no_error(tmp_path: Path) -> None:
         "model says",
     )
     assert [turn.text for turn in pair.dialogue.turns] == SAYS[:2]
+    assert pair.reason is None
+
+
+def test_an_overturned_finding_carries_the_reason_of_its_rejection(tmp_path: Path) -> None:
+    why = [{"turn": 1, "code": "C1", "reason": "answered"}, {"turn": 3, "code": "C1", "reason": "too_small"}]
+    (pair,) = made_pairs(tmp_path, [{**reviewed("r"), "rejections": why}], verdict("d", MODEL))
+    assert (pair.outcome, pair.reason) == ("overturned", "answered")
 
 
 def test_an_amended_finding_loses_to_the_persons(tmp_path: Path) -> None:
@@ -459,8 +466,11 @@ def test_parquet_holds_the_same_examples_and_pairs(tmp_path: Path) -> None:
     house = House(
         tmp_path,
         [dialogue("d", SAYS, customer="Zoë 😀"), dialogue("e")],
-        [annotation("a", "d", "w", finding("C1", 1, 0, 10)), annotation("b", "e", "w"), reviewed("r")],
-    )
+        [
+            annotation("a", "d", "w", finding("C1", 1, 0, 10)), annotation("b", "e", "w"),
+            {**reviewed("r"), "rejections": [{"turn": 1, "code": "C1", "reason": "answered"}]},
+        ],
+    )  # fmt: skip
     verdicts = house.verdicts([verdict("d", MODEL)])
     plain, _ = house.run("plain", verdicts=verdicts)
     packed, manifest = house.run("packed", verdicts=verdicts, format="parquet")
@@ -477,6 +487,7 @@ def test_parquet_holds_the_same_examples_and_pairs(tmp_path: Path) -> None:
         "no_error",
         "It arrived",
     )
+    assert row["reason"] == "answered"
     verify_files(packed, manifest["files"])
 
 

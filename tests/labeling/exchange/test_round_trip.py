@@ -15,7 +15,7 @@ from dialint.detector.ingest.outcomes import Reject
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.annotation import Annotation, iterate_questions
+from dialint.labeling.annotation import Annotation, Rejection, iterate_questions
 from dialint.labeling.exchange.argilla import NAMESPACE
 from dialint.labeling.exchange.export_labels import table_format_for, write_rows
 from dialint.labeling.exchange.format import DialogueView, ExportItem, LabelContext
@@ -65,9 +65,17 @@ def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
         end = draw(st.integers(start + 1, len(masked.text)))
         span = masked.to_original(start, end)
         findings.append(context.finding(view, where, draw(st.sampled_from(codes)), span))
+    turns = [turn] if turn is not None else view.judged
+    reasons = st.builds(
+        Rejection,
+        turn=st.sampled_from(turns),
+        code=st.sampled_from(codes),
+        reason=st.text("ab_é😀", min_size=1, max_size=9),
+    )
+    rejections = tuple(draw(st.lists(reasons, max_size=2)))
     return Annotation(
         id=f"{view.dialogue.id}~{number}", dialogue_id=view.dialogue.id, labeler=str(uuid5(NAMESPACE, f"w{number}")), kind="crowd",
-        codes=codes, turn=turn, findings=tuple(dict.fromkeys(findings)),
+        codes=codes, turn=turn, findings=tuple(dict.fromkeys(findings)), rejections=rejections,
     )  # fmt: skip
 
 

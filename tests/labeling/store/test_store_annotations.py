@@ -8,6 +8,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from dialint.detector.artifacts import fingerprint
+from dialint.labeling.annotation import Rejection
 from dialint.labeling.store import (
     accounts,
     annotations,
@@ -19,7 +21,9 @@ from dialint.labeling.store import (
     projects,
     tasks,
 )
+from dialint.labeling.store.database.schema import annotation_rows
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, Lease, NewTask, Project
 
@@ -48,6 +52,34 @@ def test_the_same_key_again_gives_the_same_row(store: Store, made: Any) -> None:
     assert annotations.list_own(store, "ann") == (first,)
     (kept,) = annotations.list_annotations(store, "rob", "d1")
     assert kept == first.model_copy(update={"dialogue_id": "d1"})
+
+
+def test_why_a_finding_was_rejected_is_part_of_the_answer(store: Store, made: Any) -> None:
+    lease = held(store, made, prelabelled=True)
+    why = (Rejection(turn=1, code="C1", reason="answered"),)
+    for asked in (Rejection(turn=7, code="C1", reason="x"), Rejection(turn=1, code="T1", reason="x")):
+        with pytest.raises(StoreRefused, match="was not asked"):
+            annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=[asked])
+    first = annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=why)
+    assert annotations.submit(store, "ann", lease.task, lease.token, "k", rejections=why) == first
+    with pytest.raises(StoreRefused, match="another answer"):
+        annotations.submit(store, "ann", lease.task, lease.token, "k")
+    assert first.rejections == why
+    second = annotations.correct(store, "ann", int(first.id), "k2")
+    assert [each.rejections for each in annotations.list_annotations(store, "rob", "d1")] == [why, ()]
+    assert "rejections" not in second.model_dump_json()
+    verify(store)
+
+
+def test_an_answer_without_reasons_has_the_hash_that_it_always_had(store: Store, made: Any) -> None:
+    """Computed by hand from the columns that there were before reasons."""
+    lease = held(store, made)
+    annotations.submit(store, "ann", lease.task, lease.token, "k", seconds=12)
+    (row,) = store.read(lambda t: t.run(annotation_rows.select()).mappings().all())
+    values = [
+        "k", "p", lease.task, "d1", None, "ann", "crowd", '["C1"]', "[]", False, 12.0, row["at_ms"], None,
+    ]  # fmt: skip
+    assert (row["rejections"], row["sha256"]) == (None, fingerprint(values))
 
 
 def test_somebody_elses_key_is_refused(store: Store, made: Any) -> None:
@@ -207,12 +239,13 @@ def test_f9_no_silent_overwrite_in_a_race(store: Store, made: Any) -> None:
     assert len(conflicts) == rounds
 
 
-def test_drafts_are_ones_own(store: Store) -> None:
-    drafts.save_draft(store, "ann", "task 1", '{"half": "a thought"}')
-    drafts.save_draft(store, "ann", "task 1", '{"half": "a better one"}')
-    found = drafts.load_draft(store, "ann", "task 1")
+def test_drafts_are_ones_own(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    drafts.save_draft(store, "ann", "note:d1", '{"half": "a thought"}', "d1")
+    drafts.save_draft(store, "ann", "note:d1", '{"half": "a better one"}', "d1")
+    found = drafts.load_draft(store, "ann", "note:d1")
     assert found is not None
     assert found.content == '{"half": "a better one"}'
-    assert drafts.load_draft(store, "ada", "task 1") is None
-    drafts.delete_draft(store, "ann", "task 1")
-    assert drafts.load_draft(store, "ann", "task 1") is None
+    assert drafts.load_draft(store, "ada", "note:d1") is None
+    drafts.delete_draft(store, "ann", "note:d1")
+    assert drafts.load_draft(store, "ann", "note:d1") is None

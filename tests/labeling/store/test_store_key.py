@@ -1,6 +1,7 @@
 """The key that a store is sealed with: where it is, who may read it, what happens without it, and stores from
 before there was one."""
 
+import hashlib
 import os
 import stat
 import tracemalloc
@@ -13,10 +14,13 @@ from sqlalchemy import text
 
 from dialint.app.commands import db
 from dialint.app.store_session import StoreConfig
+from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import ConfigError
+from dialint.detector.records import Dialogue
 from dialint.labeling.store import accounts, dialogues
+from dialint.labeling.store.annotations import list_own
 from dialint.labeling.store.database import changes, verify
-from dialint.labeling.store.database.audit import START, Entry, Head, hash_entry
+from dialint.labeling.store.database.audit import START, Entry, Head, canonical_json, hash_entry
 from dialint.labeling.store.database.backup import backup, restore
 from dialint.labeling.store.database.engine import open_engine, store_url
 from dialint.labeling.store.database.keys import FILE_VARIABLE, SUFFIX, VARIABLE, Key, new_key, write_key
@@ -144,6 +148,40 @@ def test_a_store_from_before_is_verified_and_then_sealed(nowhere: str, tmp_path:
                 with pytest.raises(StoreDamaged):
                     verify.check_all(connection, store.key)
                 transaction.rollback()
+
+
+def test_annotations_from_before_reasons_are_verified_and_upgraded(nowhere: str, tmp_path: Path) -> None:
+    old_store(nowhere)
+    columns = {
+        "key": "k", "project": None, "task": None, "dialogue": "d", "turn": None, "labeler": "ann", "kind": "crowd",
+        "codes": '["C1"]', "findings": "[]", "seen_verdict": False, "seconds": 1.5, "at_ms": 5, "supersedes": None,
+    }  # fmt: skip
+    sha256 = fingerprint(list(columns.values()))
+    content = canonical_json(Dialogue(id="d", turns=()).model_dump(mode="json"))
+    with Store(open_engine(store_url(nowhere))) as store, store.engine.begin() as connection:
+        row = {
+            "id": "d",
+            "created_ms": 1,
+            "content": content,
+            "sha256": hashlib.sha256(content.encode()).hexdigest(),
+        }
+        for table, values in (("dialogues", row), ("annotations", {"id": 1, **columns, "sha256": sha256})):
+            names = ", ".join(values)
+            marks = ", ".join(f":{name}" for name in values)
+            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({marks})"), values)
+        last = connection.execute(text("SELECT hash FROM audit_head")).scalar_one()
+        entry = Entry(4, "ann", "annotate", "annotation 1", canonical_json({"id": 1, "sha256": sha256}))
+        last = hash_entry(last, 4, entry)
+        connection.execute(text(
+            "INSERT INTO audit (id, at_ms, account, action, subject, content, hash) "
+            "VALUES (:id, :at_ms, :account, :action, :subject, :content, :hash)"
+        ), {"id": 4, **entry._asdict(), "hash": last})  # fmt: skip
+        connection.execute(text("UPDATE audit_head SET id = 4, hash = :hash"), {"hash": last})
+    upgrade(nowhere, backup_to=tmp_path / "b")
+    with Store.open(nowhere) as store:
+        assert verify.verify(store).annotations == 1
+        (answer,) = list_own(store, "ann")
+        assert (answer.seconds, answer.rejections) == (1.5, ())
 
 
 def test_a_store_from_before_that_is_damaged_is_not_sealed(nowhere: str, tmp_path: Path) -> None:
