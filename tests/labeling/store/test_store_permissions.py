@@ -523,6 +523,7 @@ ROWS |= {
         "lead", lambda s, a, m: documents.load_version(s, a, "taxonomy", "taxonomy", 1)
     ),
     "store.documents.load_published": Row("lead", lambda s, a, m: documents.load_published(s, a, "taxonomy")),
+    "store.documents.load_policies": Row("reviewer", lambda s, a, m: documents.load_policies(s, a, ("shop",))),
     "store.documents.list_newest_verdicts": Row(
         "lead", lambda s, a, m: documents.list_newest_verdicts(s, a, 9)
     ),
