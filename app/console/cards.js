@@ -97,6 +97,10 @@ function cardOf(work, choice, number, isActive) {
     );
   }
   buttons.append(button(say.change, () => work.openPicker("change", choice.id), { key: work.hint("code"), data: "change" }));
+  const evidence = work.evidence();
+  if (evidence.length) {
+    buttons.append(button(say.evidence, () => work.showEvidence(), { key: work.hint("evidence"), pressed: evidence.every((id) => work.unfolded.has(id)), data: "evidence" }));
+  }
   for (const severity of code.severities.length > 1 || !code.severities.includes(choice.severity) ? code.severities : []) {
     buttons.append(button(severity, () => work.setSeverity(choice.id, severity), { key: severity.slice(1), pressed: choice.severity === severity, title: say.severity + " " + severity, data: severity }));
   }

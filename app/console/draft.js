@@ -15,7 +15,7 @@ function applyEdit(state, event, own) {
     choice.why = event.state === "rejected" ? event.why || "" : "";
   } else if (event.kind === "add" && !choice) {
     const { id, turn, start, end, code, severity } = event;
-    choices.push({ id, turn, start, end, code, severity, state: "kept", own: true, suggested: false, why: "", quote: own(event), reason: "", proof: [] });
+    choices.push({ id, turn, start, end, code, severity, state: "kept", own: true, suggested: false, why: "", quote: own(event), reason: "", proof: [], evidence: [] });
     said[code] = true;
   } else if (event.kind === "remove" && choice && choice.own) {
     choices.splice(choices.indexOf(choice), 1);

@@ -73,9 +73,9 @@ function drawTurns(work) {
   const proof = proofTurns(work);
   const words = { names: say.roles, unseen: say.unseen, call: say.call, part: say.part, asked: say.asked };
   if (!list.children.length) {
-    for (const source of book.context) {
+    for (const id of book.context) {
       const item = element("li", "dialint-turn dialint-system");
-      item.append(folded(source.title, element("div", "dialint-call", source.text)));
+      item.append(evidenceOf(book.evidence[id]));
       list.append(item);
     }
     work.first = list.children.length;
@@ -84,8 +84,9 @@ function drawTurns(work) {
   }
   book.turns.forEach((turn, n) => {
     const own = marks.filter((mark) => mark.turn === turn.index);
-    const signature = JSON.stringify([own, proof.has(turn.index)]);
-    if ((work.shown.turns[n] || "[[],false]") === signature) return;
+    const evidence = own.some((mark) => mark.active) ? work.evidence() : [];
+    const signature = JSON.stringify([own, proof.has(turn.index), evidence, evidence.map((id) => work.unfolded.has(id))]);
+    if ((work.shown.turns[n] || "[[],false,[],[]]") === signature) return;
     work.shown.turns[n] = signature;
     const made = turnOf({ ...turn, pieces: overlay(turn, own) }, words);
     if (proof.has(turn.index)) {
@@ -93,8 +94,28 @@ function drawTurns(work) {
       for (const details of made.querySelectorAll("details")) details.open = true;
     }
     if (own.some((mark) => mark.active)) made.classList.add("dialint-has-active");
+    for (const id of evidence) {
+      const details = evidenceOf(book.evidence[id]);
+      details.dataset.evidence = id;
+      details.open = work.unfolded.has(id);
+      details.addEventListener("toggle", () => work.unfold([id], details.open));
+      made.append(details);
+    }
     list.children[work.first + n].replaceWith(made);
   });
+}
+
+// A clause or a source, folded; what the finding quotes of it is marked.
+function evidenceOf({ title, note, pieces }) {
+  const text = element("div", "dialint-passage");
+  text.dir = "auto";
+  for (const piece of pieces) text.append(element(piece.marked ? "mark" : "span", "", piece.text));
+  const box = element("div");
+  if (note) box.append(element("div", "dialint-hint", note));
+  box.append(text);
+  const details = folded(title, box);
+  details.classList.add("dialint-evidence");
+  return details;
 }
 
 function drawCards(work) {

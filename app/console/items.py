@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from dialint.app.console.answer import Answer, reopen_answer, start_answer
+from dialint.app.console.evidence import Policies, load_cited_policies
 from dialint.detector.masking import MaskedText
 from dialint.detector.masking.spans import find_placeholders, replace_spans
 from dialint.detector.records import Dialogue, Finding, Verdict
@@ -52,6 +53,8 @@ class Item:
     blind: bool = False
     pool: Pool = "main"
     """The pool of the task, as its holder may know it: a control task says ``main``."""
+    policies: Policies = field(default_factory=dict)
+    """The published policies that findings cite."""
     stored: str | None = None
     """The dialogue's id in the store, which must not be in a blind labeler's page."""
 
@@ -111,6 +114,7 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
     item = Item(
         view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
         task=lease.task, token=lease.token, blind=blind, pool=lease.pool, stored=lease.dialogue,
+        policies={} if blind else load_cited_policies(store, actor, view.dialogue, view.verdict),
     )  # fmt: skip
     return (item, *_load_draft(store, actor, item, start_answer(item.verdict, item.codes, item.turn)))
 
@@ -136,7 +140,10 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
             return None
         last = review
         dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
-        item = Item(dialogue, last.codes, last.turn, verdict, supersedes=int(last.id), stored=dialogue.id)
+        item = Item(
+            dialogue, last.codes, last.turn, verdict, supersedes=int(last.id), stored=dialogue.id,
+            policies=load_cited_policies(store, actor, dialogue, verdict),
+        )  # fmt: skip
     return (item, *_load_draft(store, actor, item, reopen_answer(last, item.verdict)))
 
 

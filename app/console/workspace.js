@@ -30,6 +30,7 @@ class Workspace {
     this.explains = false;
     this.capture = null;
     this.shown = {};
+    this.unfolded = new Set(); // clauses and sources
     this.draft = new Draft((log) => this.component.setStateValue("log", log), () => this.draw(), (place) => this.quote(place));
     const find = (name) => root.querySelector(".dialint-" + name);
     Object.assign(this, { list: find("turns"), map: find("map"), bar: find("bar"), top: find("top"), cards: find("cards"), tools: find("tools"), foot: find("foot"), live: find("live") });
@@ -72,6 +73,7 @@ class Workspace {
     this.draft.receive(data);
     if (isNew) {
       Object.assign(this, { asking: null, cursor: null, selection: null, capture: null, undone: null });
+      this.unfolded.clear();
       this.openTool(null);
       this.list.scrollTop = 0;
       this.cards.scrollTop = 0;
@@ -157,6 +159,28 @@ class Workspace {
   activeTurn() {
     const choice = this.isLabel ? this.draft.state.choices.find((each) => each.code === this.active && each.state !== "rejected") : this.choice(this.active);
     return choice ? choice.turn : null;
+  }
+
+  // ---- clauses and sources beside the finding in hand
+
+  evidence() {
+    const choice = this.isLabel ? null : this.choice(this.active);
+    return choice ? choice.evidence.filter((id) => this.book.evidence[id]) : [];
+  }
+
+  unfold(ids, open) {
+    if (ids.every((id) => this.unfolded.has(id) === open)) return;
+    for (const id of ids) this.unfolded[open ? "add" : "delete"](id);
+    this.draw();
+  }
+
+  showEvidence() {
+    const ids = this.evidence();
+    if (!ids.length) return this.tell(this.say.no_evidence);
+    const open = !ids.every((id) => this.unfolded.has(id));
+    this.unfold(ids, open);
+    if (open) this.list.querySelector("[data-evidence]")?.scrollIntoView({ block: "nearest" });
+    else this.scrollToActive();
   }
 
   // Goes on to the next that is open; stays on none if all are decided, so that no key reverses a decision.
@@ -469,7 +493,7 @@ class Workspace {
     if (!name || !this.data.actions.some((each) => each.action === name)) return null;
     return () => {
       if (["next", "previous", "jump"].includes(name)) this.asking = null;
-      if (this.asking && !["undo", "help", "next", "previous", "jump"].includes(name)) { // the reason was not given: go on
+      if (this.asking && !["undo", "help", "evidence", "next", "previous", "jump"].includes(name)) { // the reason was not given: go on
         const last = this.asking;
         this.asking = null;
         this.active = this.nextOpen(last);
@@ -495,6 +519,7 @@ class Workspace {
       reject: () => (this.isLabel ? active && this.sayNo(active) : choice && choice.own ? this.remove(active) : active && this.decide(active, "rejected")),
       not_applicable: () => choice && this.notApplicable(active),
       code: () => choice && this.openPicker("change", active),
+      evidence: () => this.showEvidence(),
       words: () => this.startSelecting(this.isLabel ? active : null),
       add: () => this.add(),
       all: () => this.confirmAll(),

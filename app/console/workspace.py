@@ -20,6 +20,7 @@ import streamlit as st
 
 from dialint.app.console.answer import Answer, Choice
 from dialint.app.console.dialogue_view import find_page, view_data
+from dialint.app.console.evidence import Evidence, describe_source, find_evidence
 from dialint.app.console.i18n import _, choose_name, show_number
 from dialint.app.console.items import Item
 from dialint.app.console.page_session import PageSession, receive
@@ -95,7 +96,7 @@ def make_book(session: PageSession, mode: Mode) -> dict[str, Any]:
     ]
     return {
         "turns": turns,
-        "context": _context(item) if session.page == 0 else [],
+        **_evidence_and_context(session, item, answer),
         "codes": [_describe_code(item, code, mode, taxonomy) for code in item.codes],
         "severities": [{"code": each.code, "name": choose_name(each.name)} for each in taxonomy.severities],
         "strings": screen_words(mode),
@@ -153,12 +154,28 @@ def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dic
     }
 
 
-def _context(item: Item) -> list[dict[str, str]]:
-    """Documents that the agent had, and the policy's name, folded above the first turn."""
-    shown = [{"title": _("Source"), "text": safe_text(source)} for source in item.dialogue.sources]
-    if item.dialogue.policy:
-        shown.insert(0, {"title": _("Policy"), "text": safe_text(item.dialogue.policy)})
-    return shown
+def _evidence_and_context(session: PageSession, item: Item, answer: Answer) -> dict[str, Any]:
+    """The evidence of all findings by its id; and what of it stands folded above the first turn: documents
+    that the agent had, and the policy's name."""
+    dialogue = item.dialogue
+    context = [describe_source(number, source) for number, source in enumerate(dialogue.sources, 1)]
+    if dialogue.policy:
+        context.insert(0, Evidence("policy", _("Policy"), ((dialogue.policy, False),)))
+    shown = list(context) if session.page == 0 else []
+    for choice in answer.choices:
+        shown += _choice_evidence(item, choice)
+    return {
+        "evidence": {each.id: each.to_json() for each in shown},
+        "context": [each.id for each in context] if session.page == 0 else [],
+    }
+
+
+def _choice_evidence(item: Item, choice: Choice) -> tuple[Evidence, ...]:
+    """The evidence of a finding under its present code; what it cites is in the model's own reason."""
+    finding = choice.finding
+    if choice.proposed is not None and choice.proposed.code == finding.code:
+        finding = choice.proposed
+    return () if item.blind else find_evidence(item.dialogue, finding, item.policies)
 
 
 def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
@@ -203,6 +220,7 @@ def _describe_choice(item: Item, choice: Choice) -> dict[str, Any]:
         "quote": safe_text(displayed_quote(item.dialogue, finding)),
         "reason": safe_text(finding.reason if proposed is None else proposed.reason),
         "proof": sorted(find_proof(item.dialogue, finding)),
+        "evidence": [each.id for each in _choice_evidence(item, choice)],
     }
     if proposed is not None and item.verdict is not None:
         described |= {

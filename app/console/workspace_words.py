@@ -23,6 +23,7 @@ ACTIONS: dict[str, Action] = {
     "reject": Action(N_("Reject the finding, or say no"), "n"),
     "not_applicable": Action(N_("Reject as not applicable"), "x", ("review",)),
     "code": Action(N_("Change the code"), "c", ("review",)),
+    "evidence": Action(N_("Show the clause and the sources of the finding"), "e", ("review",)),
     "words": Action(N_("Select words by keyboard"), "w"),
     "add": Action(N_("Add a finding"), "a"),
     "all": Action(N_("Confirm all open findings"), "b", ("review",)),
@@ -100,5 +101,6 @@ def screen_words(mode: Mode) -> dict[str, object]:
         "no_findings": _("No findings to decide. Add what you find, or save."),
         "blind_empty": _("A blind review: mark what you find, or save."),
         "confirm_all": _("Confirm all {n} open"), "decided": _("{n} of {total} decided"),
+        "evidence": _("Evidence"), "no_evidence": _("No clause or source belongs to this finding."),
         "no_severity": _("{code} has no severity {severity}."),
     }  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
@@ -15,6 +17,25 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 MAX_TEXT = 200
 """Most characters of a clause that a reason quotes."""
+_CITED = re.compile(
+    rf"clause ([\w.-]{{1,64}}) of policy ([\w.-]{{1,64}}) \(“(.{{1,{MAX_TEXT + 2}}}?)”\):",
+    re.ASCII | re.DOTALL,
+)
+
+
+class CitedClause(NamedTuple):
+    """A clause of a policy as the reason of a finding names it; its `text` may be cut, and then ends with
+    `` …``."""
+
+    clause: str
+    policy: str
+    text: str
+
+
+def find_cited_clause(reason: str) -> CitedClause | None:
+    """The clause that the reason of a finding of this check names, or none."""
+    match = _CITED.search(reason)
+    return None if match is None else CitedClause(*match.groups())
 
 
 def policy(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:

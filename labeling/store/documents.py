@@ -7,6 +7,7 @@ that can be read as its kind is published.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
@@ -46,6 +47,13 @@ class Version(Record):
     at: datetime
     published_at: datetime | None
     sha256: str
+
+
+class PublishedText(Record):
+    """The text of a published version."""
+
+    version: int
+    text: str
 
 
 @write_operation(repeatable=True)
@@ -185,6 +193,20 @@ def load_published(transaction: Transaction, actor: str, kind: Kind) -> dict[str
     columns = (documents.c.name, documents.c.content)
     marked = select(*columns).where(documents.c.kind == kind, documents.c.published_ms.is_not(None))
     return {row.name: row.content for row in transaction.run(marked.order_by(documents.c.name))}
+
+
+@read_operation
+def load_policies(transaction: Transaction, actor: str, names: Sequence[str]) -> dict[str, PublishedText]:
+    """The published versions of the policies with these names, for those who review findings of them.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    require_permission(transaction, actor, "review")
+    columns = (documents.c.name, documents.c.version, documents.c.content)
+    marked = select(*columns).where(documents.c.kind == "policy", documents.c.published_ms.is_not(None))
+    rows = transaction.run(marked.where(documents.c.name.in_(names)))
+    return {row.name: PublishedText(version=row.version, text=row.content) for row in rows}
 
 
 @read_operation

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
 import tiny
 
 from dialint.detector.calibration import Check, CodeRelease
+from dialint.detector.checks.context import CheckContext
+from dialint.detector.checks.policy import MAX_TEXT, find_cited_clause, policy
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
+from dialint.detector.policy import parse_policy
 from dialint.detector.records import Dialogue, ToolCall, Turn, Verdict
 from dialint.detector.verdict_files import FileFormat, convert_verdicts, parse_verdicts, verdict_line
 
@@ -27,6 +31,23 @@ clauses:
     limit: {{at_most: 0}}
 """
 BY_POLICY = CodeRelease(checks=(Check(name="policy", precision=0.9),))
+
+
+def test_a_reason_names_its_clause_again() -> None:
+    """Also one whose text has quotation marks, and one that is cut."""
+    for text in ("Look it up.", "Say “hello”: first.", "Long " * 60):
+        source = POLICY.format(name="shop").replace(
+            "Guarantee nothing.", json.dumps(text, ensure_ascii=False)
+        )
+        shop = parse_policy(source)
+        said = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="We guarantee it."),))
+        (hit,) = policy(said, CheckContext(policies={"shop": shop}))
+        cited = find_cited_clause(f"{hit.why} (below the threshold)")
+        assert cited is not None
+        assert (cited.clause, cited.policy) == ("no-guarantees", "shop")
+        assert text.startswith(cited.text.removesuffix(" …"))
+        assert len(cited.text) >= min(len(text), MAX_TEXT)
+    assert find_cited_clause("clause a of the policy is broken") is None
 
 
 @pytest.fixture(scope="module")

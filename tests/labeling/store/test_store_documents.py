@@ -56,6 +56,9 @@ def test_what_cannot_be_read_is_a_draft_only(store: Store) -> None:
     documents.publish(store, "lea", "policy", "retail", 1)
     assert documents.list_names(store, "lea", "policy") == ("retail", "shop")
     assert documents.load_published(store, "lea", "policy") == {"retail": POLICY}
+    assert documents.load_policies(store, "rob", ("retail", "shop", "none")) == {
+        "retail": documents.PublishedText(version=1, text=POLICY)
+    }
 
 
 @pytest.mark.parametrize(
