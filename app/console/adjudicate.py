@@ -71,9 +71,8 @@ class CaseSession:
         """Change the decision on a code; the draft is stored."""
         self.draft = CaseDraft(decisions={**self.draft.decisions, code: decision})
         with report_refusals("adjudicate"):
-            drafts.save_draft(
-                self.store, self.account.id, draft_name(self.case), self.draft.model_dump_json()
-            )
+            content, dialogue = self.draft.model_dump_json(), self.case.task.dialogue.id
+            drafts.save_draft(self.store, self.account.id, draft_name(self.case), content, dialogue)
             leases.renew(self.store, self.account.id, self.lease.task, self.lease.token)
 
     def select(self, selection: Selection) -> None:

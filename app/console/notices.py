@@ -10,6 +10,7 @@ import streamlit as st
 from dialint.app.console.i18n import _
 from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
+from dialint.labeling.store.errors import DialogueMissing
 
 
 def set_notice(page: str, kind: str, text: str) -> None:
@@ -29,6 +30,9 @@ def report_refusals(page: str) -> Iterator[None]:
     """Show on the next run of `page` what the store refuses."""
     try:
         yield
+    except DialogueMissing:
+        message = _("This dialogue was deleted from the store meanwhile. Nothing of it was saved.")
+        set_notice(page, "error", message)
     except DialintError as refused:
         message = _("That was not saved: {message}.").format(message=refused.message)
         set_notice(page, "error", message)

@@ -29,7 +29,7 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store import drafts, leases, projects
 from dialint.labeling.store.appeals import count_withheld
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
+from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.own_work import count_waiting
 from dialint.labeling.store.preferences import Preferences, load_preferences, save_preferences
 from dialint.labeling.store.records import Account, Project, Purpose
@@ -105,6 +105,11 @@ class PageSession:
                     "You were away longer than this task is reserved for one person, and it went to somebody "
                     "else. Nothing was saved."
                 ),
+            )
+            self.open_item(None)
+        except DialogueMissing:
+            self.notify(
+                "warning", _("This dialogue was deleted from the store meanwhile. Nothing of it was saved.")
             )
             self.open_item(None)
         except NotAllowed as refused:

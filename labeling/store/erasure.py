@@ -284,7 +284,10 @@ def _check(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
         raise StoreRefused("E_ERASE", f"name 1 to {MAX_PER_CALL} dialogues, each once")
     if not reason.strip() or len(reason) > MAX_REASON or "\x00" in reason:
         raise StoreRefused("E_ERASE", f"a reason of 1 to {MAX_REASON} characters is needed")
-    stored = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
+    select_ids = select(dialogues.c.id).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
+    if transaction.writes:  # whoever saves an answer or a draft meanwhile waits, and finds the dialogue gone
+        select_ids = select_ids.with_for_update(key_share=True)
+    stored = set(transaction.run(select_ids).scalars())
     if missing := sorted(set(ids) - stored):
         raise StoreRefused("E_ERASE", f"{missing[0][:80]!r}: there is no such dialogue; nothing was erased")
     require_not_own(transaction, account, *ids)
@@ -302,11 +305,10 @@ def _answers_by_share(transaction: Transaction, ids: Sequence[str]) -> Sequence[
 
 
 def _find_drafts(transaction: Transaction, ids: Sequence[str], tasks: Sequence[Row[Any]]) -> dict[str, str]:
-    """The dialogue of each draft to delete, by the draft's item: ``task:N``, ``answer:N`` by the number of an
-    annotation, or ``KIND:DIALOGUE`` with more after another colon."""
+    """The dialogue of each draft to delete, by the draft's item (see `drafts`)."""
     answers = select(annotation_rows.c.id, annotation_rows.c.dialogue)
     rows = transaction.run(answers.where(annotation_rows.c.dialogue.in_(ids)))
-    dialogue_by_item = {f"task:{task.id}": task.dialogue for task in tasks}
+    dialogue_by_item = {f"{kind}:{task.id}": task.dialogue for task in tasks for kind in ("task", "case")}
     dialogue_by_item |= {f"answer:{row.id}": row.dialogue for row in rows}
     names, found = set(ids), {}
     for item in transaction.run(select(drafts.c.item).distinct()).scalars():

@@ -5,6 +5,7 @@
         ├── NotAllowed               the account lacks the right
         │   └── MustChangePassword   its password is temporary
         ├── StaleLease               the lease expired and somebody else may hold the task
+        ├── DialogueMissing          the dialogue or the task is not in the store: erased, or never there
         ├── Conflict                 somebody saved the same item first; holds both values
         └── StoreDamaged             stored data are not what was written
     WorldError                       locked or unreachable for too long, disk full
@@ -33,6 +34,11 @@ class MustChangePassword(NotAllowed):
 
 class StaleLease(StoreRefused):
     """The fencing token is no longer valid: the lease expired or was released."""
+
+
+class DialogueMissing(StoreRefused):
+    """The dialogue, or the task on it, is not in the store. Who has seen it there has it from before an
+    erasure: tasks go with their dialogues only."""
 
 
 class StoreDamaged(StoreRefused):

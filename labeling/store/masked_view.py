@@ -32,7 +32,7 @@ from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import masked_views
 from dialint.labeling.store.database.transactions import Store, Transaction, upsert
 from dialint.labeling.store.dialogues import load_dialogue, load_verdict
-from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.errors import DialogueMissing, StoreRefused
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Account
@@ -166,7 +166,12 @@ def prepare_view(store: Store, name: str) -> None:
             {each: masked for each, masked in view.mask_words(words).items() if each in words}
         ),
     }
-    store.write(lambda transaction: upsert(transaction, masked_views, row), repeatable=True)
+
+    def save(transaction: Transaction) -> None:
+        if load_dialogue(transaction, name) is not None:  # masking took a while: it may have been erased
+            upsert(transaction, masked_views, row)
+
+    store.write(save, repeatable=True)
 
 
 def refresh_long_views(store: Store, names: Sequence[str]) -> None:
@@ -237,9 +242,14 @@ def _load_stored(transaction: Transaction, dialogue: Dialogue) -> MaskedView | N
 
 
 def load_view(transaction: Transaction, name: str) -> MaskedView:
-    """The view of a dialogue in the store: the stored one, or one made now."""
+    """The view of a dialogue in the store: the stored one, or one made now.
+
+    Raises:
+        DialogueMissing: there is no such dialogue.
+    """
     dialogue = load_dialogue(transaction, name)
-    assert dialogue is not None, "a foreign key"
+    if dialogue is None:
+        raise DialogueMissing("E_DIALOGUE", "there is no such dialogue; it may have been erased")
     return _load_stored(transaction, dialogue) or MaskedView.of(dialogue)
 
 

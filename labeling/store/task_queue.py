@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, func, or_, s
 
 from dialint.labeling.store.database.schema import counts, leases, participants, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, upsert_adding
-from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.errors import DialogueMissing
 from dialint.labeling.store.records import Account, Pool, Project, TaskState
 
 ENDLESS = 1_000_000
@@ -31,11 +31,11 @@ def lock_task(transaction: Transaction, task: int) -> Row[Any]:
     """Lock and return the task's row until the transaction ends.
 
     Raises:
-        StoreRefused: there is no such task.
+        DialogueMissing: there is no such task.
     """
     row = transaction.run(_LOCK, {"task": task}).one_or_none()
     if row is None:
-        raise StoreRefused("E_TASK", "there is no such task")
+        raise DialogueMissing("E_TASK", "there is no such task; its dialogue may have been erased")
     return row
 
 

@@ -3,6 +3,8 @@ proves the rest."""
 
 import json
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from dialint.labeling.store import (
     gold,
     labels,
     leases,
+    masked_view,
     projects,
     tasks,
 )
@@ -29,10 +32,10 @@ from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.backup import backup
 from dialint.labeling.store.database.changes import DERIVED
 from dialint.labeling.store.database.schema import metadata, notes
-from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
 from dialint.labeling.store.database.verify import verify
-from dialint.labeling.store.errors import NotAllowed, StoreDamaged, StoreRefused
-from dialint.labeling.store.masked_view import prepare_view
+from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StoreDamaged, StoreRefused
+from dialint.labeling.store.masked_view import load_view, prepare_view
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
 
 N_PLANTED = 500
@@ -89,11 +92,12 @@ def populate(store: Store, made: Any, n: int = 6, n_turns: int = 4) -> list[str]
             annotations.submit(store, person, lease.task, lease.token, f"{person}{lease.task}", [answer], 2.0)
     held = leases.claim(store, "cem", "p")
     assert held is not None
-    drafts.save_draft(store, "cem", f"task:{held.task}", json.dumps({"so far": secret()}))
+    for item in (f"task:{held.task}", f"case:{held.task}"):
+        drafts.save_draft(store, "cem", item, json.dumps({"so far": secret()}), held.dialogue)
     skipped = leases.claim(store, "dot", "p")
     assert skipped is not None
     leases.skip(store, "dot", skipped.task, skipped.token, f"why: {secret()}")
-    drafts.save_draft(store, "rob", f"note:{names[0]}:1", json.dumps({"note": secret()}))
+    drafts.save_draft(store, "rob", f"note:{names[0]}:1", json.dumps({"note": secret()}), names[0])
     note = {"agent": "a1", "dialogue": names[0], "author": "lea", "content": secret(), "at_ms": 1}
     store.write(lambda transaction: transaction.run(notes.insert(), note) and None)
     reviewed = annotations.review(store, "rob", names[1], "review", ["C1"], [made.finding()], expected=None)
@@ -171,6 +175,78 @@ def test_an_annotation_number_that_is_given_again_is_no_manipulation(store: Stor
     if store.engine.dialect.name == "sqlite":
         assert second.id == first.id
     assert verify(store).annotations == 1
+
+
+def test_nothing_is_stored_again_by_whoever_still_has_a_page_open(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1"), made.dialogue("d2")])
+    projects.create(store, "lea", Project(id="p", codes=("C1",)))
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d1")])
+    held = leases.claim(store, "rob", "p")
+    assert held is not None
+    answer = annotations.review(store, "rob", "d1", "first", ["C1"], expected=None)
+    items = [f"task:{held.task}", f"case:{held.task}", f"answer:{answer.id}", "note:d1", "note:d1:2"]
+    for item in items:
+        drafts.save_draft(store, "rob", item, "{}", "d1")
+    erasure.erase(store, "ada", ["d1"], REASON)
+    assert rows_of(store)["drafts"] == []
+
+    before = rows_of(store)
+    for item in items:
+        with pytest.raises(DialogueMissing):
+            drafts.save_draft(store, "rob", item, "{}", "d1")
+    for act in (
+        lambda: annotations.submit(store, "rob", held.task, held.token, "second", [made.finding()]),
+        lambda: annotations.review(store, "rob", "d1", "third", ["C1"], expected=int(answer.id)),
+        lambda: leases.renew(store, "rob", held.task, held.token),
+        lambda: store.read(lambda transaction: load_view(transaction, "d1")),
+    ):
+        with pytest.raises(DialogueMissing):
+            act()
+    with pytest.raises(NotAllowed):
+        annotations.correct(store, "rob", int(answer.id), "fourth", [])
+    prepare_view(store, "d1")
+    assert rows_of(store) == before
+
+    tasks.add(store, "lea", "p", [NewTask(dialogue="d2")])  # SQLite gives the numbers again
+    annotations.review(store, "rob", "d2", "fifth", ["C1"], expected=None)
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    for item in (*items[:3], "task:x", "note:d2"):
+        with pytest.raises(DialogueMissing):
+            drafts.save_draft(store, "rob", item, "{}", "d1")
+
+
+def test_an_erasure_during_the_masking_leaves_no_view(
+    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    mask = masked_view.MaskedView.of
+
+    def mask_slowly(dialogue: Dialogue) -> masked_view.MaskedView:
+        erasure.erase(store, "ada", ["d1"], REASON)
+        return mask(dialogue)
+
+    monkeypatch.setattr(masked_view.MaskedView, "of", mask_slowly)
+    prepare_view(store, "d1")
+    assert rows_of(store)["masked_views"] == []
+
+
+def test_an_erasure_takes_the_draft_that_is_just_being_saved(store: Store, made: Any) -> None:
+    """It waits for who writes about the dialogue, or they wait for it."""
+    if store.engine.dialect.name == "sqlite":
+        pytest.skip("one writer at a time")
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    erased: list[erasure.Proof] = []
+    thread = threading.Thread(target=lambda: erased.append(erasure.erase(store, "ada", ["d1"], REASON)))
+
+    def save_and_wait(transaction: Transaction) -> None:
+        in_transaction(drafts.save_draft)(transaction, "rob", "note:d1", "{}", "d1")
+        thread.start()
+        time.sleep(0.3)
+
+    store.write(save_and_wait)
+    thread.join(timeout=30)
+    assert erased[0].counts["drafts"] == 1
+    assert rows_of(store)["drafts"] == []
 
 
 def test_a_dialogue_that_came_back_is_erased_again(store: Store, made: Any) -> None:

@@ -298,14 +298,14 @@ ROWS: dict[str, Row] = {
     "store.projects.count_annotations": Row(
         "reviewer", lambda s, a, m: projects.count_annotations(s, a, "p")
     ),
-    "store.drafts.save_draft": Row("labeler", lambda s, a, m: drafts.save_draft(s, a, "item", a)),
+    "store.drafts.save_draft": Row("labeler", lambda s, a, m: drafts.save_draft(s, a, "note:d1", a, "d1")),
     "store.drafts.load_draft": Row(
         "labeler",
-        lambda s, a, m: drafts.load_draft(s, a, "item"),
-        others=lambda s, a, m: drafts.load_draft(s, a, "theirs"),
+        lambda s, a, m: drafts.load_draft(s, a, "note:d2"),
+        others=lambda s, a, m: drafts.load_draft(s, a, "note:d2"),
         instead=None,
     ),
-    "store.drafts.delete_draft": Row("labeler", lambda s, a, m: drafts.delete_draft(s, a, "theirs")),
+    "store.drafts.delete_draft": Row("labeler", lambda s, a, m: drafts.delete_draft(s, a, "note:d2")),
     "store.labels.write_labels": Row("lead", lambda s, a, m: labels.write_labels(s, a, [])),
     "store.labels.list_labels": Row("reviewer", lambda s, a, m: labels.list_labels(s, a, "d1")),
     "store.gold.set_gold": Row("expert", lambda s, a, m: gold.set_gold(s, a, GOLD)),
@@ -685,7 +685,7 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
         assert first is not None
         annotations.submit(s, "other", first.task, first.token, "theirs")
         THEIRS["p"], THEIRS["a"] = leases.claim(s, "other", "p"), leases.claim(s, "other", "a")
-        drafts.save_draft(s, "other", "theirs", "x")
+        drafts.save_draft(s, "other", "note:d2", "x", "d2")
         for dialogue in ("d1", *MINE.values()):
             gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": dialogue}))
         s.write(lambda t: t.run(gold.gold.update().values(doubt="2 of 3")))

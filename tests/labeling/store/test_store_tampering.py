@@ -74,7 +74,7 @@ def work_in(store: Store, made: Any) -> None:
     held = leases.claim(store, "cem", "p")
     assert held is not None
     leases.renew(store, "cem", held.task, held.token)
-    drafts.save_draft(store, "cem", "item", '{"begun": 1}')
+    drafts.save_draft(store, "cem", f"task:{held.task}", '{"begun": 1}', held.dialogue)
     label = Label(dialogue_id="d0", turn=1, code="C1", probability=0.9, method="crowd", n_labelers=2)
     labels.write_labels(store, "lea", [label])
     appeals.open_appeal(store, "ag", "d1", 1, "C1", "I did answer")

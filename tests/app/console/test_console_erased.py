@@ -1,0 +1,93 @@
+"""Pages that were left open while an admin erased the dialogue on them: nothing of it is stored again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from dialint.labeling.store import accounts, annotations, drafts, erasure, leases, passwords, projects, tasks
+from dialint.labeling.store.database.schema import drafts as draft_rows
+from dialint.labeling.store.database.schema import masked_views
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.records import Account, NewTask, Project
+
+DELETED = "This dialogue was deleted from the store meanwhile. Nothing of it was saved."
+GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+Open = Callable[..., Any]
+Saved = Callable[[], list[dict[str, Any]]]
+
+
+def list_drafts(store: Store) -> list[str]:
+    query = select(draft_rows.c.item)
+    return store.read(lambda transaction: list(transaction.run(query).scalars()))
+
+
+@pytest.mark.parametrize(
+    ("click", "place"),
+    [("edit", "postgresql"), *((click, "sqlite") for click in ("edit", "add", "save", "skip"))],
+    indirect=["place"],
+)
+def test_a_review_in_hand_is_closed(open_page: Open, store: Store, saved: Saved, click: str) -> None:
+    page = open_page("rob").start()
+    item = page.session("review").item
+    page.decide("kept", "rejected")
+    erasure.erase(store, "ada", [item.dialogue.id], "asked for")
+    if click == "edit":
+        page.decide("rejected")
+    elif click == "add":
+        page.add("review", 3, "C1")
+    elif click == "skip":
+        page.act("skip", reason="undecided")
+    else:
+        page.act("save")
+    assert DELETED in page.words
+    assert (saved(), [name for name in list_drafts(store) if name == item.name]) == ([], [])
+    now = page.session("review").item
+    assert now is None or now.dialogue.id != item.dialogue.id
+    verify(store)
+
+
+def test_a_blind_answer_is_closed_and_its_view_is_not_made_again(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    page = open_page("ann").go("Label").start()
+    item = page.session("label").item
+    erasure.erase(store, "ada", [item.stored], "asked for")
+    page.add("label", 1, "C1")
+    assert DELETED in page.words
+    assert (saved(), item.name in list_drafts(store)) == ([], False)
+    views = select(masked_views.c.dialogue).where(masked_views.c.dialogue == item.stored)
+    assert store.read(lambda transaction: transaction.run(views).all()) == []
+
+
+def test_a_correction_whose_number_another_answer_got_is_closed(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    """SQLite gives the numbers of erased tasks and answers again: the page has those of the old ones."""
+    page = open_page("rob").start().decide("kept", "rejected").act("save").act("reopen")
+    old = page.session("review").item
+    erasure.erase(store, "ada", [old.dialogue.id], "asked for")
+    again = annotations.review(store, "rob", "d5", "other", ["C1"], [], expected=None)
+    assert int(again.id) == old.supersedes
+    page.decide("rejected")
+    assert DELETED in page.words
+    assert [(row["dialogue"], row["supersedes"]) for row in saved()] == [("d5", None)]
+    assert old.name not in list_drafts(store)
+
+
+def test_an_experts_case_is_closed_with_its_draft(open_page: Open, store: Store) -> None:
+    accounts.create(store, "ada", Account(id="eve", role="expert"), GIVEN)
+    passwords.choose_password(store, "eve", GIVEN, PASSWORD)
+    projects.create(store, "lea", Project(id="adjudication", codes=("C1", "T1"), purpose="adjudication"))
+    tasks.add(store, "lea", "adjudication", [NewTask(dialogue="d3", turn=1)])
+    page = open_page("eve").go("Adjudicate").press("Decide the next case").press("Not applicable")
+    held = leases.find_held(store, "eve", "adjudication")
+    assert held is not None
+    assert drafts.load_draft(store, "eve", f"case:{held.task}") is not None
+    erasure.erase(store, "ada", ["d3"], "asked for")
+    assert list_drafts(store) == [], "the draft of a case goes with its dialogue"
+    page.press("Not applicable")
+    assert DELETED in page.words.replace("\\", "")
+    assert list_drafts(store) == []
