@@ -1,10 +1,11 @@
 // The draft in the browser: what the server knows, and the edits on top of it that it has not acknowledged yet.
 // An edit is applied here at once and sent again and again until it is acknowledged (`edits.py` does the same to the
-// draft in the store). Edits are absolute, so one is undone by sending what was. What is not acknowledged survives a
-// reload of the tab in session storage, which holds positions and codes but no text.
+// draft in the store). Edits are absolute, so one is undone by sending what was. What is not acknowledged, and what can
+// be undone, survives a reload of the tab in session storage, which holds positions and codes but no text.
 
 const RESEND_MS = 2500;
 const STORED = "dialint-draft";
+const MAX_UNDO = 200;
 
 function applyEdit(state, event, own) {
   const choices = state.choices.map((choice) => ({ ...choice }));
@@ -75,11 +76,14 @@ class Draft {
     if (this.pending.length) this.flush();
   }
 
-  // After a reload: the events that the tab had not got acknowledged, under the name that the tab had.
+  // After a reload: what can be undone, and the events that the tab had not got acknowledged, under the name that the
+  // tab had; without such events it has a new name, as a duplicate of a tab has the same storage.
   restore() {
     try {
       const stored = JSON.parse(sessionStorage.getItem(STORED) || "null");
       if (!stored || stored.draft !== this.key) return;
+      this.undoStack = stored.undo || [];
+      if (!stored.events.length) return;
       this.tab = stored.tab;
       this.pending = stored.events;
       this.seq = Math.max(...stored.events.map((event) => event.seq));
@@ -88,7 +92,8 @@ class Draft {
 
   store() {
     try {
-      if (this.pending.length) sessionStorage.setItem(STORED, JSON.stringify({ tab: this.tab, draft: this.key, events: this.pending }));
+      const { tab, key: draft, pending: events, undoStack: undo } = this;
+      if (events.length || undo.length) sessionStorage.setItem(STORED, JSON.stringify({ tab, draft, events, undo }));
       else sessionStorage.removeItem(STORED);
     } catch { /* nowhere to store it */ }
   }
@@ -104,6 +109,7 @@ class Draft {
     for (const edit of edits) this.pending.push({ ...edit, seq: ++this.seq });
     this.rebuild();
     if (undoable) this.undoStack.push({ edits: inverseOf(before, this.state), at: edits[0].id ?? edits[0].code });
+    if (this.undoStack.length > MAX_UNDO) this.undoStack.shift();
     this.flush();
     this.changed();
   }

@@ -326,6 +326,42 @@ def test_eight_presses_in_a_hurry_are_eight_decisions_and_a_reload_loses_none(
 
 
 @pytest.mark.slow
+def test_decisions_are_undone_after_a_reload(
+    browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved
+) -> None:
+    """One decision, two at once and an added finding; U takes back each step, the last first."""
+    long_dialogue(store, 3)
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(WAIT_MS)
+    signed_in(page, server.port, "rob")
+    started(page)
+    page.get_by_text("Dialogue many").wait_for()
+    page.keyboard.press("y")
+    page.keyboard.press("b")
+    page.evaluate(SELECT, [1, "long dialogue"])
+    page.locator(".dialint-tool").wait_for()
+    page.keyboard.press("1")
+    acknowledged(page)
+    assert states(page) == ["kept"] * 4
+    for left in (["kept"] * 3, ["kept", "open", "open"], ["open"] * 3):
+        page.reload()
+        page.get_by_text("Dialogue many").wait_for()
+        acknowledged(page)
+        page.locator("[data-do=undo]:enabled").wait_for()
+        page.keyboard.press("u")
+        acknowledged(page)
+        assert states(page) == left
+    page.keyboard.press("u")
+    page.get_by_text("Nothing to undo.").first.wait_for()
+    page.keyboard.press("Shift+B")
+    page.get_by_text("Saved as answer 1").wait_for()
+    (row,) = saved()
+    assert [turn for turn, *_ in row["said"]] == [1, 3, 5]
+    assert page.locator("[data-do=undo]:disabled").count() == 1  # the next item has a history of its own
+    page.close()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1280, 700), (360, 740), (640, 450)])  # the last is 1280 x 900 at 200 %
 def test_the_card_in_hand_and_save_are_always_in_view(
     browser: Any, server: Any, signed_in: SignIn, store: Store, size: tuple[int, int]
