@@ -287,9 +287,15 @@ def _act(session: PageSession, item: Item, event: Act) -> None:
             if 0 <= event.page < len(session.pages):
                 session.page = event.page
         case "keys":
-            session.preferences = session.preferences.model_copy(update={"keys": event.keys})
-            with session.report_refusals():
-                save_preferences(session.store, session.account.id, session.preferences)
+            _prefer(session, keys=event.keys)
+        case "auto_save":
+            _prefer(session, auto_save=event.on)
+
+
+def _prefer(session: PageSession, **chosen: Any) -> None:
+    session.preferences = session.preferences.model_copy(update=chosen)
+    with session.report_refusals():
+        save_preferences(session.store, session.account.id, session.preferences)
 
 
 def save(
