@@ -1,5 +1,5 @@
 """The ASGI application that ``python -m streamlit run`` serves: the console's script behind the
-middleware, downloads, and the thread that runs scoring jobs."""
+middleware, the HTML of its pages, downloads, and the thread that runs scoring jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from streamlit.starlette import App
 
 from dialint.app.console import oidc
 from dialint.app.console.downloads import ROUTES, may_upload
+from dialint.app.console.index_page import index_routes
 from dialint.app.console.launch import HOSTS_VARIABLE
+from dialint.app.console.main import PAGES, page_address
 from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.score_runner import ScoreRunner
 from dialint.app.console.theme import STATIC, STATIC_PATH
@@ -38,6 +40,7 @@ PROVIDER = oidc.configured()
 app = App(
     Path(__file__).with_name("main.py"),
     routes=[
+        *index_routes(("", *(page_address(title) for title in ("Home", "Sign in", *PAGES)))),
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
         *ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),

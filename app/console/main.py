@@ -135,8 +135,13 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
 
 
 def _page(show: Callable[[], None], title: str, *, is_hidden: bool = False) -> StreamlitPage:
-    address = title.lower().replace(" ", "-")
+    address = page_address(title)
     return st.Page(show, title=_(title), url_path=address, visibility="hidden" if is_hidden else "visible")
+
+
+def page_address(title: str) -> str:
+    """The address of a page, below that of the console."""
+    return title.lower().replace(" ", "-")
 
 
 def _show_links(sections: dict[str, list[StreamlitPage]]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from dialint.app.console.auth import (
     LoginRateLimiter,
     Sessions,
 )
+from dialint.app.console.index_page import index_routes, make_index
 from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.middleware import (
     COOKIE,
@@ -503,3 +505,12 @@ def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
         ]
         context.close()
     assert statuses == {"rob": [404] * 5, "lea": [403, 204, 413, 404, 204]}
+
+
+def test_the_first_html_has_streamlits_assets_and_no_inline_script() -> None:
+    html = make_index()
+    assert html.count('<script type="module"') == 1
+    assert '<link rel="stylesheet"' in html
+    assert [text for text in re.findall(r"<script[^>]*>([^<]*)</script>", html) if text] == []
+    served = {route.path for route in index_routes(["", "review"])}
+    assert served == {"/", "/review"}
