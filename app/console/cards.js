@@ -261,13 +261,13 @@ function skipFormOf(work, { onSkip, onClose }) {
 }
 
 // All keys; one that is clicked takes the next key that is struck.
-function helpOf(work, { onRemap, onReset, onClose }) {
+function helpOf(work, { onRemap, onReset, onAutoSave, onClose }) {
   const { say, data } = work;
   const box = element("div", "dialint-tool dialint-help");
   box.setAttribute("role", "dialog");
   box.setAttribute("aria-label", say.keys);
   const head = element("div", "dialint-line");
-  head.append(element("strong", "", say.keys), button(say.reset_keys, onReset, { data: "reset keys" }), button(say.close, onClose, { key: "Esc", data: "close" }));
+  head.append(element("strong", "", say.keys), button(say.auto_save, onAutoSave, { pressed: data.auto_save, data: "auto save" }), button(say.reset_keys, onReset, { data: "reset keys" }), button(say.close, onClose, { key: "Esc", data: "close" }));
   const note = element("p", "dialint-hint", say.remap);
   note.setAttribute("role", "status");
   const list = element("div", "dialint-keys");
@@ -278,7 +278,8 @@ function helpOf(work, { onRemap, onReset, onClose }) {
     }, { key: showKey(work.keys[action]), data: "remap " + action });
     list.append(row);
   }
-  for (const [key, name] of [["1–4", say.severity], ["Esc", say.close], ["Ctrl+Z", say.undo]]) {
+  const fixed = [["1–4", say.severity], ["⇧1–5", say.add_save], ["Esc", say.close], ["Ctrl+Z", say.undo]];
+  for (const [key, name] of work.isLabel ? fixed.slice(2) : fixed) {
     const row = element("span", "dialint-button dialint-fixed");
     row.append(element("span", "", name), element("kbd", "", key));
     list.append(row);

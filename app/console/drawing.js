@@ -188,6 +188,7 @@ function drawFoot(work) {
   const save = button(say.save, () => work.save(), { key: work.hint("save"), className: ready ? "dialint-primary" : "", disabled: work.draft.busy, data: "save" });
   if (!ready) save.setAttribute("aria-disabled", "true");
   first.append(save, status, count);
+  if (data.auto_save) first.append(element("span", "dialint-hint dialint-own", say.auto_save_on));
   const second = element("div", "dialint-buttons");
   if (work.isLabel) {
     const has = work.items().some((code) => work.answerOf(code) === "yes");

@@ -188,24 +188,46 @@ class Workspace {
     this.activate(this.nextOpen(from));
   }
 
+  // Goes on after a decision on what `wasOpen`. After the last one it saves, if the person likes it so.
+  goOn(from, wasOpen) {
+    this.advance(from);
+    const isDone = !this.openItems().length && (this.isLabel || this.draft.state.choices.every((each) => each.state !== "open"));
+    if (wasOpen && isDone && this.data.auto_save) this.save();
+  }
+
+  wasOpen(id) {
+    return this.isLabel ? this.isOpen(id) : this.choice(id).state === "open";
+  }
+
   decide(id, state) {
     const choice = this.choice(id);
     if (!choice || choice.own || this.draft.busy) return;
+    const wasOpen = this.asking === id ? this.askedOpen : this.wasOpen(id);
     this.asking = null;
     this.draft.edit([{ kind: "set", id, state, code: choice.code, severity: choice.severity, why: "" }]);
     if (state === "rejected" && !choice.suggested) {
       this.active = id;
       this.asking = id;
+      this.askedOpen = wasOpen;
       this.draw();
       this.scrollToActive();
-    } else this.advance(id);
+    } else this.goOn(id, wasOpen);
   }
 
   notApplicable(id) {
     const choice = this.choice(id);
     if (!choice || choice.own) return;
+    const wasOpen = this.wasOpen(id);
     this.draft.edit([{ kind: "set", id, state: "rejected", code: choice.code, severity: choice.severity, why: "not_applicable" }]);
+    this.goOn(id, wasOpen);
+  }
+
+  rejectAndSave(id) {
+    const choice = this.choice(id);
+    if (!choice || choice.own) return;
+    this.draft.edit([{ kind: "set", id, state: "rejected", code: choice.code, severity: choice.severity, why: "" }]);
     this.advance(id);
+    if (!this.openItems().length) this.save();
   }
 
   giveReason(n) {
@@ -215,13 +237,13 @@ class Workspace {
     if (!why) return;
     this.draft.edit([{ kind: "set", id: choice.id, state: "rejected", code: choice.code, severity: choice.severity, why }]);
     this.asking = null;
-    this.advance(choice.id);
+    this.goOn(choice.id, this.askedOpen);
   }
 
   giveNoReason() {
     const last = this.asking;
     this.asking = null;
-    this.advance(last);
+    this.goOn(last, this.askedOpen);
   }
 
   setSeverity(id, severity) {
@@ -235,8 +257,9 @@ class Workspace {
   changeCode(id, code) {
     const choice = this.choice(id);
     const severity = code.severities.includes(choice.severity) && code.code === choice.code ? choice.severity : code.severity;
+    const wasOpen = this.wasOpen(id);
     this.draft.edit([{ kind: "set", id, state: "kept", code: code.code, severity, why: "" }]);
-    this.advance(id);
+    this.goOn(id, wasOpen);
   }
 
   remove(id) {
@@ -247,18 +270,20 @@ class Workspace {
   addFinding(code) {
     const place = this.selection;
     if (!place) return;
+    const wasOpen = this.isLabel && this.wasOpen(code.code);
     const id = "own-" + this.draft.tab + "-" + (this.draft.seq + 1);
     this.draft.edit([{ kind: "add", id, ...place, code: code.code, severity: code.severity }]);
     this.clearSelection();
-    if (this.isLabel) this.advance(code.code);
+    if (this.isLabel) this.goOn(code.code, wasOpen);
     else this.activate(id);
   }
 
   sayYes(code) {
     this.active = code;
     if (this.draft.state.choices.some((each) => each.code === code && !each.own && !each.suggested) || this.answerOf(code) === "yes") {
+      const wasOpen = this.wasOpen(code);
       this.draft.edit([{ kind: "say", code, present: true }]);
-      return this.advance(code);
+      return this.goOn(code, wasOpen);
     }
     if (this.selection) return this.addFinding(this.book.byCode[code]);
     this.draft.edit([{ kind: "say", code, present: true }]);
@@ -267,21 +292,23 @@ class Workspace {
 
   sayNo(code) {
     this.cursor = null;
+    const wasOpen = this.wasOpen(code);
     this.draft.edit([{ kind: "say", code, present: false }]);
-    this.advance(code);
+    this.goOn(code, wasOpen);
   }
 
   confirmAll() {
     if (this.isLabel) return;
     const edits = this.openItems().map((id) => ({ kind: "set", id, state: "kept", code: this.choice(id).code, severity: this.choice(id).severity, why: "" }));
     this.draft.edit(edits);
-    this.activate(null);
+    this.goOn(null, edits.length > 0);
   }
 
   noToRest() {
-    this.draft.edit(this.openItems().map((code) => ({ kind: "say", code, present: false })));
+    const edits = this.openItems().map((code) => ({ kind: "say", code, present: false }));
+    this.draft.edit(edits);
     this.cursor = null;
-    this.activate(null);
+    this.goOn(null, edits.length > 0);
   }
 
   nothingWrong() {
@@ -385,6 +412,13 @@ class Workspace {
     this.draw();
   }
 
+  setAutoSave(on) {
+    this.draft.act({ kind: "auto_save", on }, { blocks: false });
+    this.data.auto_save = on;
+    this.tell(on ? this.say.auto_save_on : this.say.auto_save_off);
+    if (this.tool && this.tool.classList.contains("dialint-help")) { this.openTool(null); this.openHelp(); }
+  }
+
   openHelp() {
     if (this.tool && this.tool.classList.contains("dialint-help")) { this.openTool(null); return this.draw(); }
     const remap = (keys) => { this.draft.act({ kind: "keys", keys }, { blocks: false }); this.keys = { ...this.data.usual_keys, ...keys }; this.data.keys = keys; };
@@ -397,7 +431,7 @@ class Workspace {
       return null;
     };
     const onReset = () => { remap({}); this.openTool(null); this.openHelp(); };
-    this.openTool(helpOf(this, { onRemap, onReset, onClose: () => { this.openTool(null); this.draw(); } }));
+    this.openTool(helpOf(this, { onRemap, onReset, onAutoSave: () => this.setAutoSave(!this.data.auto_save), onClose: () => { this.openTool(null); this.draw(); } }));
     this.draw();
   }
 
@@ -487,6 +521,9 @@ class Workspace {
       if (this.asking) return () => this.giveReason(Number(key) - 1);
       if (!this.isLabel && this.active && Number(key) <= 4) return () => this.setSeverity(this.active, "S" + key);
     }
+    const shifted = event.shiftKey && /^Digit([1-5])$/.exec(event.code); // what is on the key depends on the layout
+    const marked = shifted && this.quickCodes()[Number(shifted[1]) - 1];
+    if (marked) return () => { this.addFinding(marked); this.save(); };
     const action = Object.keys(this.keys).find((name) => this.keys[name] === key);
     const alias = { ArrowDown: "next", ArrowUp: "previous" }[key];
     const name = action || alias;
@@ -517,6 +554,8 @@ class Workspace {
         return active && this.decide(active, "kept");
       },
       reject: () => (this.isLabel ? active && this.sayNo(active) : choice && choice.own ? this.remove(active) : active && this.decide(active, "rejected")),
+      reject_save: () => active && this.rejectAndSave(active),
+      auto_save: () => this.setAutoSave(!this.data.auto_save),
       not_applicable: () => choice && this.notApplicable(active),
       code: () => choice && this.openPicker("change", active),
       evidence: () => this.showEvidence(),

@@ -201,6 +201,7 @@ def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
         "notices": [[kind, safe_text(text)] for kind, text in notices],
         "own": _own_speed(session.durations),
         "keys": _known_keys(session.preferences.keys),
+        "auto_save": session.preferences.auto_save,
     }
 
 

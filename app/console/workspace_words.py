@@ -21,6 +21,7 @@ class Action(NamedTuple):
 ACTIONS: dict[str, Action] = {
     "confirm": Action(N_("Confirm the finding, or say yes"), "y"),
     "reject": Action(N_("Reject the finding, or say no"), "n"),
+    "reject_save": Action(N_("Reject without a reason, and save if it was the last"), "Shift+N", ("review",)),
     "not_applicable": Action(N_("Reject as not applicable"), "x", ("review",)),
     "code": Action(N_("Change the code"), "c", ("review",)),
     "evidence": Action(N_("Show the clause and the sources of the finding"), "e", ("review",)),
@@ -39,6 +40,7 @@ ACTIONS: dict[str, Action] = {
     "undo": Action(N_("Undo the last decision"), "u"),
     "reopen": Action(N_("Reopen my last answer"), "Shift+U"),
     "save": Action(N_("Save and next"), "s"),
+    "auto_save": Action(N_("Save after the last decision: on or off"), "Shift+S"),
     "help": Action(N_("Show the keys"), "?"),
 }
 USUAL_KEYS = {action: words.key for action, words in ACTIONS.items()}
@@ -80,6 +82,9 @@ def screen_words(mode: Mode) -> dict[str, object]:
         "remap": _("Choose an action to give it another key."), "reset_keys": _("Usual keys"),
         "press_key": _("Press the new key for: {action}"), "key_taken": _("{key} is taken: {action}"),
         "severity": _("Severity"), "remove": _("Remove"), "nothing_to_undo": _("Nothing to undo."),
+        "auto_save": _("Save after the last decision"),
+        "auto_save_on": _("Saves after the last decision."),
+        "auto_save_off": _("Saves only by Save."),
         "not_decided": _("Not decided yet: {n}"), "add": _("Add a finding"),
     }  # fmt: skip
     if mode == "label":
@@ -101,6 +106,7 @@ def screen_words(mode: Mode) -> dict[str, object]:
         "no_findings": _("No findings to decide. Add what you find, or save."),
         "blind_empty": _("A blind review: mark what you find, or save."),
         "confirm_all": _("Confirm all {n} open"), "decided": _("{n} of {total} decided"),
+        "add_save": _("Add a likely code to selected words, and save"),
         "evidence": _("Evidence"), "no_evidence": _("No clause or source belongs to this finding."),
         "no_severity": _("{code} has no severity {severity}."),
     }  # fmt: skip
