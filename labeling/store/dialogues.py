@@ -13,7 +13,7 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.derived import refresh
+from dialint.labeling.store.database.derived import Content, Parsed, refresh
 from dialint.labeling.store.database.schema import dialogues, verdicts
 from dialint.labeling.store.database.transactions import (
     Store,
@@ -47,7 +47,8 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
         StoreRefused: the store has one with other content, which the message names; none was inserted.
     """
     require_permission(transaction, actor, "plan")
-    rows = {dialogue.id: _dialogue_row(dialogue, transaction.now_ms) for dialogue in new_dialogues}
+    contents: Parsed = {dialogue.id: dialogue.model_dump(mode="json") for dialogue in new_dialogues}
+    rows = {each.id: _dialogue_row(each, contents[each.id], transaction.now_ms) for each in new_dialogues}
     if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
     existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_validate_ids(list(rows))))
@@ -56,7 +57,7 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
         add_participants(transaction, (dialogue for dialogue in new_dialogues if dialogue.id in ids))
-        refresh(transaction, sorted(ids))
+        refresh(transaction, sorted(ids), {name: contents[name] for name in ids})
         transaction.log(actor, "dialogues.add", f"{len(new)} dialogues", sha256=_digest(new))
     return len(new)
 
@@ -72,10 +73,11 @@ def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Ve
     """
     require_permission(transaction, actor, "plan")
     ids = _validate_ids([verdict.dialogue_id for verdict in new_verdicts])
-    rows = {
-        (verdict.dialogue_id, verdict.release): _verdict_row(verdict, transaction.now_ms)
-        for verdict in _convert_offsets(transaction, new_verdicts, ids)
+    placed = {
+        (each.dialogue_id, each.release): each for each in _convert_offsets(transaction, new_verdicts, ids)
     }
+    contents: Parsed = {key: _verdict_content(verdict) for key, verdict in placed.items()}
+    rows = {key: _verdict_row(verdict, contents[key], transaction.now_ms) for key, verdict in placed.items()}
     if len(rows) != len(new_verdicts):
         raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
     stored = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
@@ -87,7 +89,7 @@ def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Ve
     new = _select_new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)})
     if new:
         transaction.run(insert(verdicts), new)
-        refresh(transaction, sorted({row["dialogue"] for row in new}))
+        refresh(transaction, sorted({row["dialogue"] for row in new}), contents)
         transaction.log(actor, "verdicts.add", f"{len(new)} verdicts", sha256=_digest(new))
     return len(new)
 
@@ -121,21 +123,26 @@ def _select_new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> li
     return [row for key, row in rows.items() if key not in existing]
 
 
-def _dialogue_row(dialogue: Dialogue, now_ms: int) -> dict[str, Any]:
-    content = canonical_json(dialogue.model_dump(mode="json"))
+def _dialogue_row(dialogue: Dialogue, parsed: Content, now_ms: int) -> dict[str, Any]:
+    content = canonical_json(parsed)
     columns = {"id": dialogue.id, "agent": dialogue.agent, "team": dialogue.team, "channel": dialogue.channel}
     return {**columns, "created_ms": now_ms, "sha256": compute_sha256(content), "content": content}
 
 
-def _verdict_row(verdict: Verdict, now_ms: int) -> dict[str, Any]:
-    """The row of a verdict. `risk`, the highest probability of any turn and code, is a column because
-    sampling reads a million of them. Verdicts that were not judged count as flagged, so that audits of
-    unflagged dialogues leave them out; suggestions flag nothing. Empty newer fields are omitted, so that the
-    content of older verdicts does not change; so is the origin (agent, team, channel, time), which the
-    dialogue holds and a labeler must not see."""
+def _verdict_content(verdict: Verdict) -> dict[str, Any]:
+    """What is stored of a verdict. Empty newer fields are omitted, so that the content of older verdicts does
+    not change; so is the origin (agent, team, channel, time), which the dialogue holds and a labeler must not
+    see."""
     whole = verdict.model_dump(mode="json")
     absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])] + list(ORIGIN)
-    content = canonical_json({name: value for name, value in whole.items() if name not in absent})
+    return {name: value for name, value in whole.items() if name not in absent}
+
+
+def _verdict_row(verdict: Verdict, parsed: Content, now_ms: int) -> dict[str, Any]:
+    """The row of a verdict. `risk`, the highest probability of any turn and code, is a column because
+    sampling reads a million of them. Verdicts that were not judged count as flagged, so that audits of
+    unflagged dialogues leave them out; suggestions flag nothing."""
+    content = canonical_json(parsed)
     probabilities = [p for codes in (verdict.probabilities or {}).values() for p in codes.values()]
     probabilities += [finding.probability for finding in (*verdict.findings, *verdict.suggestions)]
     return {

@@ -7,7 +7,7 @@ first finding of a code or severity in each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, func, insert, literal, select
@@ -31,30 +31,31 @@ LEVELS: dict[Level, tuple[str, ...]] = {
 }
 """The keys that each level keeps beside the day; the coarsest first."""
 BY_DIALOGUE: tuple[Level, ...] = ("total", "group")
+BY_FINDING: tuple[Level, ...] = ("code", "detail")
 Key = tuple[str, int, str, str, str, str, str, str]
 Totals = dict[Key, list[int]]
 """Counts by level, day and `COUNT_KEYS`."""
+_PLACES = {name: place for place, name in enumerate(COUNTS)}
 
 
 def add_to_totals(
     totals: Totals, dialogue: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], sign: int
 ) -> None:
     """Add what the rows of one dialogue count to the totals, or take it away (`sign` -1)."""
-    counts = count_dialogue(dialogue)
-    for level in BY_DIALOGUE:
-        _add(totals, level, dialogue, counts, sign)
+    _add(totals, BY_DIALOGUE, dialogue, count_dialogue(dialogue), sign)
     for finding in findings:
-        counts = count_finding(finding)
-        for level in LEVELS:
-            if level not in BY_DIALOGUE:
-                _add(totals, level, finding, counts, sign)
+        _add(totals, BY_FINDING, finding, count_finding(finding), sign)
 
 
-def _add(totals: Totals, level: Level, row: Mapping[str, Any], counts: Mapping[str, int], sign: int) -> None:
-    names = [row[name] if name in LEVELS[level] else "" for name in COUNT_KEYS]
-    total = totals.setdefault((level, row["day"], *names), [0] * len(COUNTS))
-    for index, name in enumerate(COUNTS):
-        total[index] += sign * counts.get(name, 0)
+def _add(
+    totals: Totals, levels: Iterable[Level], row: Mapping[str, Any], counts: Mapping[str, int], sign: int
+) -> None:
+    changes = [(_PLACES[name], sign * n) for name, n in counts.items() if n]
+    for level in levels:
+        names = [row[name] if name in LEVELS[level] else "" for name in COUNT_KEYS]
+        total = totals.setdefault((level, row["day"], *names), [0] * len(COUNTS))
+        for place, change in changes:
+            total[place] += change
 
 
 def count_dialogue(row: Mapping[str, Any]) -> dict[str, int]:

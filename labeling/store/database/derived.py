@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -54,6 +54,10 @@ _DECIDING = ("reviewer", "expert", "appeal")
 _FOLLOW_UP = "appeal"
 """Why of a task for a blind second review (`exposure.APPEAL`)."""
 NAME = "derived tables"
+Content = Mapping[str, Any]
+"""A dialogue's or verdict's content, as its JSON in the store says."""
+Parsed = Mapping[str | tuple[str, str], Content]
+"""Contents that need not be parsed again: of dialogues by id, of verdicts by dialogue and release."""
 
 
 @dataclass
@@ -66,23 +70,26 @@ class DerivedRows:
 
 @dataclass
 class _Refresh:
-    """The dialogues whose rows a transaction derives anew at its end."""
+    """The dialogues whose rows a transaction derives anew at its end, and what is parsed of them."""
 
     ids: dict[str, None] = field(default_factory=dict)
+    parsed: dict[str | tuple[str, str], Content] = field(default_factory=dict)
 
     def __call__(self, transaction: Transaction) -> None:
         totals: Totals = {}
         ids = list(self.ids)
         for start in range(0, len(ids), BATCH):
-            _refresh_batch(transaction.connection, ids[start : start + BATCH], totals)
+            _refresh_batch(transaction.connection, ids[start : start + BATCH], totals, self.parsed)
         write_totals(transaction.connection, totals)
 
 
-def refresh(transaction: Transaction, ids: Iterable[str]) -> None:
-    """Derive the rows of these dialogues anew at the end of the transaction."""
+def refresh(transaction: Transaction, ids: Iterable[str], parsed: Parsed | None = None) -> None:
+    """Derive the rows of these dialogues anew at the end of the transaction. `parsed` has contents that this
+    transaction wrote: rows are still read, so that what others wrote counts, but not parsed a second time."""
     work = transaction.final.setdefault(NAME, _Refresh())
     assert isinstance(work, _Refresh)
     work.ids.update(dict.fromkeys(ids))
+    work.parsed.update(parsed or {})
 
 
 def forget(transaction: Transaction, ids: Collection[str]) -> None:
@@ -96,7 +103,10 @@ def forget(transaction: Transaction, ids: Collection[str]) -> None:
     if transaction.on_sqlite:  # FTS5 needs the words of a row to take it out
         contents = connection.execute(_DIALOGUES, {"ids": list(old)}).all()
         words = [
-            {"number": old[row.id].dialogue["number"], "words": join_words(row.content, is_sqlite=True)}
+            {
+                "number": old[row.id].dialogue["number"],
+                "words": join_words(json.loads(row.content), is_sqlite=True),
+            }
             for row in contents
         ]
         if words:
@@ -118,7 +128,7 @@ def rebuild(connection: Connection) -> None:
     for table in (daily_counts, finding_index, dialogue_index):
         connection.execute(delete(table))
     for ids in iterate_ids(connection):
-        _refresh_batch(connection, ids, None)
+        _refresh_batch(connection, ids, None, {})
     recount(connection)
 
 
@@ -135,13 +145,15 @@ def iterate_ids(connection: Connection) -> Iterator[list[str]]:
         last = ids[-1]
 
 
-def _refresh_batch(connection: Connection, ids: Collection[str], totals: Totals | None) -> None:
+def _refresh_batch(
+    connection: Connection, ids: Collection[str], totals: Totals | None, parsed: Parsed
+) -> None:
     """Derive the rows of some dialogues and write what differs; `totals` gets the differences of counts."""
     old = load_rows(connection, ids)
     facts = {name: {key: rows.dialogue[key] for key in FACTS} for name, rows in old.items()}
-    words = _add_facts(connection, [name for name in ids if name not in old], facts)
+    words = _add_facts(connection, [name for name in ids if name not in old], facts, parsed)
     added, changed, findings, stale = [], [], [], []
-    for name, rows in derive(connection, facts).items():
+    for name, rows in derive(connection, facts, parsed).items():
         before = old.get(name)
         if before == rows:
             continue
@@ -223,20 +235,20 @@ _APPEALS = (
 
 def load_rows(connection: Connection, ids: Collection[str]) -> dict[str, DerivedRows]:
     """The rows of these dialogues as they are stored."""
-    stored = {
-        row.dialogue: DerivedRows(dict(row._mapping), [])
-        for row in connection.execute(_ROWS, {"ids": list(ids)})
-    }
-    by_number = {rows.dialogue["number"]: rows for rows in stored.values()}
+    names = dialogue_index.columns.keys()
+    rows = (dict(zip(names, row, strict=True)) for row in connection.execute(_ROWS, {"ids": list(ids)}))
+    stored = {row["dialogue"]: DerivedRows(row, []) for row in rows}
+    by_number = {rows.dialogue["number"]: rows.findings for rows in stored.values()}
+    names = finding_index.columns.keys()
     for row in connection.execute(_FINDINGS, {"numbers": list(by_number)}):
-        by_number[row.number].findings.append(dict(row._mapping))
+        by_number[row.number].append(dict(zip(names, row, strict=True)))
     return stored
 
 
-def describe_facts(row: Any) -> dict[str, Any]:
+def describe_facts(row: Any, content: Content) -> dict[str, Any]:
     """The columns of a dialogue's row that never change, but for its number, from its row in ``dialogues``.
     The time is that of the first turn that has one, else when the dialogue came to the store."""
-    times = (turn.get("at") for turn in json.loads(row.content)["turns"])
+    times = (turn.get("at") for turn in content["turns"])
     at = next((time for time in times if time is not None), None)
     at_ms = row.created_ms
     if at is not None:
@@ -257,24 +269,26 @@ def cut_name(name: str | None) -> str:
 
 
 def _add_facts(
-    connection: Connection, ids: Collection[str], facts: dict[str, dict[str, Any]]
+    connection: Connection, ids: Collection[str], facts: dict[str, dict[str, Any]], parsed: Parsed
 ) -> list[dict[str, Any]]:
     """Add the facts of new dialogues with numbers for them; return the rows of the full-text index."""
     if not ids:
         return []
     is_sqlite = connection.dialect.name == "sqlite"
     rows = connection.execute(_DIALOGUES, {"ids": list(ids)}).all()
-    new = {row.id: describe_facts(row) for row in rows}
+    contents = {row.id: parsed.get(row.id) or json.loads(row.content) for row in rows}
+    new = {row.id: describe_facts(row, contents[row.id]) for row in rows}
     numbers = _choose_numbers(connection, {name: each["at_ms"] for name, each in new.items()})
     facts |= {name: {"number": numbers[name], **each} for name, each in new.items()}
     return [
-        {"number": numbers[row.id], "words": join_words(row.content, is_sqlite=is_sqlite)} for row in rows
+        {"number": numbers[name], "words": join_words(content, is_sqlite=is_sqlite)}
+        for name, content in contents.items()
     ]
 
 
-def join_words(content: str, *, is_sqlite: bool) -> str:
+def join_words(content: Content, *, is_sqlite: bool) -> str:
     """The words of a dialogue, from its content, as the database's full-text index takes them."""
-    found = list_words(turn["text"] for turn in json.loads(content)["turns"])
+    found = list_words(turn["text"] for turn in content["turns"])
     return " ".join(found) if is_sqlite else to_tsvector(found)
 
 
@@ -306,8 +320,11 @@ def wanted_number(name: str, at_ms: int) -> int:
     return first_number(at_ms) + (int.from_bytes(digest[:4]) >> (32 - SLOT_BITS))
 
 
-def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str, DerivedRows]:
-    """Derive the rows of some dialogues from these facts and from what the store has of them."""
+def derive(
+    connection: Connection, facts: dict[str, dict[str, Any]], parsed: Parsed
+) -> dict[str, DerivedRows]:
+    """Derive the rows of some dialogues from these facts and from what the store has of them; contents that
+    are not in `parsed` are parsed."""
     ids = {"ids": list(facts)}
     if not facts:
         return {}
@@ -318,8 +335,10 @@ def derive(connection: Connection, facts: dict[str, dict[str, Any]]) -> dict[str
         objections.setdefault(row.dialogue, []).append(Appeal(row.turn, row.code, row.state))
     derived = {}
     for name, fact in facts.items():
-        said = newest.get(name)
-        verdict = None if said is None else Verdict(cut_name(said.release), json.loads(said.content))
+        verdict = None
+        if (said := newest.get(name)) is not None:
+            content = parsed.get((name, said.release)) or json.loads(said.content)
+            verdict = Verdict(cut_name(said.release), content)
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived

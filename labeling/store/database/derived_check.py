@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from sqlalchemy import Connection, and_, func, or_, select, text
 
 from dialint.labeling.store.database.daily_counts import count_in_sql
@@ -70,14 +72,15 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
     facts, its_words, n = {}, {}, 0
     query = select(dialogues).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
     for row in connection.execute(query):
-        fact = describe_facts(row)
+        content = json.loads(row.content)
+        fact = describe_facts(row, content)
         number = stored[row.id].dialogue["number"] if row.id in stored else -1
         if not _is_number(connection, number, wanted_number(row.id, fact["at_ms"])):
             raise StoreDamaged("E_DERIVED", f"dialogue_index: {row.id!r} is missing or was changed")
         facts[row.id] = {"number": number, **fact}
-        its_words[number] = join_words(row.content, is_sqlite=words.is_sqlite)
+        its_words[number] = join_words(content, is_sqlite=words.is_sqlite)
     words.check(its_words)
-    for name, rows in derive(connection, facts).items():
+    for name, rows in derive(connection, facts, {}).items():
         n += len(rows.findings)
         for table, same in (
             ("dialogue_index", rows.dialogue == stored[name].dialogue),

@@ -26,7 +26,8 @@ def split_words(text: str) -> list[str]:
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.encode("utf-8", "ignore").decode())
         text = unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
-    return [word[:MAX_LETTERS] for word in words(text)]
+    found = words(text)
+    return [word[:MAX_LETTERS] for word in found] if max(map(len, found), default=0) > MAX_LETTERS else found
 
 
 def list_words(texts: Iterable[str]) -> list[str]:

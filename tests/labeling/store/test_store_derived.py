@@ -1,5 +1,7 @@
 """What follows from verdicts, answers and appeals: states after each change, and that they can be recomputed."""
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -156,6 +158,27 @@ def test_rebuilt_is_what_was_kept_up(scored: Store, made: Any) -> None:
     assert rows_of(scored) == before
 
 
+def test_an_import_parses_nothing_that_it_has_just_written(
+    store: Store, made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for what others wrote: of two releases in the same millisecond the newest by name is not this one."""
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding("U2"), release="r9")])
+    contents: list[str] = []
+
+    def count(content: str) -> Any:
+        contents.append(content)
+        return json.loads(content)
+
+    monkeypatch.setattr(derived, "json", SimpleNamespace(loads=count))
+    dialogues.add(store, "lea", [made.dialogue("d2")])
+    dialogues.add_verdicts(store, "lea", [made.verdict("d2", made.finding(), release="r1")])
+    assert contents == []
+    dialogues.add_verdicts(store, "lea", [made.verdict("d1", made.finding(), release="r1")])
+    assert len(contents) == 1
+    assert state(store, "d1").release == "r9"
+
+
 @pytest.mark.damaged
 @pytest.mark.parametrize("damage", [
     "UPDATE daily_counts SET findings = findings + 1 WHERE level = 'group' AND findings > 0",
@@ -201,7 +224,7 @@ def renumber(store: Store, name: str, change: int) -> None:
         else:
             take = "DELETE FROM dialogue_words WHERE number = :n"
             put = "INSERT INTO dialogue_words (number, words) VALUES (:n, CAST(:words AS tsvector))"
-        words = join_words(connection.execute(query).scalar_one(), is_sqlite=is_sqlite)
+        words = join_words(json.loads(connection.execute(query).scalar_one()), is_sqlite=is_sqlite)
         connection.execute(text(take), {"n": before, "words": words} if is_sqlite else {"n": before})
         move = "UPDATE dialogue_index SET number = :to WHERE number = :n"
         connection.execute(text(move), {"n": before, "to": before + change})
