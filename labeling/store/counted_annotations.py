@@ -95,6 +95,15 @@ WITH_CONTROLS = _counted("control"), _counted("control").where(_IN_PROJECT)
 BY_IDS = _counted().where(_IN_PROJECT, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
 """The annotations of one project with these `ids` that count."""
 
+ON_DIALOGUES = (
+    _counted()
+    .where(annotation_rows.c.dialogue.in_(bindparam("dialogues", expanding=True)))
+    .order_by(None)
+    .order_by(annotation_rows.c.dialogue, annotation_rows.c.id)
+)
+"""The annotations of these `dialogues` that count."""
+DIALOGUES_PAGE = 500
+
 
 def iterate_counted(
     store: Store, actor: str, project: str | None = None, *, controls: bool = False
@@ -113,6 +122,26 @@ def iterate_counted(
     while page := _page(store, actor, parameters, controls):
         parameters["after"], rows = page
         yield from map(to_annotation, rows)
+
+
+def iterate_counted_on(store: Store, actor: str, dialogues: Sequence[str]) -> Iterator[Annotation]:
+    """As `iterate_counted` for all annotations of some dialogues, by dialogue, oldest first: it reads no
+    others.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    upto = _last(store, actor, None)
+    for start in range(0, len(dialogues), DIALOGUES_PAGE):
+        page = dialogues[start : start + DIALOGUES_PAGE]
+        yield from map(to_annotation, _page_on(store, actor, page, upto))
+
+
+@read_operation
+def _page_on(transaction: Transaction, actor: str, dialogues: Sequence[str], upto: int) -> Sequence[Row[Any]]:
+    require_permission(transaction, actor, "review")
+    parameters = {"dialogues": dialogues, "after": 0, "end": upto, "upto": upto}
+    return transaction.run(ON_DIALOGUES, parameters).all()
 
 
 @read_operation

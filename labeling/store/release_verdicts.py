@@ -16,7 +16,7 @@ from sqlalchemy import and_, case, func, select
 
 from dialint.detector.records import Record, Verdict
 from dialint.labeling.annotation import Annotation, questions_in
-from dialint.labeling.store.counted_annotations import iterate_counted
+from dialint.labeling.store.counted_annotations import iterate_counted_on
 from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
 from dialint.labeling.store.dialogues import parse_verdict
@@ -120,7 +120,7 @@ def compare_releases(transaction: Transaction, actor: str, first: str, second: s
         select(one.c.dialogue, one.c.content.label("first"), other.c.content.label("second"))
         .join(other, and_(other.c.dialogue == one.c.dialogue, other.c.release == second))
         .where(one.c.release == first)
-        .order_by(one.c.created_ms.desc(), one.c.dialogue)
+        .order_by(one.c.created_ms.desc(), one.c.dialogue.desc())
         .limit(MAX_DIALOGUES)
     )
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -160,10 +160,8 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
     judged, n_weeks = _read_judged(store, actor, release)
     answers: dict[str, dict[tuple[int, str], tuple[int, bool]]] = defaultdict(dict)
     seconds: list[float] = []
-    for annotation in iterate_counted(store, actor):
-        verdict = judged.get(annotation.dialogue_id)
-        if verdict is None:
-            continue
+    for annotation in iterate_counted_on(store, actor, list(judged)):
+        verdict = judged[annotation.dialogue_id]
         if annotation.seconds is not None and annotation.kind == "reviewer":
             seconds.append(annotation.seconds)
         for turn, code, present in _answers(annotation, verdict):
@@ -198,7 +196,7 @@ def _read_judged(transaction: Transaction, actor: str, release: str) -> tuple[di
     query = (
         select(verdicts.c.dialogue, verdicts.c.created_ms, verdicts.c.content)
         .where(verdicts.c.release == release)
-        .order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue)
+        .order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue.desc())
         .limit(MAX_DIALOGUES)
     )
     rows = transaction.run(query).all()

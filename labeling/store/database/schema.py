@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0012"
+VERSION = "0013"
 """The newest revision, which this code requires."""
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
@@ -56,6 +56,7 @@ dialogues = Table(
 )  # fmt: skip
 
 Index("dialogues_agent", dialogues.c.agent, dialogues.c.created_ms, dialogues.c.id)
+Index("dialogues_created", dialogues.c.created_ms, dialogues.c.id)
 
 participants = Table(  # who spoke in a dialogue: its agent and the authors of its turns
     "participants", metadata,
@@ -73,6 +74,9 @@ verdicts = Table(
     Column("sha256", Text, nullable=False),
     Column("content", Text, nullable=False),
 )  # fmt: skip
+
+Index("verdicts_created", verdicts.c.created_ms, verdicts.c.dialogue)
+Index("verdicts_release", verdicts.c.release, verdicts.c.created_ms, verdicts.c.dialogue, verdicts.c.flagged)
 
 masked_views = Table(  # derived from dialogues, verdicts and the masking rules
     "masked_views", metadata,

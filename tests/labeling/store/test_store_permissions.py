@@ -290,6 +290,9 @@ ROWS: dict[str, Row] = {
     "store.counted_annotations._page": Row(
         "reviewer", lambda s, a, m: counted_annotations._page(s, a, PLACE, False)
     ),
+    "store.counted_annotations._page_on": Row(
+        "reviewer", lambda s, a, m: counted_annotations._page_on(s, a, ["d1"], 9)
+    ),
     "store.projects.create": Row(
         "lead", lambda s, a, m: projects.create(s, a, Project(id=f"by {a}", codes=("C1",)))
     ),
@@ -523,7 +526,9 @@ ROWS |= {
         "lead", lambda s, a, m: documents.load_version(s, a, "taxonomy", "taxonomy", 1)
     ),
     "store.documents.load_published": Row("lead", lambda s, a, m: documents.load_published(s, a, "taxonomy")),
-    "store.documents.load_policies": Row("reviewer", lambda s, a, m: documents.load_policies(s, a, ("shop",))),
+    "store.documents.load_policies": Row(
+        "reviewer", lambda s, a, m: documents.load_policies(s, a, ("shop",))
+    ),
     "store.documents.list_newest_verdicts": Row(
         "lead", lambda s, a, m: documents.list_newest_verdicts(s, a, 9)
     ),

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from dialint.labeling.annotation import Annotation
-from dialint.labeling.store import annotations, dialogues
+from dialint.labeling.store import annotations, dialogues, documents
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.release_verdicts import (
@@ -64,6 +65,34 @@ def test_turns_have_probabilities_and_the_answer_of_the_highest_rank(judged: Sto
         ("d1", 0.9, True, True), ("d2", 0.9, True, False), ("d3", 0.4, False, True), ("d4", 0.01, False, False),
     ]  # fmt: skip
     assert load_code_turns(judged, "lea", "new") == {}, "its verdicts have no probabilities"
+
+
+def test_previews_read_the_newest_by_an_index(judged: Store, made: Any) -> None:
+    """The plans of SQLite for what the pages of releases, taxonomy and policies read."""
+    if judged.engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL scans a table as small as this one")
+    annotations.review(judged, "rob", "d1", "one", ["C1"], [], expected=None)
+    statements: list[tuple[str, Any]] = []
+    event.listen(judged.engine, "before_cursor_execute", lambda *each: statements.append((each[2], each[3])))
+    count_by_release(judged, "lea")
+    load_code_turns(judged, "lea", "old")
+    compare_releases(judged, "lea", "old", "new")
+    documents.list_newest_verdicts(judged, "lea", 9)
+    documents.list_newest_dialogues(judged, "lea", 9)
+    big = ("verdicts", "dialogues", "annotations")
+    with judged.engine.connect() as connection:
+        plans = {
+            statement: [
+                row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            ]
+            for statement, parameters in statements
+            if statement.startswith("SELECT") and any(f"FROM {name}" in statement for name in big)
+        }
+    steps = {statement: step for statement, plan in plans.items() for step in plan}
+    assert len(steps) >= 5
+    for plan in plans.values():
+        assert not [step for step in plan if step.startswith("SCAN") and "INDEX" not in step], plan
+        assert not [step for step in plan if "TEMP B-TREE" in step], plan
 
 
 def test_changes_are_recorded_with_a_reason_and_by_leads_only(judged: Store) -> None:
