@@ -7,6 +7,9 @@ taxonomy.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
@@ -31,15 +34,30 @@ LOCALES = Path(__file__).with_name("locales")
 STATE = "language"
 """Key in session state; `main` sets it from the account's preferences."""
 
+_HELD: ContextVar[Language | None] = ContextVar("held language", default=None)
+
 
 def current_language() -> Language:
     """The language of this page: the account's choice, else the browser's if the console has it."""
+    if (held := _HELD.get()) is not None:
+        return held
     if get_script_run_ctx(suppress_warning=True) is None:
         return "en"
     chosen = st.session_state.get(STATE)
     if chosen is None:
         chosen = (st.context.locale or "en")[:2].lower()
     return chosen if chosen in LANGUAGES else "en"
+
+
+@contextmanager
+def hold_language() -> Iterator[None]:
+    """Read the language once, here: to read it is a call of Streamlit, at which it ends a run that a newer
+    click replaces, and what must not be left half done makes none."""
+    token = _HELD.set(current_language())
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
 
 
 @cache

@@ -6,10 +6,11 @@ lease and the draft, and `open_session` finds them again.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from dialint.app.console import items, reject_reasons
 from dialint.app.console.answer import Answer, seal, unanswered_codes
 from dialint.app.console.dialogue_view import TurnSlice, find_page, paginate
 from dialint.app.console.edits import Act, acknowledge, apply_edit, parse_batch
-from dialint.app.console.i18n import _, show_number
+from dialint.app.console.i18n import _, hold_language, show_number
 from dialint.app.console.items import EditConflict, Item, Stopwatch
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.workspace_words import SKIP_REASONS
@@ -67,6 +68,9 @@ class PageSession:
     """Seconds of the answers of this sitting, which only the person sees."""
     waiting: tuple[float, int] | None = None
     """When the queue was counted, and its length."""
+    lock: AbstractContextManager[Any] = field(default_factory=threading.RLock, repr=False, compare=False)
+    """Held while what the browser reports is applied: Streamlit runs the page for the next report while the
+    run before may still be at work."""
 
     def notify(self, kind: str, text: str) -> None:
         """Show a message at the top of the page, once; `kind` is success, info, warning or error."""
@@ -225,7 +229,13 @@ def _leave_project(session: PageSession) -> None:
 def receive(session: PageSession, raw: Any) -> None:
     """Apply what the browser reports: edits and actions on the current draft that were not applied before.
     The draft is stored once for all of them. What belongs to another draft is passed over: the click before
-    has answered that item, or it is open elsewhere."""
+    has answered that item, or it is open elsewhere. It is done as a whole even if a newer run replaces this
+    one, so that no action is acknowledged and not taken."""
+    with hold_language(), session.lock:
+        _receive(session, raw)
+
+
+def _receive(session: PageSession, raw: Any) -> None:
     batch = parse_batch(raw)
     item, answer = session.item, session.answer
     if batch is None or item is None or answer is None or batch.draft != answer.key or session.conflict:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console import answer, dialogue_view, items, sign_in
+from dialint.app.console import answer, dialogue_view, i18n, items, sign_in
 from dialint.app.console.answer import Answer, seal
 from dialint.app.console.auth import FREE_TRIES, Client
 from dialint.app.console.main import PAGES
@@ -477,6 +478,34 @@ def test_an_old_label_is_not_taken_back(open_page: Open, monkeypatch: pytest.Mon
     page = label_nothing(open_page("ann").start())
     monkeypatch.setattr(items, "SITTING_S", -1.0)
     assert "You have no answer here" in page.act("reopen", "label").words
+
+
+class ReplacedRun(dict[str, Any]):
+    """Session state in a run of the page that a newer one replaces: Streamlit ends it at its next call."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self:
+            raise StopException
+        self["read"] = True
+        return "es"
+
+
+def test_a_newer_click_does_not_interrupt_a_save(
+    open_page: Open, saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the action was acknowledged, and the item stayed open."""
+    session = open_page("ann").start().session("label")
+    events = [
+        {"kind": "say", "code": "C1", "present": False, "seq": 1},
+        {"kind": "say", "code": "T1", "present": False, "seq": 2}, {"kind": "save", "seq": 3},
+    ]  # fmt: skip
+    first = session.item
+    monkeypatch.setattr(i18n, "get_script_run_ctx", lambda suppress_warning: object())
+    monkeypatch.setattr(i18n.st, "session_state", ReplacedRun())
+    receive(session, {"tab": "tab", "draft": session.answer.key, "events": events})
+    assert session.item is not first
+    assert session.notices == [("success", "Guardado.")]
+    assert len(saved()) == 1
 
 
 def test_a_correction_in_two_windows_is_saved_once(open_page: Open, saved: Saved) -> None:
