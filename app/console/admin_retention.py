@@ -115,7 +115,7 @@ def _show_found(store: Store, account: Account, found: list[erasure.FoundDialogu
         )  # fmt: skip
         word = _("erase {n}").format(n=len(found))
         typed = st.text_input(
-            safe_markdown(_("To confirm, type: {word}").format(word=word)), key="erase confirmation"
+            safe_text(_("To confirm, type: {word}").format(word=word)), key="erase confirmation"
         )
         rewrite = st.checkbox(
             _("Rewrite the database's files"), value=True, key="erase rewrite",

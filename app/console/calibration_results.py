@@ -137,7 +137,7 @@ def _show_disputed(
 ) -> None:  # fmt: skip
     """The questions that divide the group, one of them with its dialogue and all answers side by side."""
     number = st.selectbox(
-        safe_markdown(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
+        safe_text(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
         range(len(disputed)), key=f"disputed:{session.project.id}",
         format_func=lambda each: safe_text(_question_text(disputed[each], taxonomy)),
     )  # fmt: skip

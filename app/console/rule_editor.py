@@ -176,19 +176,23 @@ def _save_form(
         help=_("Everybody who sees the versions reads it."),
     )  # fmt: skip
 
+    is_saved = newest is not None and text == _stored_text(store, account, document, newest)
+
     def save(*, then_publish: bool) -> None:
         with report_refusals("rules"):
-            saved = documents.save_version(
-                store, account.id, document.kind, name, text, reason,
-                expected=0 if newest is None else newest.version,
-            )  # fmt: skip
+            if is_saved and newest is not None:  # a draft, which has its reason
+                number = newest.version
+            else:
+                expected = 0 if newest is None else newest.version
+                number = documents.save_version(
+                    store, account.id, document.kind, name, text, reason, expected=expected
+                ).version
             done = _("Saved as version {version}, a draft.")
             if then_publish:
-                documents.publish(store, account.id, document.kind, name, saved.version)
+                documents.publish(store, account.id, document.kind, name, number)
                 done = _("Version {version} is published.")
-            set_notice("rules", "success", done.format(version=saved.version))
+            set_notice("rules", "success", done.format(version=number))
 
-    is_saved = newest is not None and text == _stored_text(store, account, document, newest)
     can_save = bool(name) and (is_saved or bool(reason.strip()))
     with st.container(horizontal=True):
         st.button(
