@@ -170,7 +170,7 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "runs/studies/aggregation_study_model.py": by_study,
     "eval/spot_check.py": by_sample,
     "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
-    "app/console/demo_jobs.py": lambda text: b"",  # a log that is read, of the sample
+    "app/console/demo/jobs.py": lambda text: b"",  # a log that is read, of the sample
 }
 
 

@@ -15,12 +15,12 @@ from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
 from dialint.app.console import oidc
-from dialint.app.console.downloads import ROUTES, may_upload
 from dialint.app.console.index_page import index_routes
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.main import PAGES, page_address
 from dialint.app.console.middleware import SecurityMiddleware
-from dialint.app.console.score_runner import ScoreRunner
+from dialint.app.console.scoring.downloads import ROUTES, may_upload
+from dialint.app.console.scoring.runner import ScoreRunner
 from dialint.app.console.theme import STATIC, STATIC_PATH
 
 

@@ -28,7 +28,7 @@ FIRST_ACCOUNT = "admin"
 STOP_S = 10.0
 MAX_UPLOAD_MB = 200
 """Of one log; it is held in memory while it arrives. Larger ones are taken from a folder of the server
-(`dialint.app.console.score_files`)."""
+(`dialint.app.console.scoring.files`)."""
 
 SETTINGS = {
     "server.headless": "true",

@@ -30,8 +30,8 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 class PageEntry(NamedTuple):
-    """A page: its section in the navigation, the right that shows it, and its function in a module of this
-    folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
+    """A page: its section in the navigation, the right that shows it, and its function in a module below
+    this folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
     accounts that are an agent, and those with the right `others`. (No icon: Streamlit would ask another host
     for it.)"""
 
@@ -50,30 +50,32 @@ class PageEntry(NamedTuple):
 
     def show(self, store: Store, account: Account) -> None:
         """Show the page to `account`."""
-        module, name = self.function.split(".")
+        module, name = self.function.rsplit(".", 1)
         getattr(import_module(f"dialint.app.console.{module}"), name)(store, account)
 
 
 # By title, which is English here and gives the address.
 # (A comment, as Streamlit's magic would print a docstring.)
 PAGES: dict[str, PageEntry] = {
-    N_("Overview"): PageEntry(N_("Quality"), "plan", "overview.overview_page"),
-    N_("Explore"): PageEntry(N_("Quality"), "review", "explore.explore_page"),
-    N_("Dialogue"): PageEntry(N_("Quality"), "review", "dialogue_page.dialogue_page", hidden=True),
+    N_("Overview"): PageEntry(N_("Quality"), "plan", "quality.overview.overview_page"),
+    N_("Explore"): PageEntry(N_("Quality"), "review", "quality.explore.explore_page"),
+    N_("Dialogue"): PageEntry(N_("Quality"), "review", "quality.dialogue_page.dialogue_page", hidden=True),
     N_("Coaching"): PageEntry(
-        N_("Quality"), "label", "coaching.coaching_page", for_agents=True, others="plan"
+        N_("Quality"), "label", "quality.coaching.coaching_page", for_agents=True, others="plan"
     ),
-    N_("People"): PageEntry(N_("Quality"), "plan", "people.people_page"),
-    N_("Review"): PageEntry(N_("Work"), "review", "review.review_page"),
-    N_("Label"): PageEntry(N_("Work"), "label", "label.label_page"),
-    N_("Adjudicate"): PageEntry(N_("Work"), "decide", "adjudicate.adjudicate_page"),
-    N_("Calibration"): PageEntry(N_("Work"), "label", "calibration.calibration_page"),
-    N_("My findings"): PageEntry(N_("Work"), "label", "appeals.own_findings_page", for_agents=True),
-    N_("Appeals"): PageEntry(N_("Work"), "decide", "appeals.decide_page"),
-    N_("Score"): PageEntry(N_("System"), "plan", "score.score_page"),
-    N_("Releases"): PageEntry(N_("System"), "plan", "releases.releases_page"),
-    N_("Taxonomy and policies"): PageEntry(N_("System"), "plan", "rules.rules_page"),
-    N_("Admin"): PageEntry(N_("System"), "plan", "admin.admin_page"),
+    N_("People"): PageEntry(N_("Quality"), "plan", "quality.people.people_page"),
+    N_("Review"): PageEntry(N_("Work"), "review", "workspace.review.review_page"),
+    N_("Label"): PageEntry(N_("Work"), "label", "workspace.label.label_page"),
+    N_("Adjudicate"): PageEntry(N_("Work"), "decide", "adjudication.adjudicate.adjudicate_page"),
+    N_("Calibration"): PageEntry(N_("Work"), "label", "adjudication.calibration.calibration_page"),
+    N_("My findings"): PageEntry(
+        N_("Work"), "label", "adjudication.appeals.own_findings_page", for_agents=True
+    ),
+    N_("Appeals"): PageEntry(N_("Work"), "decide", "adjudication.appeals.decide_page"),
+    N_("Score"): PageEntry(N_("System"), "plan", "scoring.page.score_page"),
+    N_("Releases"): PageEntry(N_("System"), "plan", "releases.page.releases_page"),
+    N_("Taxonomy and policies"): PageEntry(N_("System"), "plan", "rules.page.rules_page"),
+    N_("Admin"): PageEntry(N_("System"), "plan", "admin.page.admin_page"),
     N_("Your account"): PageEntry(N_("System"), "label", "sign_in.password_page"),
 }
 START: dict[AccountRole, str] = {

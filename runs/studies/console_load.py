@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from console_client import ConsoleClient, Run
 
-from dialint.app.console.demo import REVIEW, load_sample, make_demo, score_sample
+from dialint.app.console.demo.store import REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
 from dialint.labeling.store import accounts, dialogues, passwords, tasks
 from dialint.labeling.store.database.transactions import Store

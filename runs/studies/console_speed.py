@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from dialint.app.console.demo import LABEL, REVIEW, load_sample, make_demo, score_sample
+from dialint.app.console.demo.store import LABEL, REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
 from dialint.labeling.store import accounts, dialogues, passwords, tasks
 from dialint.labeling.store.database.transactions import Store

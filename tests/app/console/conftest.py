@@ -1,6 +1,7 @@
 """A small store with work for both pages, and pages driven by Streamlit's AppTest."""
 
 import json
+import os
 import secrets
 import shutil
 import socket
@@ -9,7 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import dialint.app.console.main
 import dialint.app.console.sign_in
 from dialint.app.console.auth import Client, LoginRateLimiter
 from dialint.app.console.launch import server_command, server_environment
-from dialint.app.console.page_session import receive
+from dialint.app.console.workspace.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
@@ -33,7 +34,7 @@ from dialint.labeling.store.records import Account, NewTask, Project
 
 SCRIPT = dialint.app.console.main.__file__
 PASSWORD = "a long enough one"
-WAIT_MS = 30_000
+WAIT_MS = int(os.environ.get("DIALINT_BROWSER_WAIT_MS", "60000"))
 GIVEN = "once-for the first time"
 PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
 HOSTILE = (
@@ -293,7 +294,9 @@ def _value(finding: dict[str, Any]) -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")  # while it lives its thread has a running event loop, which AppTest refuses
 def browser() -> Iterator[Any]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    # the headless shell is the same engine without a browser around it: less than half of the processor time
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         pytest.skip("no Chromium on the PATH")
     with sync_playwright() as playwright:
@@ -356,10 +359,98 @@ def _sign_in(page: Any, port: int, name: str) -> None:
     page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def signed_in() -> Callable[[Any, int, str], None]:
     """Signs in on a page of a real browser."""
     return _sign_in
+
+
+def _watch(page: Any, seen: list[str]) -> None:
+    """Collect what the browser logs as an error from now on, and each answer of 400 or more."""
+    page.on("console", lambda each: seen.append(each.text) if each.type == "error" else None)
+    page.on("pageerror", lambda each: seen.append(str(each)))
+    page.on("response", lambda each: seen.append(f"{each.status} {each.url}") if each.status >= 400 else None)
+
+
+@pytest.fixture(scope="session")
+def watch() -> Callable[[Any, list[str]], None]:
+    """Collects the errors of a page of a real browser."""
+    return _watch
+
+
+def _settle(page: Any) -> None:
+    """Wait until the script of the page has run."""
+    page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached", timeout=WAIT_MS)
+
+
+@pytest.fixture(scope="session")
+def settle() -> Callable[[Any], None]:
+    """Waits until a page of a real browser has run."""
+    return _settle
+
+
+@dataclass
+class People:
+    """People at browsers of their own, who stay signed in at a server."""
+
+    browser: Any
+    port: int
+    pages: dict[str, Any] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    """What any of the browsers logged as an error."""
+
+    def page(self, name: str) -> Any:
+        """Somebody's page; they sign in at the first time."""
+        if name not in self.pages:
+            page = self.browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
+            page.set_default_timeout(WAIT_MS)
+            _watch(page, self.errors)
+            _sign_in(page, self.port, name)
+            self.pages[name] = page
+        return self.pages[name]
+
+    def open(self, name: str, title: str) -> Any:
+        """Somebody's page after a click on a link of the navigation."""
+        page = self.page(name)
+        page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+        page.wait_for_url(f"**/{title.lower().replace(' ', '-')}*")
+        _settle(page)
+        return page
+
+    def close(self) -> None:
+        while self.pages:
+            self.pages.popitem()[1].context.close()
+
+
+@pytest.fixture(scope="module")
+def people(browser: Any) -> Iterator[Callable[[Server], People]]:
+    """Puts people before a server; at the end of the module their browsers have logged no error."""
+    known: list[People] = []
+
+    def before(server: Server) -> People:
+        known.append(People(browser, server.port))
+        return known[-1]
+
+    yield before
+    for each in known:
+        each.close()
+    assert [error for each in known for error in each.errors] == []
+
+
+@pytest.fixture(scope="module")
+def start_server() -> Iterator[Callable[[str], Server]]:
+    """Starts consoles that the tests of a module share, each on a store of its own."""
+    started: list[Server] = []
+
+    def start(place: str) -> Server:
+        server = Server(place, _free_port())
+        started.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in started:
+        server.kill()
 
 
 def page_client() -> Client:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dialint.app.console import admin_audit
-from dialint.app.console.admin import VIEWS
+from dialint.app.console.admin import audit as admin_audit
+from dialint.app.console.admin.page import VIEWS
 from dialint.labeling.store import (
     accounts,
     audit_log,

@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialint.app.console import dialogue_view as shown
-from dialint.app.console.answer import (
+from dialint.app.console.text import (
+    HIDDEN_PATTERN,
+    coverage_text,
+    judged_codes,
+    percent,
+    safe_markdown,
+    safe_text,
+    verdict_text,
+)
+from dialint.app.console.workspace import dialogue_view as shown
+from dialint.app.console.workspace.answer import (
     Answer,
     Selection,
     add_finding,
@@ -23,7 +32,7 @@ from dialint.app.console.answer import (
     start_answer,
     unanswered_codes,
 )
-from dialint.app.console.dialogue_view import (
+from dialint.app.console.workspace.dialogue_view import (
     UNSEEN,
     Mark,
     TurnSlice,
@@ -32,19 +41,10 @@ from dialint.app.console.dialogue_view import (
     paginate,
     view_data,
 )
-from dialint.app.console.edits import MAX_TABS, Act, Say, acknowledge, apply_edit, parse_batch
-from dialint.app.console.items import AWAY_S, Stopwatch
-from dialint.app.console.reject_reasons import order_reasons
-from dialint.app.console.text import (
-    HIDDEN_PATTERN,
-    coverage_text,
-    judged_codes,
-    percent,
-    safe_markdown,
-    safe_text,
-    verdict_text,
-)
-from dialint.app.console.workspace import find_proof
+from dialint.app.console.workspace.edits import MAX_TABS, Act, Say, acknowledge, apply_edit, parse_batch
+from dialint.app.console.workspace.items import AWAY_S, Stopwatch
+from dialint.app.console.workspace.reject_reasons import order_reasons
+from dialint.app.console.workspace.workspace import find_proof
 from dialint.detector.records import Dialogue, Finding, NotJudged, ToolCall, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.annotation import Annotation

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.reject_reasons import order_reasons
+from dialint.app.console.workspace.reject_reasons import order_reasons
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store

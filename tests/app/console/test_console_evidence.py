@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.evidence import find_evidence
+from dialint.app.console.workspace.evidence import find_evidence
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, documents, tasks
 from dialint.labeling.store.database.transactions import Store

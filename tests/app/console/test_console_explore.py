@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.explore_filters import NAMES, describe_search, make_search
+from dialint.app.console.quality.explore_filters import NAMES, describe_search, make_search
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import annotations, dialogues, saved_views, tasks
 from dialint.labeling.store.database.transactions import Store

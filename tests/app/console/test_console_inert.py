@@ -106,9 +106,9 @@ def unsafe(source: str) -> list[str]:
 
 
 def test_no_page_shows_raw_text() -> None:
-    found = {path.name: unsafe(path.read_text()) for path in FOLDER.glob("*.py") if path.name != "asgi.py"}
-    assert {name: lines for name, lines in found.items() if lines} == {}
-    assert sum("st." in (FOLDER / name).read_text() for name in found) >= 8
+    found = {path: unsafe(path.read_text()) for path in FOLDER.rglob("*.py") if path.name != "asgi.py"}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+    assert sum("st." in path.read_text() for path in found) >= 8
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_lint_finds_raw_text(line: str) -> None:
 
 def test_nothing_but_the_lint_knows_is_imported_from_streamlit() -> None:
     """No other name of it, no writing through a container, and no HTML: the lint would not see it."""
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
                 assert {each.name for each in node.names} <= {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from dialint.app.console.charts import MARKED, MUTED, STRONG
-from dialint.app.console.drift import mark_weeks
 from dialint.app.console.links import explore_address, link
-from dialint.app.console.overview import LEAST_DIALOGUES, rank_agent
 from dialint.app.console.periods import Period, last_days
+from dialint.app.console.quality.drift import mark_weeks
+from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agent
 from dialint.app.console.theme import DARK, LIGHT
 from dialint.labeling.store import annotations
 from dialint.labeling.store.database.transactions import Store

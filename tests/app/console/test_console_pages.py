@@ -10,11 +10,12 @@ from sqlalchemy import update
 from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
-from dialint.app.console import answer, dialogue_view, i18n, items, sign_in
-from dialint.app.console.answer import Answer, seal
+from dialint.app.console import i18n, sign_in
 from dialint.app.console.auth import FREE_TRIES, Client
 from dialint.app.console.main import PAGES
-from dialint.app.console.page_session import receive, save
+from dialint.app.console.workspace import answer, dialogue_view, items
+from dialint.app.console.workspace.answer import Answer, seal
+from dialint.app.console.workspace.page_session import receive, save
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, Turn, Verdict
 from dialint.labeling.store import (
     accounts,
@@ -557,7 +558,7 @@ def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, 
 
 def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
     def script(store, account):  # type: ignore[no-untyped-def]
-        from dialint.app.console.review import review_page
+        from dialint.app.console.workspace.review import review_page
 
         review_page(store, account)
 

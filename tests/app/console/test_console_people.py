@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.people import _measure
+from dialint.app.console.quality.people import _measure
 from dialint.labeling.store import accounts, annotations
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console import release_folders
-from dialint.app.console.release_change import promote, roll_back
-from dialint.app.console.release_threshold import apply_threshold
-from dialint.app.console.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
+from dialint.app.console.releases import folders as release_folders
+from dialint.app.console.releases.change import promote, roll_back
+from dialint.app.console.releases.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
+from dialint.app.console.releases.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.records import Finding, Verdict

@@ -137,7 +137,9 @@ def test_a_labeler_reaches_nothing_of_others_by_the_wire(
         boss.states.clear()
         boss.run(page=boss.pages[address(title)], query=query)
         # without those that the labeler has too: one signs out, the other stops the page at a value of a wrong kind
-        theirs[title] = [each for each in widget_ids(boss) if not each.endswith(("sign out", "language choice"))]
+        theirs[title] = [
+            each for each in widget_ids(boss) if not each.endswith(("sign out", "language choice"))
+        ]
     seen = boss.run(page=boss.pages["dialogue"], query="id=private").raw
     assert SECRET.encode() in seen, "the test can fail: an admin sees it by the same message"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dialint.app.commands.published import export_published
-from dialint.app.console.rule_preview import preview_policy, preview_taxonomy
-from dialint.app.console.rules import SAMPLES, TEMPLATE
+from dialint.app.console.rules.page import SAMPLES, TEMPLATE
+from dialint.app.console.rules.preview import preview_policy, preview_taxonomy
 from dialint.app.store_session import SessionConfig, StoreConfig
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.policy import load_policy, parse_policy

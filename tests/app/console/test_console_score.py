@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console import score_files, score_runner
-from dialint.app.console.score_exports import EXAMPLES, available_files, make_file
-from dialint.app.console.score_files import JobFolder, bring_log, clean_name, job_folder
-from dialint.app.console.score_preview import describe_log
-from dialint.app.console.score_results import add_to_store
-from dialint.app.console.score_runner import ScoreRunner
+from dialint.app.console.scoring import files as score_files
+from dialint.app.console.scoring import runner as score_runner
+from dialint.app.console.scoring.exports import EXAMPLES, available_files, make_file
+from dialint.app.console.scoring.files import JobFolder, bring_log, clean_name, job_folder
+from dialint.app.console.scoring.preview import describe_log
+from dialint.app.console.scoring.results import add_to_store
+from dialint.app.console.scoring.runner import ScoreRunner
 from dialint.app.scoring.job import hash_ids
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError

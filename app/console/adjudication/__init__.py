@@ -1,0 +1,1 @@
+"""Pages on which experts decide: Adjudicate, Appeals and My findings, Calibration."""

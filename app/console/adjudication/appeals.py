@@ -1,0 +1,280 @@
+"""The pages of appeals: an agent reads the findings in own dialogues and objects; an expert decides.
+
+The agent sees the findings of the newest verdict with their evidence, and never suggestions. The expert sees
+the statement, the finding, the blind second review and what everybody said, and decides with a reason that
+the agent reads. The store checks rights, and that the second review came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+import streamlit as st
+
+from dialint.app.console.adjudication.appeal_history import show_decided, show_rates
+from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number
+from dialint.app.console.notices import report_refusals, set_notice, show_notice
+from dialint.app.console.text import (
+    explain_code,
+    lookup_code,
+    percent,
+    safe_markdown,
+    safe_text,
+    severity_title,
+)
+from dialint.app.console.workspace.dialogue_pane import finding_marks, show_marked_dialogue
+from dialint.detector.records import Finding
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.annotation import Annotation, quoted_finding
+from dialint.labeling.store import appeals
+from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.dialogues import read
+from dialint.labeling.store.preferences import load_preferences, save_preferences
+from dialint.labeling.store.records import Account, Appeal, Outcome
+
+PER_PAGE = 20
+
+
+def own_findings_page(store: Store, account: Account) -> None:
+    """Show an agent the findings in own dialogues, with a way to object to each."""
+    show_notice("appeals")
+    pages: list[OwnDialogue] = st.session_state.setdefault(f"own pages:{account.id}", [])
+    listed = appeals.list_own_dialogues(store, account.id, pages[-1] if pages else None, PER_PAGE)
+    by_id = {one.dialogue: one for one in listed if one.n_findings}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = None
+        if by_id:
+            chosen = st.selectbox(
+                _("Your dialogues with findings, newest first"), list(by_id), key=f"own:{len(pages)}",
+                format_func=lambda name: safe_text(_title(by_id[name])),
+            )  # fmt: skip
+        if pages or len(listed) == PER_PAGE:
+            st.button(_("◀ Newest"), disabled=not pages, on_click=pages.clear)
+            st.button(
+                _("Older ▶"), disabled=len(listed) < PER_PAGE, on_click=lambda: pages.append(listed[-1])
+            )
+    if chosen is None:
+        st.info(_("No finding in your dialogues here."))
+    else:
+        _show_own(store, account, chosen)
+
+
+def _title(one: OwnDialogue) -> str:
+    day = show_day(datetime.fromtimestamp(one.created_ms / 1000, UTC))
+    findings = ngettext("{n} finding", "{n} findings", one.n_findings)
+    since = _("in the store since {day}").format(day=day)
+    return f"{one.dialogue}: {findings}, {since}"
+
+
+def _show_own(store: Store, account: Account, name: str) -> None:
+    taxonomy = load_taxonomy()
+    dialogue, verdict = read(store, account.id, name)
+    findings = verdict.findings if verdict is not None else ()
+    own = {(one.turn, one.code): one for one in appeals.list_own(store, account.id) if one.dialogue == name}
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        focus = findings[0].turn if findings else None
+        show_marked_dialogue(dialogue, finding_marks(findings), focus, f"own:{name}")
+    with right:
+        if not findings:
+            st.info(_("The newest verdict has no finding in this dialogue."))
+        for number, finding in enumerate(findings, 1):
+            with st.container(border=True, gap="small"):
+                _show_finding(number, finding, taxonomy)
+                appeal = own.get((finding.turn, finding.code))
+                if appeal is not None:
+                    _show_state(appeal)
+                else:
+                    _object_form(store, account, name, finding, taxonomy)
+
+
+def _object_form(store: Store, account: Account, name: str, finding: Finding, taxonomy: Taxonomy) -> None:
+    with st.container(horizontal=True):
+        with st.popover(_("What it means")):
+            st.markdown(explain_code(lookup_code(finding.code, taxonomy)))
+        with st.popover(_("Object")), st.form(f"object:{name}:{finding.turn}:{finding.code}", border=False):
+            statement = st.text_area(
+                _(
+                    "Why is the finding wrong? A second reviewer, who does not read this, judges the "
+                    "turn anew; then an expert decides."
+                ),
+                max_chars=MAX_CHARACTERS,
+            )
+            if st.form_submit_button(_("Send the appeal"), type="primary"):
+                with report_refusals("appeals"):
+                    appeals.open_appeal(store, account.id, name, finding.turn, finding.code, statement)
+                    set_notice("appeals", "success", _("Your appeal was sent."))
+                st.rerun()
+
+
+def _code_name(code: str, taxonomy: Taxonomy) -> str:
+    return f"{code} {choose_name(lookup_code(code, taxonomy).name)}" if code in taxonomy.codes else code
+
+
+def _show_finding(number: int, finding: Finding, taxonomy: Taxonomy) -> None:
+    facts = _("turn {turn}, {probability}").format(
+        turn=finding.turn, probability=percent(finding.probability)
+    )
+    st.markdown(f"**{safe_markdown(f'{number}. {_code_name(finding.code, taxonomy)}')}**")
+    st.caption(safe_markdown(f"{severity_title(finding.severity, taxonomy)} · {facts}"))
+    st.text(safe_text(f"“{finding.quote}”"))
+    if finding.reason:
+        st.caption(safe_markdown(finding.reason))
+
+
+def _show_state(appeal: Appeal) -> None:
+    states = {
+        "open": _("Appeal is open"),
+        "upheld": _("Appeal rejected: the finding stands"),
+        "overturned": _("Appeal accepted: the finding was wrong"),
+        "amended": _("Appeal accepted in part: another finding stands"),
+    }
+    st.markdown(f"**{safe_markdown(states[appeal.state])}**")
+    st.text(safe_text(_("You: {statement}").format(statement=appeal.statement)))
+    if appeal.reason:
+        st.text(safe_text(_("The expert: {reason}").format(reason=appeal.reason)))
+
+
+def decide_page(store: Store, account: Account) -> None:
+    """Show an expert the open appeals and take decisions; the decided ones; how often appeals succeed."""
+    show_notice("appeals")
+    views = {"open": _("Open"), "decided": _("Decided"), "rates": _("Overturn rates")}
+    view = st.segmented_control(
+        _("View"), list(views), default="open", key="appeals view", required=True,
+        format_func=lambda each: safe_markdown(views[each]), label_visibility="collapsed",
+    )  # fmt: skip
+    if view == "decided":
+        show_decided(store, account, load_taxonomy())
+    elif view == "rates":
+        show_rates(store, account, load_taxonomy())
+    else:
+        _show_open(store, account, load_taxonomy())
+
+
+def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    listed = appeals.list_open(store, account.id)
+    if not listed:
+        st.info(_("No appeal is open."))
+        return
+    by_number = {one.id: one for one in listed}
+    title = _("{number}: {code} in turn {turn} of {dialogue}")
+    number = st.selectbox(
+        safe_text(_("Open appeals, oldest first: {n}").format(n=show_number(len(listed)))),
+        list(by_number), key=f"appeal:{listed[0].id}",
+        format_func=lambda each: safe_text(
+            title.format(
+                number=each, code=_code_name(by_number[each].code, taxonomy), turn=by_number[each].turn,
+                dialogue=by_number[each].dialogue,
+            )
+        ),
+    )  # fmt: skip
+    dispute = appeals.load_dispute(store, account.id, number)
+    disputed = [
+        finding
+        for finding in (dispute.verdict.findings if dispute.verdict is not None else ())
+        if (finding.turn, finding.code) == (dispute.appeal.turn, dispute.appeal.code)
+    ]
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        show_marked_dialogue(
+            dispute.dialogue, finding_marks(disputed), dispute.appeal.turn, f"appeal:{number}"
+        )
+    with right:
+        for finding in disputed:
+            with st.container(border=True, gap="small"):
+                _show_finding(1, finding, taxonomy)
+        if not disputed:
+            st.caption(_("The newest verdict does not have this finding any more."))
+        with st.container(border=True, gap="small"):
+            st.markdown(f"**{safe_markdown(_('The agent objects'))}**")
+            st.text(safe_text(dispute.appeal.statement))
+        _show_both_answers(store, account, dispute, taxonomy)
+        if dispute.second:
+            _decision_form(store, account, dispute, taxonomy)
+        else:
+            st.info(
+                _("The blind second review comes first. A lead adds its task: dialint label appeals PROJECT.")
+            )
+
+
+def _show_both_answers(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+    """The blind second review, and what was said before."""
+    code = dispute.appeal.code
+    second = {one.id for one in dispute.second}
+    others = [
+        one for one in dispute.answers if one.id not in second and one.turn in (None, dispute.appeal.turn)
+    ]
+    chosen = load_preferences(store, account.id)
+
+    def hide_names() -> None:
+        changed = chosen.model_copy(update={"hide_names": bool(st.session_state["appeal names"])})
+        save_preferences(store, account.id, changed)
+
+    hides = st.toggle(_("Hide names"), value=chosen.hide_names, key="appeal names", on_change=hide_names)
+    _show_answers(_("Second review, blind"), dispute.second, code, hides, taxonomy)
+    _show_answers(_("Earlier answers"), others, code, hides, taxonomy)
+
+
+def _show_answers(
+    title: str, answers: Sequence[Annotation], code: str, hides_names: bool, taxonomy: Taxonomy
+) -> None:
+    if not answers:
+        return
+    with st.container(border=True, gap="small"):
+        st.markdown(f"**{safe_markdown(title)}**")
+        for number, one in enumerate(answers, 1):
+            who = _("Reviewer {n}").format(n=number) if hides_names else one.labeler
+            if code not in one.codes:
+                said = _("{who} was not asked of this code")
+            elif any(each.code == code for each in one.findings):
+                said = _("{who} sees this error")
+            else:
+                said = _("{who} sees no such error")
+            text = said.format(who=who)
+            more = [_code_name(each.code, taxonomy) for each in one.findings if each.code != code]
+            if more:
+                text += _("; found {codes}").format(codes=", ".join(more))
+            st.text(safe_text(text))
+
+
+def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:
+    appeal = dispute.appeal
+    outcomes: dict[Outcome, str] = {
+        "upheld": _("The finding stands"),
+        "overturned": _("The finding is wrong"),
+        "amended": _("Another error stands in its place"),
+    }
+    assert set(outcomes) == set(get_args(Outcome))
+    with st.container(border=True):
+        outcome = st.radio(
+            _("Decision"), list(outcomes), format_func=lambda each: safe_text(outcomes[each]),
+            key=f"outcome:{appeal.id}", index=None, horizontal=True,
+        )  # fmt: skip
+        code = quote = None
+        if outcome == "amended":
+            code = st.selectbox(
+                _("Error that stands"), list(taxonomy.codes), key=f"amended:{appeal.id}",
+                format_func=lambda each: safe_text(_code_name(each, taxonomy)),
+            )  # fmt: skip
+            quote = st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
+        reason = st.text_area(
+            _("Reason, which the agent reads"), max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}", height=80
+        )
+
+        def decide() -> None:
+            assert outcome is not None  # or the button is disabled
+            with report_refusals("appeals"):
+                corrected = None
+                if code is not None:
+                    severity = taxonomy.codes[code].severity
+                    corrected = quoted_finding(
+                        dispute.dialogue, appeal.turn, code, severity, reason, quote or None
+                    )
+                appeals.decide_appeal(store, account.id, appeal.id, outcome, reason, corrected)
+                set_notice("appeals", "success", _("The appeal is decided."))
+
+        ready = outcome is not None and bool(reason.strip())
+        st.button(_("Decide"), key=f"decide:{appeal.id}", type="primary", disabled=not ready, on_click=decide)

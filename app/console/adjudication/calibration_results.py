@@ -1,0 +1,208 @@
+"""The results of a calibration session: agreement, who is strict and who lenient, what to talk about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dialint.app.console.charts import MARKED, MUTED, STRONG, ShareMark, draw_shares
+from dialint.app.console.i18n import _, choose_name, show_number, show_percent, show_time
+from dialint.app.console.notices import report_refusals
+from dialint.app.console.tables import estimate_text, show_table
+from dialint.app.console.text import explain_code, lookup_code, safe_markdown, safe_text
+from dialint.app.console.workspace.answer import Selection
+from dialint.app.console.workspace.dialogue_pane import show_marked_dialogue
+from dialint.app.console.workspace.dialogue_view import Mark
+from dialint.detector.errors import ConfigError
+from dialint.detector.taxonomy import Taxonomy
+from dialint.labeling.adjudication.calibration_results import (
+    DisputedQuestion,
+    SessionResults,
+    load_results,
+)
+from dialint.labeling.adjudication.calibration_session import ALL, Leans, Report
+from dialint.labeling.store.calibration_sessions import MAX_NOTE, Session, load_item, load_note, save_note
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account
+
+MAX_QUOTE = 70
+COLORS: dict[Leans, str] = {"strict": MARKED, "lenient": STRONG, "even": MUTED, "too few": MUTED}
+
+
+def show_results(
+    store: Store, account: Account, session: Session, sessions: Sequence[Session], taxonomy: Taxonomy
+) -> None:
+    """Show the results of `session`, beside those of the session before."""
+    name = session.project.id
+    earlier = [one for one in sessions if one.created < session.created and one.is_over]
+    before = earlier[0].project.id if earlier else None
+    answered = tuple((member.name, member.answered) for member in session.members)
+    key = (account.id, account.role, name, before, answered, session.is_over)
+    kept = st.session_state.get("calibration results")
+    if kept is None or kept[0] != key:  # the store decides anew whenever something changes
+        try:
+            kept = (key, load_results(store, account.id, name, before, taxonomy))
+        except ConfigError:
+            st.info(_("Nobody has answered anything yet."))
+            return
+        st.session_state["calibration results"] = kept
+    results: SessionResults = kept[1]
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"**{safe_markdown(_('Agreement by code'))}**")
+        _show_agreement(results.report, taxonomy)
+    with right:
+        st.markdown(f"**{safe_markdown(_('Strict and lenient'))}**")
+        _show_leanings(results.report, account)
+    st.markdown(f"**{safe_markdown(_('What to talk about'))}**")
+    if results.disputed:
+        _show_disputed(store, account, session, results.disputed, taxonomy)
+    else:
+        st.success(_("No question divides the group."))
+    _show_note(store, account, name)
+
+
+def _show_agreement(report: Report, taxonomy: Taxonomy) -> None:
+    headings = [_("Code"), _("Alpha (95 % interval)"), _("Questions")]
+    if report.before is not None:
+        headings.append(_("Before"))
+    rows = []
+    for one in report.agreement:
+        name = choose_name(lookup_code(one.code, taxonomy).name)
+        row = [f"{one.code} {name}", estimate_text(one.now), show_number(one.now.n)]
+        if report.before is not None:
+            row.append("–" if one.before is None else estimate_text(one.before))
+        rows.append(row)
+    show_table(headings, rows)
+    st.caption(
+        _(
+            "Krippendorff's alpha: 1 is full agreement, 0 what chance gives. A dash: only one answer "
+            "occurred, so it is not defined. Below 0.67 a definition needs a talk."
+        )
+    )
+
+
+def _leans_text(leans: Leans) -> str:
+    return {
+        "strict": _("strict"), "lenient": _("lenient"), "even": _("no lean shown"),
+        "too few": _("too few dialogues"),
+    }[leans]  # fmt: skip
+
+
+def _show_leanings(report: Report, account: Account) -> None:
+    """The chart of everybody on all codes, and the table by code of whoever leans."""
+    marks = []
+    for one in report.leanings:
+        if one.code != ALL:
+            continue
+        estimate, has_interval = one.difference, one.leans != "too few"
+        who = _("you ({name})").format(name=one.worker) if one.worker == account.id else one.worker
+        marks.append(
+            ShareMark(
+                who, estimate.value, estimate.low if has_interval else estimate.value,
+                estimate.high if has_interval else estimate.value, _leans_text(one.leans), COLORS[one.leans],
+                estimate_text(estimate, signed=True),
+            )
+        )  # fmt: skip
+    draw_shares(
+        marks, _("Yes more often than the others"),
+        _("How much more or less often each person says yes than the others, with 95 % intervals"), 0.0,
+        len(marks) + 1,
+    )  # fmt: skip
+    leaning = [one for one in report.leanings if one.code != ALL and one.leans in ("strict", "lenient")]
+    if leaning:
+        show_table(
+            (_("Person"), _("Code"), _("Yes"), _("Others"), _("Difference"), _("Leans")),
+            (
+                (
+                    one.worker, one.code, show_percent(one.yes), show_percent(one.others),
+                    estimate_text(one.difference, signed=True), _leans_text(one.leans),
+                )
+                for one in leaning
+            ),
+        )  # fmt: skip
+    st.caption(
+        _(
+            "Own answer less the mean of the others, on the same questions. Intervals hold for one person "
+            "at a time: of twenty unbiased people one seems to lean. It does not say who is right."
+        )
+    )
+
+
+def _show_disputed(
+    store: Store, account: Account, session: Session, disputed: Sequence[DisputedQuestion],
+    taxonomy: Taxonomy,
+) -> None:  # fmt: skip
+    """The questions that divide the group, one of them with its dialogue and all answers side by side."""
+    number = st.selectbox(
+        safe_text(_("Disputed questions, most divided first: {n}").format(n=show_number(len(disputed)))),
+        range(len(disputed)), key=f"disputed:{session.project.id}",
+        format_func=lambda each: safe_text(_question_text(disputed[each], taxonomy)),
+    )  # fmt: skip
+    one = disputed[number]
+    left, right = st.columns([11, 9], gap="medium")
+    with right:
+        yes = [who for who, vote in one.votes.items() if vote]
+        no = [who for who, vote in one.votes.items() if not vote]
+        for_yes, for_no = st.columns(2)
+        with for_yes, st.container(border=True):
+            st.markdown(f"**{safe_markdown(_('Yes, an error'))}**")
+            for who in yes:
+                st.text(safe_text(f"✓ {who}"))
+                for finding in one.findings.get(who, ()):
+                    quote = finding.quote[:MAX_QUOTE] + ("…" if len(finding.quote) > MAX_QUOTE else "")
+                    st.caption(safe_markdown(f"{finding.severity} “{quote}”"))
+        with for_no, st.container(border=True):
+            st.markdown(f"**{safe_markdown(_('No'))}**")
+            st.text(safe_text("\n".join(f"✗ {who}" for who in no)))
+        with st.container(border=True):
+            entry = lookup_code(one.code, taxonomy)
+            st.markdown(f"**{safe_markdown(f'{entry.code} {choose_name(entry.name)}')}**")
+            st.markdown(explain_code(entry))
+    with left:
+        if not has_permission(account, "plan") and account.id not in one.votes:
+            st.info(_("You have not answered this item, so its dialogue is not shown."))
+            return
+        dialogue = load_item(store, account.id, session.project.id, one.task)
+        marks = [
+            Mark(
+                Selection(turn=each.turn, start=each.start, end=each.end),
+                safe_text(f"{who} {one.code}"),
+                "open",
+            )
+            for who, findings in one.findings.items()
+            for each in findings
+        ]
+        show_marked_dialogue(dialogue, marks, one.turn, f"disputed:{one.task}:{one.code}:{one.turn}")
+
+
+def _question_text(one: DisputedQuestion, taxonomy: Taxonomy) -> str:
+    entry = lookup_code(one.code, taxonomy)
+    where = "" if one.turn is None else _(", turn {turn}").format(turn=one.turn)
+    split = _("{yes} of {n} say yes").format(yes=sum(one.votes.values()), n=len(one.votes))
+    return f"{one.code} {choose_name(entry.name)} · {one.dialogue}{where} · {split}"
+
+
+def _show_note(store: Store, account: Account, name: str) -> None:
+    """What came out of the talk; leads write it, members read it."""
+    note = load_note(store, account.id, name)
+    st.markdown(f"**{safe_markdown(_('Note of the discussion'))}**")
+    if note is not None:
+        written = _("by {author}, {time}").format(author=note.author, time=show_time(note.at))
+        st.caption(safe_markdown(written))
+    if not has_permission(account, "plan"):
+        st.text(safe_text(note.text if note is not None else _("No note yet.")))
+        return
+    key = f"note:{name}"
+    st.text_area(
+        _("Note, which all members read"), "" if note is None else note.text, key=key, height=110,
+        max_chars=MAX_NOTE,
+    )  # fmt: skip
+
+    def save() -> None:
+        with report_refusals("calibration"):
+            save_note(store, account.id, name, str(st.session_state[key]))
+
+    st.button(_("Save the note"), key=f"save note:{name}", on_click=save)

@@ -1,0 +1,1 @@
+"""The Admin page: accounts, projects, gold, retention, audit log."""

@@ -1,0 +1,1 @@
+"""Pages that show what was scored and reviewed: Overview, Explore, Dialogue, Coaching, People."""

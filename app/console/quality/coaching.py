@@ -1,0 +1,332 @@
+"""The Coaching page: how an agent does, what changed, the best and worst dialogues, and notes.
+
+Leads see any agent, an agent only their own page; the store checks it. What people rejected is no error here,
+and suggestions are none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import streamlit as st
+
+from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares, draw_weeks
+from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent
+from dialint.app.console.links import explore_address, link
+from dialint.app.console.periods import DAY_MS, Period, choose_period, last_days
+from dialint.app.console.quality.coaching_notes import show_notes
+from dialint.app.console.tables import short_share, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.statistics import difference_interval, wilson_interval
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.labeling.store.coaching import (
+    CoachedDialogue,
+    CodeRates,
+    ConfirmedFinding,
+    compare_codes,
+    list_agents,
+    list_dialogues,
+    read_confirmed,
+)
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account
+
+WEEKS = 12
+N_DIALOGUES = 4
+"""Worst and best dialogues that are shown."""
+N_CODES = 6
+TILE_PX = 210
+
+
+def coaching_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    st.subheader(_("Coaching"), anchor=False)
+    leads = has_permission(account, "plan")
+    if not leads and account.agent is None:
+        st.info(_("This page is for agents. Your account is not known as one; a lead can change that."))
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        chosen = _choose_agent(store, account) if leads else (account.agent or "", None)
+        period = choose_period("coaching period", 30)
+    if chosen is None:
+        st.info(_("No dialogue names an agent yet."))
+        return
+    agent, team = chosen
+    weeks = last_days(7 * WEEKS)
+    since_ms = min(weeks.since_ms, period.before.since_ms)
+    listed = list_dialogues(store, account.id, agent, since_ms, period.until_ms)
+    now = _within(listed, period)
+    before = _within(listed, period.before)
+    rates = compare_codes(store, account.id, agent, period.since_ms, period.until_ms, team)
+    st.caption(
+        safe_markdown(
+            _("Agent {name}: {days} against {earlier}.").format(
+                name=agent, days=period.text(), earlier=period.before.text()
+            )
+        )
+    )
+    _show_tiles(now, before, agent if leads else None, period)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _show_trend(listed, weeks)
+        _show_changes(now, before)
+    with right:
+        _show_codes(rates, load_taxonomy())
+    _show_dialogues(store, account, agent, now, is_lead=leads)
+    show_notes(store, account, agent, [one.dialogue for one in now], is_lead=leads)
+
+
+def _choose_agent(store: Store, account: Account) -> tuple[str, str | None] | None:
+    """The agent that a lead chose, or that the address names, with the team."""
+    teams = dict(list_agents(store, account.id))
+    if not teams:
+        return None
+    names = list(teams)
+    asked = st.query_params.get("agent", "")
+    chosen = st.selectbox(
+        _("Agent"), names, index=names.index(asked) if asked in teams else 0, width=260,
+        key=f"coached:{asked}",
+        format_func=lambda name: safe_text(f"{name} · {teams[name]}" if teams[name] else name),
+    )  # fmt: skip
+    return chosen, teams[chosen] or None
+
+
+def _within(listed: Sequence[CoachedDialogue], period: Period) -> list[CoachedDialogue]:
+    return [
+        one for one in listed if period.since_ms <= one.at_ms < period.until_ms and one.status == "scored"
+    ]
+
+
+def _show_tiles(
+    now: Sequence[CoachedDialogue], before: Sequence[CoachedDialogue], agent: str | None, period: Period
+) -> None:
+    """The figures of the period; with an `agent`, links to the dialogues."""
+    n, errors = len(now), sum(one.has_error for one in now)
+    reviewed = sum(one.review == "reviewed" for one in now)
+    confirmed = sum(len(one.confirmed) + one.n_changed for one in now)
+    is_open = sum(one.n_open for one in now)
+    low, high = wilson_interval(errors, n)
+    interval = _("{low} to {high}").format(low=show_percent(low), high=show_percent(high))
+    tiles: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
+        (
+            _("Scored dialogues"), show_number(n), ngettext("{n} reviewed", "{n} reviewed", reviewed), {},
+            _("Dialogues of the agent that a release has judged."),
+        ),
+        (
+            _("With an error"), show_percent(errors / n) if n else "–", interval if n else _("no data"),
+            {"kind": "finding"},
+            _(
+                "Dialogues with an error that people confirmed or nobody has decided yet. Rejected ones do "
+                "not count."
+            ),
+        ),
+        (
+            _("Confirmed errors"), show_number(confirmed),
+            ngettext("{n} not decided yet", "{n} not decided yet", is_open), {"status": "reviewed"},
+            _("Errors that a reviewer confirmed, corrected or added."),
+        ),
+        (
+            _("Change"), _change_text(errors, n, sum(one.has_error for one in before), len(before)),
+            ngettext("{n} dialogue before", "{n} dialogues before", len(before)), {},
+            _(
+                "Change of the share of dialogues with an error against the period before, in percentage "
+                "points, if its 95 % interval leaves out zero."
+            ),
+        ),
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
+        for title, value, note, filters, explanation in tiles:
+            with st.container(border=True, width=TILE_PX, gap="xxsmall"):
+                st.metric(safe_markdown(title), safe_text(value), help=safe_markdown(explanation))
+                if agent is None:
+                    st.markdown(f":small[{safe_markdown(note)}]")
+                else:
+                    address = explore_address(agent=agent, **period.filters, **filters)
+                    st.markdown(f":small[{link(note, address)}]")
+
+
+def _change_text(k: int, n: int, k_before: int, n_before: int) -> str:
+    low, high = difference_interval(k, n, k_before, n_before)
+    if not n or not n_before or low <= 0.0 <= high:
+        return _("not clear")
+    return _("{n} points").format(n=show_number(100 * (k / n - k_before / n_before), "+0;-0"))
+
+
+def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
+    st.markdown(f"**{safe_markdown(_('Dialogues with an error by week'))}**")
+    marks = []
+    for number in range(WEEKS):
+        first = weeks.first + timedelta(days=7 * number)
+        since_ms = weeks.since_ms + 7 * number * DAY_MS
+        of_week = [
+            one for one in listed if since_ms <= one.at_ms < since_ms + 7 * DAY_MS and one.status == "scored"
+        ]
+        if of_week:
+            k, n = sum(one.has_error for one in of_week), len(of_week)
+            state = _("share, with its interval")
+            marks.append(
+                ShareMark(f"{first:%m-%d}", k / n, *wilson_interval(k, n), state, STRONG, short_share(k, n))
+            )
+    if not marks:
+        st.caption(_("No scored dialogue in the last twelve weeks."))
+        return
+    alt = _("Share of the agent's dialogues with an error by week, with intervals; {n} weeks.").format(
+        n=show_number(len(marks))
+    )
+    draw_weeks(marks, _("With an error"), alt)
+    st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
+
+
+def _show_codes(rates: CodeRates, taxonomy: Taxonomy) -> None:
+    st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
+    codes = sorted(rates.own, key=lambda code: (-rates.own[code], code))[:N_CODES]
+    if not codes or not rates.own_dialogues:
+        st.caption(_("No confirmed error in this period."))
+        return
+    n = rates.own_dialogues
+    own, others = _("this agent"), _("the others")
+    marks, rows = [], []
+    for code in codes:
+        name = _code_name(code, taxonomy)
+        k = min(rates.own[code], n)
+        marks.append(ShareMark(name, k / n, *wilson_interval(k, n), own, STRONG, short_share(k, n)))
+        k_other = min(rates.other.get(code, 0), rates.other_dialogues)
+        if rates.other_dialogues:
+            interval = wilson_interval(k_other, rates.other_dialogues)
+            share = k_other / rates.other_dialogues
+            marks.append(
+                ShareMark(name, share, *interval, others, MUTED, short_share(k_other, rates.other_dialogues))
+            )
+        low, high = difference_interval(k, n, k_other, rates.other_dialogues)
+        told = _("more") if low > 0 else _("fewer") if high < 0 else _("no clear difference")
+        rows.append((name, short_share(k, n), short_share(k_other, rates.other_dialogues), told))
+    alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
+    draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
+    show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
+    if not rates.other_dialogues:
+        st.caption(_("There are too few other agents to compare with: their own figures could be read off."))
+    elif rates.team is None:
+        told = ngettext(
+            "The others are {n} agent of all teams.",
+            "The others are {n} agents of all teams.",
+            rates.n_agents,
+        )
+        st.caption(safe_markdown(told))
+    elif not rates.team:
+        told = ngettext(
+            "The others are {n} agent without a team.",
+            "The others are {n} agents without a team.",
+            rates.n_agents,
+        )
+        st.caption(safe_markdown(told))
+    else:
+        told = ngettext(
+            "The others are {n} agent of the team.", "The others are {n} agents of the team.", rates.n_agents
+        )
+        st.caption(safe_markdown(told))
+
+
+def _code_name(code: str, taxonomy: Taxonomy) -> str:
+    return f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
+
+
+def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialogue]) -> None:
+    """What changed clearly since the period before, in words."""
+    st.markdown(f"**{safe_markdown(_('What changed'))}**")
+    n, n_before = len(now), len(before)
+    counts, counts_before = _count_codes(now), _count_codes(before)
+    taxonomy, rows = load_taxonomy(), []
+    errors = (sum(one.has_error for one in now), sum(one.has_error for one in before))
+    compared = [(_("Any error"), *errors)]
+    compared += [
+        (_code_name(code, taxonomy), counts[code], counts_before[code])
+        for code in sorted(counts.keys() | counts_before.keys())
+    ]
+    for name, k, k_before in compared:
+        low, high = difference_interval(k, n, k_before, n_before)
+        if n and n_before and not low <= 0.0 <= high:
+            rows.append((
+                name, short_share(k_before, n_before), short_share(k, n),
+                _("{low} to {high} points").format(
+                    low=show_number(100 * low, "+0;-0"), high=show_number(100 * high, "+0;-0")
+                ),
+            ))  # fmt: skip
+    if not rows:
+        st.caption(_("No clear change: for every error, the interval of the difference holds zero."))
+        return
+    headings = (_("Dialogues with"), _("The period before"), _("This period"), _("Difference, 95 %"))
+    show_table(headings, rows)
+
+
+def _count_codes(listed: Sequence[CoachedDialogue]) -> Counter[str]:
+    """Dialogues with a confirmed error of each code."""
+    return Counter(code for one in listed for code in {code for code, _severity in one.confirmed})
+
+
+def _show_dialogues(
+    store: Store, account: Account, agent: str, now: Sequence[CoachedDialogue], *, is_lead: bool
+) -> None:
+    """The dialogues of the period with the gravest confirmed errors, and those without any."""
+    penalties: dict[str, float] = {level.code: level.penalty for level in load_taxonomy().severities}
+    worst = sorted(
+        (one for one in now if one.confirmed or one.n_changed),
+        key=lambda one: (-sum(penalties.get(severity, 0.0) for _code, severity in one.confirmed), -one.at_ms),
+    )[:N_DIALOGUES]
+    best = sorted(
+        (one for one in now if not one.has_error),
+        key=lambda one: (one.review != "reviewed", -(one.quality or 0.0), -one.at_ms),
+    )[:N_DIALOGUES]
+    found = read_confirmed(store, account.id, agent, [one.dialogue for one in worst])
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        st.markdown(f"**{safe_markdown(_('Dialogues to talk about'))}**")
+        if not worst:
+            st.caption(_("No confirmed error in this period."))
+        for one in worst:
+            _show_worst(one, found[one.dialogue], is_lead=is_lead)
+    with right:
+        st.markdown(f"**{safe_markdown(_('Dialogues that went well'))}**")
+        if not best:
+            st.caption(_("No dialogue without an error in this period."))
+        with st.container(border=bool(best), gap="xsmall"):
+            for one in best:
+                told = _("reviewed, no error") if one.review == "reviewed" else _("no finding, not reviewed")
+                st.markdown(
+                    f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
+                    f"{safe_markdown(_day(one))} · {safe_markdown(told)}"
+                )
+
+
+def _day(one: CoachedDialogue) -> str:
+    return show_day(datetime.fromtimestamp(one.at_ms / 1000, UTC))
+
+
+def _address(one: CoachedDialogue) -> str:
+    return f"/dialogue?{explore_address(id=one.dialogue).partition('?')[2]}"
+
+
+def _show_worst(one: CoachedDialogue, found: Sequence[ConfirmedFinding], *, is_lead: bool) -> None:
+    taxonomy = load_taxonomy()
+    severities = {level.code: choose_name(level.name) for level in taxonomy.severities}
+    decisions = {
+        "confirmed": _("confirmed"), "changed": _("corrected by a reviewer"),
+        "added": _("added by a reviewer"),
+    }  # fmt: skip
+    with st.container(border=True, gap="xsmall"):
+        # agents have no page of a dialogue
+        st.markdown(
+            f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
+            f"{safe_markdown(_day(one))}"
+        )
+        for finding, decision in found:
+            title = (
+                f"{_code_name(finding.code, taxonomy)} · {severities.get(finding.severity, finding.severity)}"
+            )
+            place = _("turn {n}, {decision}").format(n=finding.turn, decision=decisions[decision])
+            st.markdown(f"{safe_markdown(title)} · {safe_markdown(place)}")
+            st.caption(safe_markdown(f"“{finding.quote}”"))
+            if finding.reason:
+                st.caption(safe_markdown(finding.reason))

@@ -1,0 +1,199 @@
+"""The Explore page: searches all dialogues, by words, findings, people, time and what was decided.
+
+What is searched for is in the address, which can be shared or saved under a name. Reviewers and up see it;
+leads can send what they found to a review project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import streamlit as st
+from pydantic import ValidationError
+
+from dialint.app.console.i18n import _, ngettext, show_number, show_time
+from dialint.app.console.quality.explore_filters import (
+    describe_search,
+    make_search,
+    open_address,
+    read_address,
+    show_controls,
+    status_words,
+)
+from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, show_table
+from dialint.app.console.text import percent, safe_markdown, safe_text
+from dialint.detector.errors import DialintError
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store import projects, saved_views, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account, NewTask
+from dialint.labeling.store.search import Count, Hit, HitFinding, count, list_choices, search
+from dialint.labeling.store.search_plan import Search
+
+COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
+MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
+"""Beside a code, what people decided on the finding."""
+MAX_CHIPS = 6
+NOTICE = "explore notice"
+
+
+def explore_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    _show_notice()
+    chosen = read_address()
+    taxonomy = load_taxonomy()
+    title, actions = st.columns([1, 1], vertical_alignment="center")
+    with title:
+        st.subheader(_("Explore"), anchor=False)
+    show_controls(chosen, list_choices(store, account.id), taxonomy)
+    wanted = make_search(chosen)
+    after = st.query_params.get("after") or None
+    results = search(store, account.id, wanted, after)
+    with actions, st.container(horizontal=True, horizontal_alignment="right"):
+        _show_views(store, account, wanted)
+        if has_permission(account, "plan"):
+            _show_sending(store, account, results.hits)
+    total = count(store, account.id, wanted)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(safe_markdown(_describe_total(total)), width="content")
+        if chosen:
+            st.button(_("Clear all filters"), type="tertiary", on_click=open_address, args=({},))
+    if results.hits:
+        _show_hits(results.hits, with_text=bool(wanted.text))
+    elif results.complete:
+        st.info(_("No dialogue passes all filters."))
+    if not results.complete:
+        st.caption(
+            _("The search stopped after many dialogues that do not pass; there may be more further on.")
+            if results.after
+            else _("The words are in very many dialogues; the newest of them were sorted.")
+        )
+    with st.container(horizontal=True):
+        st.button(
+            _("◀ First page"), disabled=after is None, on_click=open_address, args=(chosen,), key="first page"
+        )
+        st.button(
+            _("Next page ▶"), disabled=results.after is None, on_click=open_address,
+            args=(chosen, results.after), key="next page",
+        )  # fmt: skip
+
+
+def _describe_total(total: Count) -> str:
+    if total.exact:
+        return ngettext("{n} dialogue", "{n} dialogues", total.n)
+    return _("more than {n} dialogues").format(n=show_number(total.n))
+
+
+def _show_hits(hits: Sequence[Hit], *, with_text: bool) -> None:
+    """The results as a table, one dialogue in each row."""
+    headings = [_("Time"), _("Dialogue"), _("Agent, team, channel"), _("Findings"), _("Status"), _("Quality")]
+    rows: list[list[Cell]] = []
+    for hit in hits:
+        origin = " · ".join(filter(None, (hit.agent, hit.team, hit.channel))) or "–"
+        quality = "–" if hit.quality is None else show_number(round(hit.quality))
+        at = show_time(datetime.fromtimestamp(hit.at_ms / 1000, UTC)).removesuffix(" UTC")
+        row: list[Cell] = [at, DialogueLink(hit.dialogue), origin, _chips(hit.findings)]
+        rows.append([*row, _describe_status(hit), quality])
+        if with_text:
+            rows[-1].insert(4, "" if hit.snippet is None else hit.snippet.text)
+    show_table([*headings[:4], *([_("Text")] if with_text else []), *headings[4:]], rows)
+    st.caption(_("Times in UTC. ✓ confirmed, ✗ rejected, ✎ changed, + added by a person, ? suggestion."))
+
+
+def _chips(findings: Sequence[HitFinding]) -> Chips:
+    """Findings first, then what people added, then suggestions."""
+    ordered = sorted(findings, key=lambda each: each.suggestion)
+    chips: list[tuple[str, Colour]] = []
+    for each in ordered[:MAX_CHIPS]:
+        mark = MARKS.get(each.decision, "?" if each.suggestion else "")
+        probability = "" if each.decision == "added" else percent(each.probability)
+        text = " ".join(filter(None, (mark, each.code, each.severity, probability)))
+        chips.append((text, "gray" if each.suggestion else COLOURS.get(each.severity, "gray")))
+    if len(ordered) > MAX_CHIPS:
+        chips.append((f"+{show_number(len(ordered) - MAX_CHIPS)}", "gray"))
+    return Chips(tuple(chips))
+
+
+def _describe_status(hit: Hit) -> str:
+    """Whether it has a result, who has answered, and what became of an appeal."""
+    words = status_words()
+    parts = [words[hit.status]] if hit.status != "scored" else []
+    parts += [words[hit.review]] if hit.review != "none" else []
+    appeal = {"open": "appealed"}.get(hit.appeal, hit.appeal)
+    parts += [words[appeal]] if appeal != "none" else []
+    return ", ".join(parts) or "–"
+
+
+def _show_views(store: Store, account: Account, wanted: Search) -> None:
+    """Saved searches, and saving this one."""
+    with st.popover(_("Saved searches"), icon=":material/bookmark:"):
+        views = saved_views.list_views(store, account.id)
+        for number, view in enumerate(views):
+            own = view.account == account.id
+            shared = _("shared") if own else _("by {name}").format(name=view.account)
+            label = view.name if own and not view.shared else f"{view.name} ({shared})"
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    safe_markdown(label), key=f"view:{number}", type="tertiary", on_click=open_address,
+                    args=(describe_search(view.search),),
+                )  # fmt: skip
+                if own:
+                    st.button(
+                        _("Delete"), key=f"delete view:{number}", type="tertiary",
+                        on_click=_delete_view, args=(store, account, view.name),
+                    )  # fmt: skip
+        if not views:
+            st.caption(_("No search is saved yet."))
+        with st.form("save view", border=False, clear_on_submit=True):
+            name = st.text_input(_("Save this search as"), max_chars=100)
+            is_shared = st.checkbox(_("Share it with everybody who may search"))
+            if st.form_submit_button(_("Save")):
+                with _report(_("The search was saved.")):
+                    saved_views.save_view(store, account.id, name.strip(), wanted, shared=is_shared)
+                st.rerun()
+
+
+def _delete_view(store: Store, account: Account, name: str) -> None:
+    with _report(_("The search was deleted.")):
+        saved_views.delete_view(store, account.id, name)
+
+
+def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
+    """Sending dialogues of this page to a review project."""
+    listed = projects.list_projects(store, account.id)
+    names = [each.id for each, state in listed if each.purpose == "review" and state == "open"]
+    popover = st.popover(_("Send to review"), icon=":material/send:", disabled=not hits or not names)
+    with popover, st.form("send to review", border=False):
+        chosen = st.multiselect(
+            _("Dialogues of this page"), ids := [hit.dialogue for hit in hits], default=ids,
+            format_func=lambda each: safe_text(each),
+        )  # fmt: skip
+        project = st.selectbox(_("Project"), names, format_func=lambda each: safe_text(each))
+        if st.form_submit_button(_("Send"), type="primary") and chosen and project is not None:
+            with _report() as report:
+                new = [NewTask(dialogue=each, why="chosen in Explore") for each in chosen]
+                n = tasks.add(store, account.id, project, new)
+                report.append(ngettext("{n} new task", "{n} new tasks", n))
+            st.rerun()
+
+
+@contextmanager
+def _report(done: str = "") -> Iterator[list[str]]:
+    """Show on the next run what was done, or what the store refuses."""
+    texts = [done] if done else []
+    try:
+        yield texts
+        st.session_state[NOTICE] = ("success", " ".join(texts))
+    except ValidationError:
+        st.session_state[NOTICE] = ("error", _("A name has 1 to 100 characters."))
+    except DialintError as refused:
+        st.session_state[NOTICE] = ("error", refused.message)
+
+
+def _show_notice() -> None:
+    kind, text = st.session_state.pop(NOTICE, (None, ""))
+    if kind is not None:
+        (st.success if kind == "success" else st.error)(safe_markdown(text))

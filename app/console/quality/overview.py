@@ -1,0 +1,326 @@
+"""The Overview page: what was scored, flagged, reviewed and overturned in a period against the one before.
+
+Shares have their 95 % intervals, and what these do not tell apart is not ranked. Each number leads to its
+dialogues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any
+
+import streamlit as st
+
+from dialint.app.console.charts import MARKED, MUTED, STRONG, DayCount, ShareMark, draw_days, draw_shares
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
+from dialint.app.console.links import explore_address, link
+from dialint.app.console.periods import Period, choose_period
+from dialint.app.console.quality.drift import show_drift
+from dialint.app.console.tables import PageLink, short_share, show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.statistics import difference_interval, wilson_interval
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store.backlog import Backlog, read_backlog
+from dialint.labeling.store.coaching import count_cleared
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.insights import Group, Totals, read_groups, read_totals
+from dialint.labeling.store.records import Account
+
+N_CODES = N_AGENTS = 8
+N_CHOICES = 50
+LEAST_DIALOGUES = 20
+"""Scored dialogues from which an agent can be ranked."""
+TILE_PX = 168
+ALL = ""
+
+
+def overview_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    st.subheader(_("Overview"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        period = choose_period("overview period")
+        team = _choose(store, account, "team", _("Team"), _("All teams"), period)
+        channel = _choose(store, account, "channel", _("Channel"), _("All channels"), period)
+    chosen = (("team", team), ("channel", channel))
+    filters: dict[str, Any] = {name: value for name, value in chosen if value is not None}
+    now = read_totals(store, account.id, period.since_ms, period.until_ms, **filters)
+    before = read_totals(store, account.id, period.before.since_ms, period.before.until_ms, **filters)
+    days = read_groups(store, account.id, "day", period.since_ms, period.until_ms, **filters)
+    codes = read_groups(store, account.id, "code", period.since_ms, period.until_ms, **filters, limit=N_CODES)
+    agents = read_groups(store, account.id, "agent", period.since_ms, period.until_ms, **filters, limit=1000)
+    releases = read_groups(store, account.id, "release", period.since_ms, period.until_ms, **filters)
+    cleared = count_cleared(store, account.id, period.since_ms, period.until_ms, **filters)
+    backlog = read_backlog(store, account.id)
+    address = {**period.filters, **filters}
+    st.caption(
+        safe_markdown(
+            _("{days} against {earlier}, by the day of the dialogue (UTC).").format(
+                days=period.text(), earlier=period.before.text()
+            )
+        )
+    )
+    _show_strip(now, before, backlog, address)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _show_days(days, period)
+    with right:
+        _show_backlog(backlog)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _show_codes(codes, now, address)
+        show_drift(store, account, filters)
+    with right:
+        _show_agents(agents, cleared, address)
+        _show_releases(releases, address)
+
+
+def _choose(
+    store: Store, account: Account, dimension: str, label: str, everything: str, period: Period
+) -> str | None:
+    """A team or channel that has dialogues in the period or the one before; None for all."""
+    since_ms = period.before.since_ms
+    groups = read_groups(store, account.id, dimension, since_ms, period.until_ms, limit=N_CHOICES)  # type: ignore[arg-type]
+    names = sorted(group.key for group in groups if group.key)
+    chosen = st.selectbox(
+        safe_text(label), [ALL, *names], key=f"overview {dimension}", width=190,
+        format_func=lambda name: safe_text(name or everything),
+    )  # fmt: skip
+    return chosen or None
+
+
+def _show_strip(now: Totals, before: Totals, backlog: Sequence[Backlog], address: dict[str, str]) -> None:
+    decided, decided_before = now.confirmed + now.rejected, before.confirmed + before.rejected
+    minutes = sum(each.minutes or 0.0 for each in backlog)
+    without_result = now.not_judged + now.failed
+    with st.container(horizontal=True, gap="small"):
+        _tile(
+            _("Scored dialogues"), show_number(now.dialogues), _count_change(now.dialogues, before.dialogues),
+            ngettext("{n} without a result", "{n} without a result", without_result),
+            explore_address(status="scored", **address), _("Dialogues that a release has judged."),
+        )  # fmt: skip
+        _tile(
+            _("With a finding"), share_text_or_dash(now.flagged, now.dialogues),
+            _share_change(now.flagged, now.dialogues, before.flagged, before.dialogues),
+            _interval(now.flagged, now.dialogues), explore_address(kind="finding", **address),
+            _("Share of the scored dialogues with at least one finding. Suggestions do not count."),
+        )  # fmt: skip
+        _tile(
+            _("Reviewed"), show_number(now.reviewed), _count_change(now.reviewed, before.reviewed),
+            ngettext("{n} error added", "{n} errors added", now.added),
+            explore_address(status="reviewed", **address),
+            _("Dialogues of the period that a reviewer or expert answered, and errors that only they saw."),
+        )  # fmt: skip
+        _tile(
+            _("Confirmed"), share_text_or_dash(now.confirmed, decided),
+            _share_change(now.confirmed, decided, before.confirmed, decided_before),
+            _interval(now.confirmed, decided), explore_address(status="rejected", **address),
+            _(
+                "Precision as people decided: confirmed findings out of those confirmed or rejected. Changed "
+                "ones count in neither. The link leads to the rejected ones."
+            ),
+        )  # fmt: skip
+        _tile(
+            _("Overturned"), show_number(now.overturned),
+            _count_change(now.overturned, before.overturned),
+            ngettext("of {n} appealed", "of {n} appealed", now.appealed),
+            explore_address(status="overturned", **address),
+            _("Findings that an agent objected to and an expert found wrong."),
+        )  # fmt: skip
+        _tile(
+            _("Backlog"), _minutes_text(minutes), _("now"),
+            ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)), "/review",
+            _("Open tasks times the median seconds of the newest answers, over all open projects."),
+        )  # fmt: skip
+
+
+def _tile(title: str, value: str, change: str, note: str, address: str, explanation: str) -> None:
+    """A number with its change, a note that leads to its dialogues, and what it means."""
+    with st.container(border=True, width=TILE_PX, gap="xxsmall"):
+        st.metric(
+            safe_markdown(title), safe_text(value), safe_text(change), delta_color="off",
+            delta_arrow="auto" if change[0] in "+-" else "off", help=safe_markdown(explanation),
+        )  # fmt: skip
+        st.markdown(f":small[{link(note, address)}]")
+
+
+def share_text_or_dash(k: int, n: int) -> str:
+    """A share without its interval; a dash without any."""
+    return show_percent(k / n, "#,##0.0 %") if n else "–"
+
+
+def _interval(k: int, n: int) -> str:
+    if not n:
+        return _("no data")
+    low, high = wilson_interval(k, n)
+    return _("{low} to {high}").format(low=show_percent(low), high=show_percent(high))
+
+
+def _count_change(n: int, before: int) -> str:
+    return show_number(n - before, "+#,##0;-#,##0") if n != before else _("as before")
+
+
+def _share_change(k: int, n: int, k_before: int, n_before: int) -> str:
+    """The difference in percentage points, if its interval leaves out zero."""
+    if not n or not n_before:
+        return _("nothing to compare with")
+    low, high = difference_interval(k, n, k_before, n_before)
+    if low <= 0.0 <= high:
+        return _("no clear change")
+    points = 100 * (k / n - k_before / n_before)
+    return _("{n} points").format(n=show_number(points, "+0.0;-0.0"))
+
+
+def _minutes_text(minutes: float) -> str:
+    if minutes < 120:
+        return _("{n} min").format(n=show_number(round(minutes)))
+    return _("{n} h").format(n=show_number(round(minutes / 60, 1), "#,##0.0"))
+
+
+def _show_days(groups: Sequence[Group], period: Period) -> None:
+    st.markdown(f"**{safe_markdown(_('Scored dialogues by day'))}**")
+    by_day = {group.key: group for group in groups}
+    counts = []
+    for offset in range(period.n_days):
+        day: date = period.first + timedelta(days=offset)
+        group = by_day.get(day.isoformat())
+        counts.append(DayCount(day, group.dialogues if group else 0, group.flagged if group else 0))
+    n, flagged = sum(each.n for each in counts), sum(each.n_marked for each in counts)
+    alt = _("Bars by day: {n} dialogues in all, {flagged} of them with a finding.").format(
+        n=show_number(n), flagged=show_number(flagged)
+    )
+    draw_days(counts, (_("With a finding"), _("Without")), alt)
+
+
+def _show_backlog(backlog: Sequence[Backlog]) -> None:
+    st.markdown(f"**{safe_markdown(_('Work that waits'))}**")
+    if not backlog:
+        st.caption(_("No project is open."))
+        return
+    rows = [
+        (
+            each.project, show_number(each.n_open),
+            "–" if each.median_s is None else _("{n} s").format(n=show_number(round(each.median_s))),
+            "–" if each.minutes is None else _minutes_text(each.minutes),
+        )
+        for each in backlog
+    ]  # fmt: skip
+    show_table((_("Project"), _("Open tasks"), _("Median answer"), _("Backlog")), rows)
+    st.caption(
+        _(
+            "The median is of the newest 200 timed answers of the project, or of people who do the same work "
+            "where it has fewer than five."
+        )
+    )
+
+
+def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) -> None:
+    st.markdown(f"**{safe_markdown(_('Most frequent errors'))}**")
+    found = [group for group in codes if group.findings]
+    if not found:
+        st.caption(_("No finding in this period."))
+        return
+    taxonomy = load_taxonomy()
+    names = {
+        group.key: f"{group.key} {choose_name(taxonomy.codes[group.key].name)}"
+        if group.key in taxonomy.codes
+        else group.key
+        for group in found
+    }
+    marks = [
+        ShareMark(
+            names[group.key], group.flagged / max(1, now.dialogues),
+            *wilson_interval(group.flagged, now.dialogues), _("Share of dialogues"),
+            detail=short_share(group.flagged, now.dialogues),
+        )
+        for group in found
+    ]  # fmt: skip
+    alt = _("Share of dialogues with each error, with its interval; {first} is the most frequent.").format(
+        first=names[found[0].key]
+    )
+    draw_shares(marks, _("Share of dialogues"), alt)
+    rows = [
+        (
+            PageLink(names[group.key], explore_address(code=group.key, kind="finding", **address)),
+            show_number(group.findings), short_share(group.flagged, now.dialogues),
+            short_share(group.confirmed, group.confirmed + group.rejected),
+        )
+        for group in found
+    ]  # fmt: skip
+    show_table((_("Error"), _("Findings"), _("Share of dialogues"), _("Confirmed of decided")), rows)
+
+
+def _show_agents(agents: Sequence[Group], cleared: dict[str, int], address: dict[str, str]) -> None:
+    st.markdown(f"**{safe_markdown(_('Agents'))}**")
+    named = [group for group in agents if group.key and group.dialogues]
+    if not named:
+        st.caption(_("No dialogue of this period names an agent."))
+        return
+    counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in named}
+    ranked = sorted(
+        ((name, *rank_agent(name, counts)) for name in counts),
+        key=lambda row: (row[1] == 0, -row[1], -counts[row[0]][0] / counts[row[0]][1], row[0]),
+    )[:N_AGENTS]
+    states = {
+        1: (_("more than the others"), MARKED), -1: (_("fewer than the others"), STRONG),
+        0: (_("not enough evidence"), MUTED),
+    }  # fmt: skip
+    marks = [
+        ShareMark(
+            name, counts[name][0] / counts[name][1], *wilson_interval(*counts[name]), *states[side],
+            short_share(*counts[name]),
+        )
+        for name, side, _mean in ranked
+    ]  # fmt: skip
+    errors, dialogues = (sum(each) for each in zip(*counts.values(), strict=True))
+    alt = _("Share of each agent's dialogues with an error that stands, with its interval.")
+    draw_shares(marks, _("Dialogues with an error"), alt, errors / dialogues)
+    rows = [
+        (
+            PageLink(name, explore_address(agent=name, **address)), show_number(counts[name][1]),
+            short_share(*counts[name]), states[side][0],
+            PageLink(_("Coaching"), f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
+        )
+        for name, side, _mean in ranked
+    ]  # fmt: skip
+    show_table((_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"), _("More")), rows)
+    rule = _(
+        "An error stands if people confirmed it or nobody has decided yet; rejected findings do not count. "
+        "An agent is set apart only from {n} scored dialogues on, and only if the 95 % interval leaves out "
+        "the share of all the others (the dashed line is that of all). By chance, one of forty agents "
+        "without any difference is set apart on each side."
+    )
+    st.caption(safe_markdown(rule.format(n=show_number(LEAST_DIALOGUES))))
+
+
+def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> tuple[int, float | None]:
+    """Whether an agent has more errors than the others (1), fewer (-1), or cannot be told apart (0), and the
+    share of the others. `counts` are dialogues with an error and all, by agent."""
+    k, n = counts[name]
+    others_k = sum(each for each, _n in counts.values()) - k
+    others_n = sum(each for _k, each in counts.values()) - n
+    if n < LEAST_DIALOGUES or not others_n:
+        return 0, None
+    mean = others_k / others_n
+    low, high = wilson_interval(k, n)
+    return (1 if low > mean else -1 if high < mean else 0), mean
+
+
+def _show_releases(releases: Sequence[Group], address: dict[str, str]) -> None:
+    st.markdown(f"**{safe_markdown(_('Releases in use'))}**")
+    rows = [
+        (
+            PageLink(group.key, explore_address(release=group.key, **address)),
+            show_number(group.dialogues), short_share(group.flagged, group.dialogues),
+            short_share(group.confirmed, group.confirmed + group.rejected),
+            show_number(group.not_judged + group.failed),
+        )
+        for group in releases
+        if group.key
+    ]  # fmt: skip
+    if not rows:
+        st.caption(_("Nothing was scored in this period."))
+        return
+    headings = (_("Release"), _("Dialogues"), _("With a finding"), _("Confirmed of decided"), _("No result"))
+    show_table(headings, rows)
+    st.caption(_("By the newest verdict on each dialogue. In brackets: 95 % intervals (Wilson)."))

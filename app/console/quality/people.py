@@ -1,0 +1,305 @@
+"""The People page: labelers and reviewers by code, how far they agree, their speed, and suspicions.
+
+Each figure has its 95 % interval, or is left out where answers are too few. A suspicion is a reason to look;
+a lead decides, with a reason that the audit log keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import streamlit as st
+
+from dialint.app.console.account_names import role_name, status_name
+from dialint.app.console.charts import MatrixCell, draw_matrix
+from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.quality.people_status import show_status_form
+from dialint.app.console.tables import show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.raters.estimates import Figure, Speed
+from dialint.labeling.raters.flags import Flag, Kind
+from dialint.labeling.raters.people import (
+    ALL_CODES,
+    LEAST_SHARED,
+    MATRIX_PEOPLE,
+    PairAgreement,
+    People,
+    Person,
+    measure_people,
+)
+from dialint.labeling.store.accounts import list_accounts
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.projects import list_projects
+from dialint.labeling.store.rater_status import RaterStatus, evaluate_status
+from dialint.labeling.store.records import Account
+
+KEPT_S = 600
+"""How long measured figures are kept: measuring reads every answer."""
+SPANS = (30, 90, 0)
+"""Days back; 0 for all time."""
+EVERYTHING = ""
+PER_PAGE = 25
+N_CODES = 12
+
+
+def people_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    st.subheader(_("People"), anchor=False)
+    accounts = {each.id: each for each in list_accounts(store, account.id)}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        days = st.segmented_control(
+            _("Answers of"), SPANS, default=90, required=True, key="people span",
+            format_func=lambda n: safe_text(_span(n)),
+        )  # fmt: skip
+        names = [project.id for project, _state in list_projects(store, account.id)]
+        project = st.selectbox(
+            _("Project"), [EVERYTHING, *names], key="people project", width=260,
+            format_func=lambda name: safe_text(name or _("All, and reviews outside of projects")),
+        )  # fmt: skip
+        if st.button(_("Measure again"), key="people measure", help=_("Figures are kept for ten minutes.")):
+            _measure.clear()
+    place = store.engine.url.render_as_string(hide_password=True)
+    measured_at, people = _measure(store, place, account.id, project or None, 90 if days is None else days)
+    statuses = {each.account: each for each in evaluate_status(store, account.id)}
+    if people is None:
+        st.info(_("Nobody has answered anything here yet."))
+        show_status_form(store, account, list(accounts.values()), statuses)
+        return
+    told = _("{annotations} answers of {people} people, {gold} known answers; measured on {time}.").format(
+        annotations=show_number(people.annotations), people=show_number(len(people.people)),
+        gold=show_number(people.gold), time=show_time(measured_at),
+    )  # fmt: skip
+    st.caption(safe_markdown(told))
+    _show_everybody(people.people, accounts, statuses)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _show_suspicions(people.flags)
+    with right:
+        show_status_form(store, account, list(accounts.values()), statuses)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _show_matrix(people)
+    with right:
+        _show_codes(people.people)
+
+
+@st.cache_data(ttl=KEPT_S, max_entries=20, show_spinner=False)
+def _measure(
+    _store: Store, place: str, actor: str, project: str | None, days: int
+) -> tuple[datetime, People | None]:
+    """The figures and when they were measured, for one account: the store checks its rights when it measures,
+    and the caller on each run. `place` names the store."""
+    now = datetime.now(UTC)
+    since = now - timedelta(days=days) if days else None
+    return now, measure_people(_store, actor, load_taxonomy(), project, since)
+
+
+def _span(days: int) -> str:
+    return ngettext("{n} day", "{n} days", days) if days else _("All time")
+
+
+def _show_everybody(
+    people: Sequence[Person], accounts: dict[str, Account], statuses: dict[str, RaterStatus]
+) -> None:
+    pages = -(-len(people) // PER_PAGE)
+    number = 0
+    if pages > 1:
+        number = st.selectbox(
+            _("Page"),
+            range(pages),
+            key="people page",
+            width=120,
+            format_func=lambda n: safe_text(show_number(n + 1)),
+        )
+    rows = []
+    for person in people[number * PER_PAGE :][:PER_PAGE]:
+        quality, known = person.labeler.overall, accounts.get(person.name)
+        rows.append((
+            person.name,
+            "–" if known is None else _role_text(known),
+            show_number(quality.answers),
+            _share(quality.agreement), _share(quality.accuracy),
+            _signed(quality.bias), _slope(person.competence),
+            _quartiles(person.labeler.speed), _quartiles(person.reading),
+            show_number(len(person.labeler.flags)) if person.labeler.flags else "–",
+        ))  # fmt: skip
+    headings = (
+        _("Name"), _("Role"), _("Answers"), _("Agreement"), _("On gold"), _("Bias, points"),
+        _("Competence"), _("Seconds"), _("Words a minute"), _("Suspicions"),
+    )  # fmt: skip
+    show_table(headings, rows)
+    with st.expander(_("What these figures mean")):
+        st.markdown(
+            _(
+                "**Answers**: one for each code and turn that was asked. **Agreement**: the mean probability "
+                "of a person's answers by what the others answered; a person may be right alone. **On "
+                "gold**: the share of right answers where the truth is known. **Bias**: how much more "
+                "often than the others a person says that there is an error, on the same questions. "
+                "**Competence**: how far answers move with the items; 1 as an average person's, 0 without "
+                "knowledge of the item. **Seconds** and **words a minute**: median and quartiles of an "
+                "answer, and of reading what had not been read before. In brackets: 95 % intervals. A dash: "
+                "too few answers for a figure."
+            )
+        )
+
+
+def _role_text(account: Account) -> str:
+    role = role_name(account.role)
+    return role if account.status == "active" else f"{role}, {status_name(account.status)}"
+
+
+def _share(figure: Figure) -> str:
+    if figure.value is None or figure.low is None or figure.high is None:
+        return "–"
+    low, high = (show_number(round(100 * each)) for each in (figure.low, figure.high))
+    return f"{show_percent(figure.value)} ({low}–{high})"
+
+
+def _signed(figure: Figure) -> str:
+    if figure.value is None or figure.low is None or figure.high is None:
+        return "–"
+    value, low, high = (
+        show_number(round(100 * each), "+0;-0") if round(100 * each) else "0"
+        for each in (figure.value, figure.low, figure.high)
+    )
+    return f"{value} ({low} … {high})"
+
+
+def _slope(figure: Figure) -> str:
+    if figure.value is None or figure.low is None or figure.high is None:
+        return "–"
+    value, low, high = (show_number(each, "0.0;-0.0") for each in (figure.value, figure.low, figure.high))
+    return f"{value} ({low}–{high})"
+
+
+def _quartiles(speed: Speed) -> str:
+    if speed.median is None or speed.first_quartile is None or speed.third_quartile is None:
+        return "–"
+    value, low, high = (
+        show_number(each, "#,##0") for each in (speed.median, speed.first_quartile, speed.third_quartile)
+    )
+    return f"{value} ({low}–{high})"
+
+
+def _show_suspicions(flags: Sequence[Flag]) -> None:
+    st.markdown(f"**{safe_markdown(_('Suspicions'))}**")
+    if not flags:
+        st.caption(
+            _("None: nobody answers too fast, without reading, or like somebody else by more than chance.")
+        )
+        return
+    kinds: dict[Kind, str] = {
+        "no knowledge": _("Answers do not depend on the item"), "one answer": _("Always the same answer"),
+        "contrary": _("Against the others"), "too fast": _("Faster than people are here"),
+        "unread": _("Faster than anybody reads"), "copying": _("Copies, or shares answers"),
+        "second school": _("Reads the instructions in another way"),
+    }  # fmt: skip
+    rows = [(", ".join(flag.workers), kinds[flag.kind], flag.why, _certainty(flag)) for flag in flags]
+    show_table((_("Who"), _("Suspicion"), _("Why"), _("Certainty")), rows)
+    st.caption(
+        _(
+            "A suspicion is a reason for a control task or a talk, not a proof. p is the probability of such "
+            "evidence among honest people; one in a hundred of those listed for speed or copying is expected "
+            "to be wrong."
+        )
+    )
+
+
+def _certainty(flag: Flag) -> str:
+    if flag.probability is not None:
+        return _("probability {p}").format(p=show_number(flag.probability, "0.000"))
+    p_value = flag.p_value or 0.0
+    return "p < 0.0001" if p_value < 1e-4 else f"p {show_number(p_value, '0.0000')}"
+
+
+def _show_matrix(people: People) -> None:
+    st.markdown(f"**{safe_markdown(_('Agreement of pairs'))}**")
+    taxonomy = load_taxonomy()
+    codes = [code for code, pairs in people.pairs.items() if pairs]
+    if not codes:
+        st.caption(_("No two people have answered enough of the same questions."))
+        return
+    code = st.selectbox(
+        _("Error"), codes, key="people matrix code", width=320,
+        format_func=lambda each: safe_text(
+            _("All together") if each == ALL_CODES
+            else f"{each} {choose_name(taxonomy.codes[each].name)}" if each in taxonomy.codes else each
+        ),
+    )  # fmt: skip
+    pairs = people.pairs[code]
+    order = [person.name for person in people.people[:MATRIX_PEOPLE]]
+    present = {name for pair in pairs for name in (pair.one, pair.other)}
+    order = [name for name in order if name in present]
+    cells = [
+        MatrixCell(row, column, pair.kappa.value, _kappa_text(pair), f"{row}, {column}: {_pair_text(pair)}")
+        for pair in pairs
+        for row, column in ((pair.one, pair.other), (pair.other, pair.one))
+    ]
+    alt = ngettext(
+        "Cohen's kappa of {n} pair of people; the numbers are in the list below.",
+        "Cohen's kappa of {n} pairs of people; the numbers are in the list below.",
+        len(pairs),
+    )
+    draw_matrix(cells, order, _("Agreement"), alt)
+    st.caption(
+        safe_markdown(
+            _(
+                "Cohen's kappa: 1 always alike, 0 as by chance. Pairs with at least {n} questions in common, "
+                "of the {people} people with most answers."
+            ).format(n=show_number(LEAST_SHARED), people=show_number(MATRIX_PEOPLE))
+        )
+    )
+    with st.expander(_("The numbers with their intervals")):
+        rows = [
+            (
+                f"{pair.one}, {pair.other}",
+                show_number(pair.n),
+                show_percent(pair.same / pair.n),
+                _interval_text(pair),
+            )
+            for pair in sorted(
+                pairs, key=lambda pair: -1.0 if pair.kappa.value is None else -pair.kappa.value
+            )
+        ]
+        show_table((_("Pair"), _("Questions"), _("Alike"), _("Kappa")), rows)
+
+
+def _kappa_text(pair: PairAgreement) -> str:
+    return "–" if pair.kappa.value is None else show_number(pair.kappa.value, "0.00;-0.00")
+
+
+def _interval_text(pair: PairAgreement) -> str:
+    if pair.kappa.low is None or pair.kappa.high is None:
+        return _("not defined: one answer throughout")
+    low, high = (show_number(each, "0.00;-0.00") for each in (pair.kappa.low, pair.kappa.high))
+    return f"{_kappa_text(pair)} ({low} … {high})"
+
+
+def _pair_text(pair: PairAgreement) -> str:
+    return _("{kappa}, alike in {same} of {n}").format(
+        kappa=_interval_text(pair), same=show_number(pair.same), n=show_number(pair.n)
+    )
+
+
+def _show_codes(people: Sequence[Person]) -> None:
+    st.markdown(f"**{safe_markdown(_('By error'))}**")
+    by_name = {person.name: person for person in people}
+    name = st.selectbox(
+        _("Person"), list(by_name), key="people person", width=320, format_func=lambda each: safe_text(each)
+    )
+    taxonomy = load_taxonomy()
+    codes = by_name[name].labeler.codes
+    rows = [
+        (
+            f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code,
+            show_number(quality.answers), show_number(quality.yes), _share(quality.agreement),
+            _share(quality.accuracy),
+        )
+        for code, quality in sorted(codes.items(), key=lambda item: (-item[1].yes, item[0]))[:N_CODES]
+    ]  # fmt: skip
+    show_table((_("Error"), _("Answers"), _("Seen"), _("Agreement"), _("On gold")), rows)
+    if len(codes) > N_CODES:
+        told = ngettext("The {n} error that was seen most.", "The {n} errors that were seen most.", N_CODES)
+        st.caption(safe_markdown(told))

@@ -1,0 +1,1 @@
+"""The Releases page: compare, thresholds, spot checks, promote and roll back."""

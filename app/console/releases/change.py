@@ -1,0 +1,173 @@
+"""Promoting a release and going back to the one before, with a reason; and who did so.
+
+The store checks the right and records the change before the registry is touched; what the registry refuses is
+recorded, too. What a release is worth is not decided here: its report and the comparison say it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from dialint.app.console.attempts import attempt
+from dialint.app.console.i18n import _, show_time
+from dialint.app.console.releases.folders import (
+    RELEASES_VARIABLE,
+    ReleaseEntry,
+    find_candidate,
+    list_candidates,
+)
+from dialint.app.console.tables import show_table
+from dialint.app.console.text import safe_markdown, safe_text
+from dialint.detector.errors import DialintError
+from dialint.detector.registry import KINDS, Registry, ReleaseKind
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+from dialint.labeling.store.release_verdicts import Change, list_changes, record_change
+
+NOTICE = "releases"
+"""Of the messages that the page shows once."""
+MAX_REASON, MIN_REASON = 500, 3
+
+
+def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
+    """Show what is in use, the two ways to change it, and the history."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_promotion(store, account, entries)
+    with right:
+        _show_rollback(store, account)
+    _show_history(store, account)
+
+
+def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
+    st.markdown(f"**{safe_markdown(_('Promote'))}**")
+    names = [*list_candidates(), *(
+        f"{entry.kind}/{entry.name}" for entry in entries if entry.name != "embedded" and not entry.in_use
+    )]  # fmt: skip
+    if not names:
+        text = _("No other release is here. The operator names a folder of releases ({variable}), or "
+            "runs “dialint release promote FOLDER”.")  # fmt: skip
+        st.info(safe_markdown(text.format(variable=RELEASES_VARIABLE)))
+        return
+    with st.form("promote", clear_on_submit=False):
+        name = st.selectbox(_("Release"), names, format_func=safe_text, key="promote release")
+        reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="promote reason")
+        sure = st.checkbox(_("From now on this release scores what is scored with the current one."))
+        pressed = st.form_submit_button(_("Promote"), type="primary")
+    st.caption(
+        _(
+            "It is verified byte by byte, copied, and verified again. A vLLM server that runs keeps its "
+            "judge: "
+            "`dialint release promote --server` exchanges that."
+        )
+    )
+    if pressed and _is_confirmed(reason, sure):
+        attempt(NOTICE, lambda: promote(store, account.id, name, reason.strip()))
+
+
+def _show_rollback(store: Store, account: Account) -> None:
+    st.markdown(f"**{safe_markdown(_('Roll back'))}**")
+    before: dict[ReleaseKind, str] = {}
+    for kind in KINDS:
+        try:
+            pointer = Registry(kind).current()
+        except DialintError as damaged:
+            st.error(safe_markdown(damaged.message))
+            continue
+        if pointer is not None and pointer.earlier:
+            before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
+    if not before:
+        st.info(_("There is no release before the current one to go back to."))
+        return
+    with st.form("roll back", clear_on_submit=False):
+        kind = st.selectbox(
+            _("From and to"), list(before), key="rollback kind",
+            format_func=lambda each: safe_text(before[each]),
+        )  # fmt: skip
+        reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="rollback reason")
+        sure = st.checkbox(_("I want the earlier release back."))
+        pressed = st.form_submit_button(_("Roll back"))
+    if pressed and _is_confirmed(reason, sure):
+        attempt(NOTICE, lambda: roll_back(store, account.id, kind, reason.strip()))
+
+
+def _is_confirmed(reason: str, sure: bool) -> bool:
+    """Whether the form is complete; if not, says what is missing."""
+    if len(reason.strip()) < MIN_REASON:
+        st.warning(_("Say why: the reason stands in the audit log."))
+        return False
+    if not sure:
+        st.warning(_("Tick the box to confirm."))
+        return False
+    return True
+
+
+def promote(store: Store, actor: str, name: str, reason: str) -> str:
+    """Make a release the current one. Returns what to tell.
+
+    Raises:
+        DialintError: the actor does not plan, or the release is refused; that is recorded.
+    """
+    record_change(store, actor, "promote", name, reason)
+    try:
+        source = find_candidate(name)
+        pointer = Registry(source.kind).promote(source)
+    except DialintError as refused:
+        record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
+        raise
+    return _("{name} is current now.").format(name=pointer.id)
+
+
+def roll_back(store: Store, actor: str, kind: ReleaseKind, reason: str) -> str:
+    """Make the release before the current one of a kind current again. Returns what to tell.
+
+    Raises:
+        DialintError: the actor does not plan, or there is none, or it is damaged; that is recorded.
+    """
+    pointer = Registry(kind).current()
+    name = f"{kind}/{pointer.earlier[-1] if pointer is not None and pointer.earlier else '-'}"
+    record_change(store, actor, "rollback", name, reason)
+    try:
+        pointer = Registry(kind).rollback()
+    except DialintError as refused:
+        record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
+        raise
+    return _("{name} is current again.").format(name=pointer.id)
+
+
+def _show_history(store: Store, account: Account) -> None:
+    st.markdown(f"**{safe_markdown(_('Changes'))}**")
+    names: dict[Change, str] = {
+        "promote": _("promoted"), "rollback": _("rolled back to"), "refused": _("refused"),
+    }  # fmt: skip
+    changes = list_changes(store, account.id)
+    if changes:
+        show_table(
+            (_("When"), _("Who"), _("What"), _("Release"), _("Reason")),
+            [
+                (
+                    show_time(datetime.fromtimestamp(each.at_ms / 1000, UTC)), each.account,
+                    dict(names).get(each.action, each.action),  # type: ignore[call-overload]
+                    each.release, ": ".join(part for part in (each.reason, each.message) if part),
+                )
+                for each in changes
+            ],
+        )  # fmt: skip
+    else:
+        st.caption(_("Nothing was changed in the console yet."))
+    rows = []
+    for kind in KINDS:
+        try:
+            rows += [
+                (line.at, kind, line.action, line.before or "–", line.id) for line in Registry(kind).history()
+            ]
+        except DialintError as damaged:
+            st.error(safe_markdown(damaged.message))
+    if rows:
+        with st.expander(_("The registry’s own history, by the command line, too")):
+            show_table(
+                (_("When"), _("Kind"), _("What"), _("Before"), _("Current since")),
+                sorted(rows, reverse=True)[:100],
+            )

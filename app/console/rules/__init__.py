@@ -1,0 +1,1 @@
+"""The page Taxonomy and policies: edit, preview, publish, versions."""

@@ -1,0 +1,173 @@
+"""The Taxonomy and policies page: what is in use, editing with a preview, versions.
+
+A change is saved as a draft, previewed on what the store holds, and published by a lead; `dialint export
+published` writes what is published for ``score``. Nothing here changes a stored verdict.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from dialint.app.code_coverage import EMBEDDED, covered_codes, covered_in, show_severities
+from dialint.app.console.i18n import _, choose_name, ngettext
+from dialint.app.console.rules.editor import Document, show_editor
+from dialint.app.console.rules.versions import show_versions
+from dialint.app.console.tables import show_table
+from dialint.app.console.text import explain_code, safe_markdown, safe_text
+from dialint.detector.policy import Policy, parse_policy
+from dialint.detector.taxonomy import PACKAGED, Taxonomy, load_taxonomy, parse_taxonomy
+from dialint.labeling.store import documents
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account
+
+SAMPLES = Path(__file__).parents[2] / "sample" / "policies"
+NEW = ""
+"""Stands for a policy that has no name yet."""
+TEMPLATE = """\
+# docs/howto/write_a_policy.md has every key.
+policy: my-shop
+
+tools:
+  read: [get_order]
+  write: [cancel_order]
+
+clauses:
+  - id: look-first
+    text: Look the order up before it is cancelled.
+    on: cancel_order
+    before: get_order
+"""
+
+
+def rules_page(store: Store, account: Account) -> None:
+    """Show the page to `account`; the store decides what it may do."""
+    views = {
+        "codes": _("Codes"), "taxonomy": _("Edit the taxonomy"), "policies": _("Policies"),
+    }  # fmt: skip
+    st.subheader(_("Taxonomy and policies"), anchor=False)
+    view = st.segmented_control(
+        _("View"), list(views), default="codes", key="rules view", label_visibility="collapsed",
+        format_func=lambda each: safe_markdown(views[each]), required=True,
+    )  # fmt: skip
+    text = documents.load_published(store, account.id, "taxonomy").get(documents.TAXONOMY)
+    taxonomy = load_taxonomy() if text is None else _read_taxonomy(text)
+    if view == "policies":
+        _show_policies(store, account, taxonomy)
+        return
+    if text is None:
+        note = _("In use: the packaged taxonomy, version {version}.")
+    else:
+        note = _("In use: the team's published taxonomy, version {version}.")
+    st.caption(safe_markdown(note.format(version=taxonomy.version)))
+    if view == "codes":
+        _show_codes(taxonomy)
+    else:
+        base = PACKAGED.read_text(encoding="utf-8") if text is None else text
+        document = Document("taxonomy", documents.TAXONOMY, base, _("the taxonomy in use"))
+        show_editor(store, account, document, taxonomy, None, {})
+        show_versions(store, account, document)
+
+
+@lru_cache(maxsize=4)
+def _read_taxonomy(text: str) -> Taxonomy:
+    return parse_taxonomy(text)
+
+
+def _show_codes(taxonomy: Taxonomy) -> None:
+    """The table of the codes, and one of them in full."""
+    words = {
+        "span": _("span"), "turn": _("turn"), "dialogue": _("dialogue"), "timestamps": _("timestamps"),
+        "sources": _("sources"), "policy": _("policy"), "actions": _("actions"), "scan": _("scan"),
+        "check": _("check"), "needs a judge": _("needs a judge"),
+    }  # fmt: skip
+    covered = covered_codes(EMBEDDED, taxonomy) or {}
+    by_category = {category.code: category for category in taxonomy.categories}
+    table, detail = st.columns([7, 5], gap="medium")
+    with table:
+        chosen = st.selectbox(
+            _("Category"), [None, *by_category], key="rules category",
+            format_func=lambda each: safe_text(
+                _("All categories") if each is None else f"{each} {choose_name(by_category[each].name)}"
+            ),
+        )  # fmt: skip
+        shown = [
+            code
+            for category in taxonomy.categories
+            if chosen in (None, category.code)
+            for code in category.codes
+        ]
+        show_table(
+            (_("Code"), _("Name"), _("Severity"), _("Scope"), _("Needs"), _("Covered by")),
+            (
+                (
+                    code.code, choose_name(code.name), show_severities(code), words[code.scope],
+                    ", ".join(words[need] for need in code.needs),
+                    ", ".join(words[each] for each in covered_in(covered, code.code).split(", ")),
+                )
+                for code in shown
+            ),
+        )  # fmt: skip
+    with detail:
+        code = st.selectbox(
+            _("Code in full; type to search"), shown, key=f"rules code:{chosen}",
+            format_func=lambda each: safe_text(f"{each.code} {choose_name(each.name)}"),
+        )  # fmt: skip
+        with st.container(border=True):
+            st.markdown(explain_code(code))
+            names = " · ".join(
+                f"{name} ({language})"
+                for language, name in code.name.model_dump().items()
+                if name != choose_name(code.name)
+            )
+            st.caption(safe_markdown(names))
+        st.markdown(f"**{safe_markdown(_('Severities'))}**")
+        show_table(
+            (_("Level"), _("Meaning"), _("Points off 100")),
+            (
+                (
+                    f"{level.code} {choose_name(level.name)}",
+                    level.meaning,
+                    _("fails the dialogue") if level.auto_fail else f"{level.penalty:g}",
+                )
+                for level in taxonomy.severities
+            ),
+        )
+        st.caption(
+            _(
+                "Covered by: scan is the model of the embedded release, check an exact rule, policy the "
+                "team's policies. What needs a judge is found by an LLM or by people only."
+            )
+        )
+
+
+def _show_policies(store: Store, account: Account, taxonomy: Taxonomy) -> None:
+    """Choose a policy, edit it, see its versions."""
+    published = documents.load_published(store, account.id, "policy")
+    stored = documents.list_names(store, account.id, "policy")
+    samples = {path.stem: path for path in sorted(SAMPLES.glob("*.yaml"))}
+    titles = {name: _("{name}: published") if name in published else _("{name}: draft") for name in stored}
+    titles |= {name: _("{name}: sample, not in use") for name in samples if name not in titles}
+    titles[NEW] = _("A new policy")
+    summary = ngettext(
+        "{n} policy is published; a dialogue is checked by the one that applies to it.",
+        "{n} policies are published; a dialogue is checked by the one that applies to it.", len(published),
+    )  # fmt: skip
+    name = st.selectbox(
+        _("Policy"), list(titles), key="rules policy",
+        format_func=lambda each: safe_text(titles[each].format(name=each)), help=safe_markdown(summary),
+    )  # fmt: skip
+    in_use = {each: parse_policy(text) for each, text in published.items()}
+    before: Policy | None = in_use.pop(name, None)
+    if name in published:
+        base, origin = published[name], _("the published policy")
+    elif name in samples:
+        base, origin = samples[name].read_text(encoding="utf-8"), _("the sample")
+    else:
+        base, origin = TEMPLATE, _("the template")
+    document = Document("policy", name, base, origin)
+    show_editor(store, account, document, taxonomy, before, in_use)
+    if name in stored:
+        show_versions(store, account, document)

@@ -1,0 +1,1 @@
+"""The Review and Label pages: the dialogue beside its findings, drawn in the browser."""
