@@ -30,8 +30,8 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 class PageEntry(NamedTuple):
-    """A page: its section in the navigation, the right that shows it, and its function in a module below
-    this folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
+    """A page: its section in the navigation, the right that shows it, and its function in a module below this
+    folder, which is imported when the page is first shown. `hidden`: reached by links only. `for_agents`: for
     accounts that are an agent, and those with the right `others`. (No icon: Streamlit would ask another host
     for it.)"""
 
