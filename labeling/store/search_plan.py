@@ -104,7 +104,7 @@ class Position(NamedTuple):
 
 _DRIVERS: dict[tuple[bool, Sort], tuple[str, ...]] = {
     (False, "newest"): ("appeal", "review", "status", "agent", "team", "channel", "release"),
-    (False, "likely"): ("appeal", "review", "status"),
+    (False, "likely"): ("appeal", "review", "status", "agent"),
     (True, "newest"): ("decision", "agent", "code", "severity"),
     (True, "likely"): ("code",),
 }

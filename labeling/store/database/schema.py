@@ -356,6 +356,7 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
 )  # fmt: skip
 for _name in ("agent", "team", "channel", "release", "probability"):
     Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number)
+Index("dialogue_index_agent_likely", dialogue_index.c.agent, dialogue_index.c.probability, dialogue_index.c.number)  # fmt: skip # noqa: E501
 RARE = {"status": text("status <> 'scored'"), "review": text("review <> 'none'"), "appeal": text("appeal <> 'none'")}  # fmt: skip # noqa: E501
 """Values of these columns are indexed but for the usual one."""
 for _name, _rare in RARE.items():
