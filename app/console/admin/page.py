@@ -28,11 +28,11 @@ class View(NamedTuple):
 
 VIEWS: dict[str, View] = {
     "users": View("discipline", "accounts.show_users"),
-    "projects": View("plan", "admin_projects.show_projects"),
-    "budgets": View("plan", "admin_projects.show_budgets"),
-    "gold": View("decide", "admin_gold.show_gold"),
-    "retention": View("administer", "admin_retention.show_retention"),
-    "audit": View("administer", "admin_audit.show_audit"),
+    "projects": View("plan", "projects.show_projects"),
+    "budgets": View("plan", "projects.show_budgets"),
+    "gold": View("decide", "gold.show_gold"),
+    "retention": View("administer", "retention.show_retention"),
+    "audit": View("administer", "audit.show_audit"),
     "sign-in": View("administer", "accounts.show_identities"),
 }
 TAB = "tab"
@@ -56,5 +56,7 @@ def admin_page(store: Store, account: Account) -> None:
         st.query_params[TAB] = view
     show_notices()
     module, name = VIEWS[view].function.split(".")
-    show: Callable[[Store, Account], None] = getattr(import_module(f"dialint.app.console.{module}"), name)
+    show: Callable[[Store, Account], None] = getattr(
+        import_module(f"dialint.app.console.admin.{module}"), name
+    )
     show(store, account)
