@@ -20,6 +20,7 @@ from dialint.labeling.queue.sampling import (
     weighted,
 )
 from dialint.labeling.store import dialogues, leases, projects, tasks
+from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.records import Project
@@ -185,7 +186,7 @@ def test_a_verdict_without_gaps_has_the_content_it_had_before_there_were_gaps(
 ) -> None:
     """So that verdicts of older stores are known again; one that is not judged is no matter of an audit."""
     verdict = made.verdict("d6")
-    content = dialogues._verdict_row(verdict, 0)["content"]
+    content = canonical_json(dialogues._verdict_content(verdict))
     assert "judged" not in content
     assert dialogues.parse_verdict(content) == verdict
     gap = NotJudged(language="de", turns=(1,), codes=("C1",))

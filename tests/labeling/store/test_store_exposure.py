@@ -354,7 +354,7 @@ def test_who_spoke_is_kept_of_dialogues_of_older_versions(nowhere: str, made: An
     found = [made.dialogue("one", agent="a1"), with_author(made, "two", "a3", agent="a2")]
     with Store(open_engine(store_url(nowhere))) as store:
         store.write(lambda t: migrate(t.connection, "0004"))
-        put = [dialogues._dialogue_row(each, 1) for each in found]
+        put = [dialogues._dialogue_row(each, each.model_dump(mode="json"), 1) for each in found]
         store.write(lambda t: t.connection.execute(rows.insert(), put))
     upgrade(nowhere, backup_to=None if "://" not in nowhere else made_folder(nowhere))
     with Store.open(nowhere) as store:
