@@ -410,7 +410,7 @@ def shown(socket: Any) -> tuple[str, bytes]:
         message = ForwardMsg.FromString(frame)
         if message.WhichOneof("type") == "new_session":
             session = message.new_session.initialize.session_id
-        elif message.WhichOneof("type") == "script_finished":
+        elif message.WhichOneof("type") == "script_finished" and session:  # not of a run that was under way
             return session, got
 
 
