@@ -131,7 +131,8 @@ def main() -> None:
     parser.add_argument("--widths", nargs="*", default=list(WIDTHS))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    names = ("chromium-headless-shell", "chromium", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     with run_demo() as (port, passwords), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for theme in options.themes:
