@@ -560,8 +560,10 @@ def test_f7_the_server_is_killed_around_a_click(
     browser: Any, server: Any, signed_in: SignIn, queue: list[str], saved: Saved
 ) -> None:
     chance = random.Random(7)
+    context = browser.new_context()  # keeps what does not change from one page to the next
     for name in queue:
-        page = browser.new_page()
+        context.clear_cookies()
+        page = context.new_page()
         page.set_default_timeout(WAIT_MS)
         signed_in(page, server.port, "rob")
         started(page)
@@ -578,7 +580,7 @@ def test_f7_the_server_is_killed_around_a_click(
         server.start()
         page.close()
         if not stored:
-            page = browser.new_page()
+            page = context.new_page()
             page.set_default_timeout(WAIT_MS)
             signed_in(page, server.port, "rob")
             page.get_by_text(f"Dialogue {name};").wait_for()
@@ -587,6 +589,7 @@ def test_f7_the_server_is_killed_around_a_click(
             page.get_by_text("Saved as answer").wait_for()
             page.close()
         assert [row["said"] for row in saved() if row["dialogue"] == name] == [[(1, "C1", "S2", 0, 14)]]
+    context.close()
 
 
 def test_f8_the_connection_drops_with_a_draft_open(
