@@ -20,7 +20,9 @@ from starlette.routing import Route
 from dialint.app.console.theme import ICON, STATIC_PATH
 
 STREAMLIT_INDEX = Path(st.__file__).parent / "static" / "index.html"
-_ASSETS = re.compile(r'<script type="module"[^<>]*+></script>|<link rel="(?:modulepreload|stylesheet)"[^<>]*+>')
+_ASSETS = re.compile(
+    r'<script type="module"[^<>]*+></script>|<link rel="(?:modulepreload|stylesheet)"[^<>]*+>'
+)
 _HTML = """<!DOCTYPE html>
 <html lang="en">
   <head>

@@ -78,7 +78,7 @@ def server_environment(
         ConfigError: the file of the provider cannot be used.
     """
     environment = {**os.environ, IDLE_VARIABLE: str(idle_s), HOSTS_VARIABLE: " ".join(hosts)}
-    environment.setdefault("MALLOC_ARENA_MAX", "2")  # glibc's; each click is a thread, and more arenas fragment
+    environment.setdefault("MALLOC_ARENA_MAX", "2")  # glibc's: each click is a thread, and memory fragments
     environment["FORWARDED_ALLOW_IPS"] = ",".join(proxies)  # uvicorn's
     for name in (CONFIG_VARIABLE, PROVIDER_VARIABLE):
         environment.pop(name, None)
