@@ -259,9 +259,8 @@ def test_a_new_console_adopts_the_process_and_starts_what_is_gone(runner: ScoreR
     assert runner._child is not None
     runner._child.wait()
     runner._child = None
-    other.step()
+    step_until(other, lambda: json.loads(folder.process.read_bytes())["attempt"] == 2)
     second = json.loads(folder.process.read_bytes())
-    assert second["attempt"] == 2
     assert second["pid"] != first["pid"]
     folder.ask_to_stop()
     step_until(other, lambda: folder.phase == "stopped")
