@@ -41,15 +41,20 @@ _HTML = """<!DOCTYPE html>
 """
 
 
-def make_index() -> str:
-    """The HTML, with what the installed Streamlit loads."""
-    assets = _ASSETS.findall(STREAMLIT_INDEX.read_text(encoding="utf-8"))
+def make_index(streamlit_html: str) -> str | None:
+    """The HTML, with what Streamlit's own loads; none if no script is found in that."""
+    assets = _ASSETS.findall(streamlit_html)
+    if not any(each.startswith("<script") for each in assets):
+        return None
     return _HTML.format(icon=ICON, static=STATIC_PATH, assets="\n    ".join(assets))
 
 
 def index_routes(addresses: Iterable[str]) -> list[Route]:
-    """A route for each address of a page."""
-    html = make_index()
+    """A route for each address of a page; none where a later Streamlit's HTML cannot be read, which then
+    answers itself."""
+    html = make_index(STREAMLIT_INDEX.read_text(encoding="utf-8"))
+    if html is None:
+        return []
 
     async def answer(request: Request) -> HTMLResponse:
         return HTMLResponse(html, headers={"cache-control": "no-cache"})

@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import argon2
@@ -16,6 +17,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from dialint.app.console import index_page
 from dialint.app.console.auth import (
     FORGET_S,
     FREE_TRIES,
@@ -27,7 +29,7 @@ from dialint.app.console.auth import (
     LoginRateLimiter,
     Sessions,
 )
-from dialint.app.console.index_page import index_routes, make_index
+from dialint.app.console.index_page import STREAMLIT_INDEX, index_routes, make_index
 from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.middleware import (
     COOKIE,
@@ -508,9 +510,19 @@ def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
 
 
 def test_the_first_html_has_streamlits_assets_and_no_inline_script() -> None:
-    html = make_index()
+    html = make_index(STREAMLIT_INDEX.read_text())
+    assert html is not None
     assert html.count('<script type="module"') == 1
     assert '<link rel="stylesheet"' in html
     assert [text for text in re.findall(r"<script[^>]*>([^<]*)</script>", html) if text] == []
     served = {route.path for route in index_routes(["", "review"])}
     assert served == {"/", "/review"}
+
+
+def test_an_index_without_scripts_is_left_to_streamlit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "index.html"
+    other.write_text("<html><body>built otherwise</body></html>")
+    monkeypatch.setattr(index_page, "STREAMLIT_INDEX", other)
+    assert index_routes(["", "review"]) == []
