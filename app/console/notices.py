@@ -7,10 +7,12 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from dialint.app.console.i18n import _
+from dialint.app.console.i18n import N_, _
 from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.errors import DialogueMissing
+
+ERASED = N_("This dialogue was deleted from the store meanwhile. Nothing of it was saved.")
 
 
 def set_notice(page: str, kind: str, text: str) -> None:
@@ -31,8 +33,7 @@ def report_refusals(page: str) -> Iterator[None]:
     try:
         yield
     except DialogueMissing:
-        message = _("This dialogue was deleted from the store meanwhile. Nothing of it was saved.")
-        set_notice(page, "error", message)
+        set_notice(page, "error", _(ERASED))
     except DialintError as refused:
         message = _("That was not saved: {message}.").format(message=refused.message)
         set_notice(page, "error", message)

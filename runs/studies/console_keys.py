@@ -11,9 +11,9 @@ Runs `dialint console --demo` and a real browser on this machine; prints median 
 from __future__ import annotations
 
 import argparse
-import shutil
 from statistics import median, quantiles
 
+from console_client import find_browser
 from console_screenshots import open_signed_in, run_demo
 from playwright.sync_api import sync_playwright
 
@@ -45,8 +45,9 @@ def main() -> None:
     presses = parser.parse_args().presses
     times: dict[str, list[float]] = {"seen": [], "acknowledged": [], "next dialogue": []}
     with run_demo() as (port, passwords), sync_playwright() as playwright:
-        chromium = shutil.which("chromium") or shutil.which("google-chrome")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
+        )
         page = open_signed_in(browser, port, "reviewer", passwords["reviewer"], "light", "wide", "en")
         page.goto(f"http://127.0.0.1:{port}/review")
         page.get_by_role("button", name="Start").first.click()

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from console_client import find_browser
 from console_speed import _server
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
@@ -74,7 +75,7 @@ def measured(port: int) -> dict[str, float]:
     found: dict[str, float] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
         )
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)

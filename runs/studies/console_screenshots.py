@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from console_client import find_browser
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -131,10 +131,10 @@ def main() -> None:
     parser.add_argument("--widths", nargs="*", default=list(WIDTHS))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    names = ("chromium-headless-shell", "chromium", "google-chrome")
-    chromium = next(filter(None, map(shutil.which, names)), None)
     with run_demo() as (port, passwords), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
+        )
         for theme in options.themes:
             for width in options.widths:
                 by_role: dict[str, Any] = {}

@@ -14,7 +14,6 @@ import asyncio
 import json
 import random
 import re
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from console_client import find_browser
 
 from dialint.app.console.demo.store import LABEL, REVIEW, load_sample, make_demo, score_sample
 from dialint.app.console.launch import server_command, server_environment
@@ -141,10 +141,9 @@ async def _people(port: int, config: SpeedConfig) -> dict[str, list[list[float]]
     from playwright.async_api import async_playwright
 
     times: dict[str, list[list[float]]] = defaultdict(list)
-    path = shutil.which("chromium") or shutil.which("google-chrome")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
         )
         people = [
             _Person(number, await browser.new_page(), times, config) for number in range(config.sessions)

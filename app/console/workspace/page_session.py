@@ -17,6 +17,7 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.i18n import _, hold_language, show_number
+from dialint.app.console.notices import ERASED
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.workspace import items, reject_reasons
 from dialint.app.console.workspace.answer import Answer, seal, unanswered_codes
@@ -112,9 +113,7 @@ class PageSession:
             )
             self.open_item(None)
         except DialogueMissing:
-            self.notify(
-                "warning", _("This dialogue was deleted from the store meanwhile. Nothing of it was saved.")
-            )
+            self.notify("warning", _(ERASED))
             self.open_item(None)
         except NotAllowed as refused:
             self.notify("error", _("The store refuses: {reason}.").format(reason=refused.message))

@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import time
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from console_client import find_browser
 from playwright.sync_api import sync_playwright
 from streamlit.testing.v1 import AppTest
 
@@ -294,9 +294,7 @@ def _value(finding: dict[str, Any]) -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")  # while it lives its thread has a running event loop, which AppTest refuses
 def browser() -> Iterator[Any]:
-    # the headless shell is the same engine without a browser around it: less than half of the processor time
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
+    path = find_browser()
     if path is None:
         pytest.skip("no Chromium on the PATH")
     with sync_playwright() as playwright:
