@@ -105,6 +105,8 @@ def accept(
     with session.open() as (store, actor):
         summary = accept_agreed(store, actor, config, load_taxonomy(taxonomy))
     done = f"{summary.labels:,} labels written" if config.apply else "nothing written; --apply does"
+    if config.apply and not summary.labels and summary.no:
+        done = "nothing needed writing: a turn without a label counts as free of the error"
     print_line(
         f"all agree on {summary.yes + summary.no:,} of {summary.questions:,} questions, "
         f"{summary.yes:,} errors; {done}"

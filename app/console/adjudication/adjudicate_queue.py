@@ -11,6 +11,7 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.adjudication.bulk_accept import (
     AcceptConfig,
+    AcceptCounts,
     AcceptPreview,
     accept_agreed,
     preview_agreed,
@@ -139,8 +140,7 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
             applied = AcceptConfig(project=source, minimum=minimum, sure=sure, apply=True)
             counts = accept_agreed(store, account.id, applied, taxonomy)
             st.session_state.pop("accept preview", None)
-            done = ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
-            set_notice("adjudicate", "success", done)
+            set_notice("adjudicate", *_describe_accepted(counts))
 
     st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
     shown = st.session_state.get("accept preview")
@@ -150,6 +150,22 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
             _("Accept them"), key="accept", type="primary", on_click=accept,
             disabled=not shown[1].counts.yes + shown[1].counts.no,
         )  # fmt: skip
+
+
+def _describe_accepted(counts: AcceptCounts) -> tuple[str, str]:
+    """Kind and text of the message after a bulk acceptance."""
+    if counts.labels:
+        return "success", ngettext("{n} label was written.", "{n} labels were written.", counts.labels)
+    if not counts.yes + counts.no:
+        return "info", _("Nothing was written: all agree on no question any more.")
+    text = ngettext(
+        "Nothing needed writing: on the {n} question on which all agree, nobody sees an error, and a turn "
+        "without a label counts as free of it.",
+        "Nothing needed writing: on the {n} questions on which all agree, nobody sees an error, and a turn "
+        "without a label counts as free of it.",
+        counts.no,
+    )
+    return "info", text
 
 
 def _show_accept_preview(preview: AcceptPreview) -> None:

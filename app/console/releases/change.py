@@ -29,10 +29,18 @@ from dialint.labeling.store.release_verdicts import Change, list_changes, record
 NOTICE = "releases"
 """Of the messages that the page shows once."""
 MAX_REASON, MIN_REASON = 500, 3
+CHANGED = "releases changed"
+"""In the session: a release was changed, so the next run empties the forms. A refusal leaves them filled."""
+FIELDS: dict[str, str | bool] = {
+    "promote reason": "", "promote sure": False, "rollback reason": "", "rollback sure": False,
+}  # fmt: skip
+"""The fields that confirm a change, and their values in an empty form."""
 
 
 def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
     """Show what is in use, the two ways to change it, and the history."""
+    if st.session_state.pop(CHANGED, False):
+        st.session_state.update(FIELDS)
     left, right = st.columns(2, gap="large")
     with left:
         _show_promotion(store, account, entries)
@@ -54,7 +62,9 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry])
     with st.form("promote", clear_on_submit=False):
         name = st.selectbox(_("Release"), names, format_func=safe_text, key="promote release")
         reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="promote reason")
-        sure = st.checkbox(_("From now on this release scores what is scored with the current one."))
+        sure = st.checkbox(
+            _("From now on this release scores what is scored with the current one."), key="promote sure"
+        )
         pressed = st.form_submit_button(_("Promote"), type="primary")
     st.caption(
         _(
@@ -64,7 +74,7 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry])
         )
     )
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: promote(store, account.id, name, reason.strip()))
+        attempt(NOTICE, lambda: _empty_forms_after(promote(store, account.id, name, reason.strip())))
 
 
 def _show_rollback(store: Store, account: Account) -> None:
@@ -87,10 +97,10 @@ def _show_rollback(store: Store, account: Account) -> None:
             format_func=lambda each: safe_text(before[each]),
         )  # fmt: skip
         reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="rollback reason")
-        sure = st.checkbox(_("I want the earlier release back."))
+        sure = st.checkbox(_("I want the earlier release back."), key="rollback sure")
         pressed = st.form_submit_button(_("Roll back"))
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: roll_back(store, account.id, kind, reason.strip()))
+        attempt(NOTICE, lambda: _empty_forms_after(roll_back(store, account.id, kind, reason.strip())))
 
 
 def _is_confirmed(reason: str, sure: bool) -> bool:
@@ -102,6 +112,11 @@ def _is_confirmed(reason: str, sure: bool) -> bool:
         st.warning(_("Tick the box to confirm."))
         return False
     return True
+
+
+def _empty_forms_after(message: str) -> str:
+    st.session_state[CHANGED] = True
+    return message
 
 
 def promote(store: Store, actor: str, name: str, reason: str) -> str:

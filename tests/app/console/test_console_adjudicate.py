@@ -112,7 +112,22 @@ def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_pag
     assert {row["People"] for row in sample} == {"2"}
     assert labels.list_labels(disputed, "rob", "d3") == ()
     page.press("Accept them")
-    assert "written" in page.words
+    (kept,) = labels.list_labels(disputed, "rob", "d5") or (None,)
+    assert kept is None, "all agree that nothing is wrong in it"
+    assert "Nothing needed writing: on the" in page.words.replace("\\", "")
+    assert "nobody sees an error" in page.words
+
+
+def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open_page: Open) -> None:
+    for who in ("ann", "ben"):
+        while lease := leases.claim(store, who, "to label"):
+            found = [marked()] if lease.dialogue == "d3" else []
+            annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
+    page = open_page("lea").go("Adjudicate").choose("Answers of", "to label", 1).press("Preview")
+    page.press("Accept them")
+    assert "1 label was written." in page.words.replace("\\", "")
+    (kept,) = labels.list_labels(store, "rob", "d3")
+    assert (kept.code, kept.probability) == ("C1", 1.0)
 
 
 def test_experts_alone_reach_the_page_and_leads_alone_its_forms(disputed: Store, open_page: Open) -> None:
