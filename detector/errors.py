@@ -12,25 +12,60 @@
 
 `dialint.detector.isolation` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise.
 
-No message may contain dialogue text; `excerpt` masks values.
+A message is a text in English with places for values, both kept, so that a screen can show it in another
+language (`dialint.app.console.i18n.explain`). No message may contain dialogue text; `excerpt` masks values.
 """
 
 from __future__ import annotations
 
+import copyreg
 import re
+from pathlib import PurePath
 
 MAX_EXCERPT = 20
 
 
+class Message:
+    """A text with places ``{name}``, as `str.format` knows them, and their values: a plain text without any.
+
+    A value is a text, a number or another message, which is then translated, too.
+    """
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.template = template
+        self.values = values
+
+    def __str__(self) -> str:
+        return self.template.format(**self.values) if self.values else self.template
+
+    def without(self, part: str) -> Message:
+        """The message without a text that occurs in its values, such as the path of a folder."""
+        values = {
+            name: value.without(part)
+            if isinstance(value, Message)
+            else str(value).replace(part, "")
+            if isinstance(value, str | PurePath)
+            else value
+            for name, value in self.values.items()
+        }
+        return Message(self.template, **values)
+
+
 class DialintError(Exception):
-    """An error with a stable code (``E_...``) and one line for a person."""
+    """An error with a stable code (``E_...``) and one line for a person: a `text`, which `message` is in
+    English."""
 
     exit_code = 2
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
+    def __init__(self, code: str, message: str | Message, /, **values: object) -> None:
+        self.text = message if isinstance(message, Message) else Message(message, **values)
         self.code = code
-        self.message = message
+        self.message = str(self.text)
+        super().__init__(f"{code}: {self.message}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled and copied without a call of `__init__`, whose arguments differ between the classes."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UserError(DialintError):

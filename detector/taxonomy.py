@@ -13,7 +13,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
+from dialint.detector.invalid_values import InvalidValue
 from dialint.detector.records import Fault, Finding, Record, Scope, Severity
 from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
 
@@ -24,7 +25,7 @@ Need = Literal["timestamps", "sources", "policy", "actions"]
 
 def _no_control_characters(text: str) -> str:
     if any(unicodedata.category(char) == "Cc" and char not in "\n\t" for char in text):
-        raise ValueError("must not hold control characters")
+        raise InvalidValue("must not hold control characters")
     return text
 
 
@@ -95,21 +96,30 @@ class Taxonomy(Record):
     @model_validator(mode="after")
     def _consistent(self) -> Taxonomy:
         if sorted(level.code for level in self.severities) != sorted(get_args(Severity)):
-            raise ValueError(f"severities: each of {', '.join(get_args(Severity))} must stand there once")
+            raise InvalidValue(
+                "severities: each of {names} must stand there once", names=", ".join(get_args(Severity))
+            )
         seen: set[str] = set()
         for category in self.categories:
             if category.code in seen:
-                raise ValueError(f"category {category.code} stands twice")
+                raise InvalidValue("category {code} stands twice", code=category.code)
             seen.add(category.code)
             if category.exclusive and any(code.scope == "dialogue" for code in category.codes):
-                raise ValueError(f"category {category.code}: exclusive codes are of turns, not of dialogues")
+                raise InvalidValue(
+                    "category {code}: exclusive codes are of turns, not of dialogues", code=category.code
+                )
             for code in category.codes:
                 if code.code in seen:
-                    raise ValueError(f"code {code.code} stands twice")
+                    raise InvalidValue("code {code} stands twice", code=code.code)
                 if not code.code.startswith(category.code):
-                    raise ValueError(f"code {code.code} does not belong to category {category.code}")
+                    raise InvalidValue(
+                        "code {code} does not belong to category {category}",
+                        code=code.code, category=category.code,
+                    )  # fmt: skip
                 if code.severity not in code.severities:
-                    raise ValueError(f"code {code.code}: its usual severity is not among its severities")
+                    raise InvalidValue(
+                        "code {code}: its usual severity is not among its severities", code=code.code
+                    )
                 seen.add(code.code)
         return self
 
@@ -142,12 +152,14 @@ class Taxonomy(Record):
             if results:
                 return results
         near = self._nearest(name.strip())
-        hint = (f"; did you mean {' or '.join(near)}?" if near else "") + "; `dialint codes` lists them"
-        categories = ", ".join(category.code for category in self.categories)
-        raise ConfigError(
-            "E_CODE",
-            f"no code or category {name[:20]!r} in taxonomy {self.version} ({categories}){hint}",
-        )
+        problem = Message(
+            "no code or category {name!r} in taxonomy {version} ({categories})",
+            name=name[:20], version=self.version,
+            categories=", ".join(category.code for category in self.categories),
+        )  # fmt: skip
+        if near:
+            problem = Message("{problem}; did you mean {names}?", problem=problem, names=" or ".join(near))
+        raise ConfigError("E_CODE", "{problem}; `dialint codes` lists them", problem=problem)
 
     def _nearest(self, name: str) -> list[str]:
         """At most three codes or categories whose code or name in any language is like `name`."""

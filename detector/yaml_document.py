@@ -14,7 +14,8 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
+from dialint.detector.invalid_values import invalid_value
 
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 32
@@ -60,17 +61,22 @@ def parse_document(content: str, path: Path, code: str) -> Document:
         ConfigError: with `code`; it is too large or not plain YAML.
     """
     if len(content.encode(errors="replace")) > MAX_BYTES:
-        raise ConfigError(code, f"{path}: larger than {MAX_BYTES:,} bytes")
+        raise ConfigError(code, "{path}: larger than {most:,} bytes", path=path, most=MAX_BYTES)
     try:
         _validate_plain(content, path, code)
         node = yaml.compose(content, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise ConfigError(code, f"{path}:{line}: not YAML: {error.problem or error.context}") from None
+        reason = error.problem or error.context
+        raise ConfigError(
+            code, "{path}:{line}: not YAML: {reason}", path=path, line=line, reason=reason
+        ) from None
     except yaml.YAMLError as error:
         reason = getattr(error, "reason", "") or type(error).__name__
-        raise ConfigError(code, f"{path}: not YAML text in UTF-8: {reason}") from None
+        raise ConfigError(
+            code, "{path}: not YAML text in UTF-8: {reason}", path=path, reason=reason
+        ) from None
     lines: dict[Location, int] = {(): 1}
     return Document(path, _value(node, (), lines, path, code), lines)
 
@@ -80,14 +86,14 @@ def _content(path: Path, code: str) -> str:
         with open(path, "rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ConfigError(code, f"{path}: {error.strerror}") from None
+        raise ConfigError(code, "{path}: {reason}", path=path, reason=error.strerror) from None
     if len(content) > MAX_BYTES:
-        raise ConfigError(code, f"{path}: larger than {MAX_BYTES:,} bytes")
+        raise ConfigError(code, "{path}: larger than {most:,} bytes", path=path, most=MAX_BYTES)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(code, f"{path}:{line}: not text in UTF-8") from None
+        raise ConfigError(code, "{path}:{line}: not text in UTF-8", path=path, line=line) from None
 
 
 def _validate_plain(content: str, path: Path, code: str) -> None:
@@ -99,11 +105,13 @@ def _validate_plain(content: str, path: Path, code: str) -> None:
             depth -= 1
         where = f"{path}:{event.start_mark.line + 1}" if event.start_mark else str(path)
         if depth > MAX_DEPTH:
-            raise ConfigError(code, f"{where}: nested deeper than {MAX_DEPTH} levels")
+            raise ConfigError(code, "{where}: nested deeper than {most} levels", where=where, most=MAX_DEPTH)
         if getattr(event, "anchor", None):
-            raise ConfigError(code, f"{where}: anchors and aliases (& and *) are not allowed; write it out")
+            raise ConfigError(
+                code, "{where}: anchors and aliases (& and *) are not allowed; write it out", where=where
+            )
         if getattr(event, "tag", None):
-            raise ConfigError(code, f"{where}: tags (!) are not allowed")
+            raise ConfigError(code, "{where}: tags (!) are not allowed", where=where)
 
 
 def _value(node: Any, at: Location, lines: dict[Location, int], path: Path, code: str) -> Any:
@@ -119,35 +127,43 @@ def _value(node: Any, at: Location, lines: dict[Location, int], path: Path, code
     for key, item in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            raise ConfigError(code, f"{path}:{line}: a field's name must be a word")
+            raise ConfigError(code, "{path}:{line}: a field's name must be a word", path=path, line=line)
         if key.value in mapping:
-            raise ConfigError(code, f"{path}:{line}: field {key.value[:40]!r} stands twice")
+            raise ConfigError(
+                code,
+                "{path}:{line}: field {field!r} stands twice",
+                path=path,
+                line=line,
+                field=key.value[:40],
+            )
         lines[*at, key.value] = line
         mapping[key.value] = _value(item, (*at, key.value), lines, path, code)
     return mapping
 
 
 _EXPECTED = {
-    "missing": "this field is missing",
-    "extra_forbidden": "there is no such field",
-    "tuple_type": "should be a list",
-    "model_type": "should be a mapping of fields",
-    "string_type": "should be a text",
-    "string_too_short": "must not be blank",
-    "too_short": "the list must not be empty",
+    "missing": Message("this field is missing"),
+    "extra_forbidden": Message("there is no such field"),
+    "tuple_type": Message("should be a list"),
+    "model_type": Message("should be a mapping of fields"),
+    "string_type": Message("should be a text"),
+    "string_too_short": Message("must not be blank"),
+    "too_short": Message("the list must not be empty"),
 }
 
 
-def first_error(error: ValidationError, document: Document) -> str:
+def first_error(error: ValidationError, document: Document) -> Message:
     """One line: file, line, field, what was expected, what was found."""
     errors = _own_errors(error)
     first = min(errors, key=lambda each: each["type"] != "extra_forbidden")  # a misspelt name comes first
     location = first["loc"]
-    expected = _EXPECTED.get(first["type"], first["msg"].removeprefix("Value error, "))
+    problem = _EXPECTED.get(first["type"]) or invalid_value(first)
     result = first["input"]
-    value = f", found {result!r}" if isinstance(result, str) and 0 < len(result) <= 20 else ""
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{document.place(location)}: {expected}{value}{more}"
+    if isinstance(result, str) and 0 < len(result) <= 20:
+        problem = Message("{problem}, found {found!r}", problem=problem, found=result)
+    if len(errors) > 1:
+        problem = Message("{problem} (and {n} more)", problem=problem, n=len(errors) - 1)
+    return Message("{place}: {problem}", place=document.place(location), problem=problem)
 
 
 def _own_errors(error: ValidationError) -> list[ErrorDetails]:

@@ -76,7 +76,7 @@ def read_annotations(path: Path) -> Iterator[Annotation]:
                 if line.strip():
                     yield _parse_annotation(line, f"{path}, line {number}")
     except OSError as error:
-        raise InputRefused("E_ANNOTATION", f"{path}: {error.strerror}") from None
+        raise InputRefused("E_ANNOTATION", "{path}: {reason}", path=path, reason=error.strerror) from None
 
 
 def _parse_annotation(line: bytes, where: str) -> Annotation:
@@ -84,7 +84,9 @@ def _parse_annotation(line: bytes, where: str) -> Annotation:
         return Annotation.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise InputRefused("E_ANNOTATION", f"{where}: no valid annotation ({first['msg']})") from None
+        raise InputRefused(
+            "E_ANNOTATION", "{where}: no valid annotation ({problem})", where=where, problem=first["msg"]
+        ) from None
 
 
 class Question(NamedTuple):
@@ -138,7 +140,7 @@ def quoted_finding(
     text = next((each.text for each in dialogue.turns if each.index == turn), "")
     words = text if quote is None else quote
     if not words or words not in text:
-        raise ConfigError("E_OPTION", f"turn {turn} has no such words; copy them from the turn")
+        raise ConfigError("E_OPTION", "turn {turn} has no such words; copy them from the turn", turn=turn)
     start = text.index(words)
     return Finding(
         code=code, turn=turn, severity=severity, probability=1.0, quote=words, start=start,

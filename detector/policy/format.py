@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from dialint.detector.artifacts import fingerprint
 from dialint.detector.errors import ConfigError
+from dialint.detector.invalid_values import InvalidValue
 from dialint.detector.records import Dialogue, Record
 from dialint.detector.taxonomy import Text
 from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
@@ -60,7 +63,7 @@ Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_list)]
 def _check_reference(text: str) -> str:
     counts = text.startswith("count(")
     if not _REFERENCE.fullmatch(text) or counts != text.endswith(")"):
-        raise ValueError("should be NAME, NAME.FIELD or count(NAME.FIELD)")
+        raise InvalidValue("should be NAME, NAME.FIELD or count(NAME.FIELD)")
     return text
 
 
@@ -69,10 +72,12 @@ def _check_operand(text: str) -> str:
     if "$" in text:
         for number, part in enumerate(text.split(" ")):
             if number % 2 and part not in ("+", "-", "*"):
-                raise ValueError("between two values of a calculation should be + or - or *, with blanks")
+                raise InvalidValue("between two values of a calculation should be + or - or *, with blanks")
             if number % 2 == 0 and not _NUMBER.fullmatch(part):
                 if not part.startswith("$"):
-                    raise ValueError("a calculation is made of numbers and $NAME, $NAME.FIELD, $count(NAME)")
+                    raise InvalidValue(
+                        "a calculation is made of numbers and $NAME, $NAME.FIELD, $count(NAME)"
+                    )
                 _check_reference(part[1:])
     return text
 
@@ -99,7 +104,7 @@ class Test(Record):
     def _check(self) -> Test:
         given = [(name, getattr(self, _FIELD.get(name, name))) for name in OPERATORS]
         if all(value is None for _, value in given):
-            raise ValueError(f"should have one of {', '.join(OPERATORS)}")
+            raise InvalidValue("should have one of {names}", names=", ".join(OPERATORS))
         for _, value in given:
             for operand in (value,) if isinstance(value, str) else value or ():
                 _check_operand(operand)
@@ -116,8 +121,10 @@ def _check_conditions(conditions: Conditions) -> None:
     for reference in conditions:
         try:
             _check_reference(reference)
-        except ValueError as error:
-            raise ValueError(f"{reference[:40]!r}: {error}") from None
+        except InvalidValue as error:
+            raise InvalidValue(
+                "{reference!r}: {problem}", reference=reference[:40], problem=error.text
+            ) from None
 
 
 class Event(Record):
@@ -135,9 +142,9 @@ class Event(Record):
     @model_validator(mode="after")
     def _check(self) -> Event:
         if not (self.call or self.says or self.customer_says):
-            raise ValueError("should have call, says or customer_says")
+            raise InvalidValue("should have call, says or customer_says")
         if (self.with_ or self.same) and not self.call:
-            raise ValueError("with and same are about the arguments of a call")
+            raise InvalidValue("with and same are about the arguments of a call")
         _check_conditions(self.with_)
         return self
 
@@ -159,7 +166,7 @@ class Limit(Record):
     @model_validator(mode="after")
     def _check(self) -> Limit:
         if sum(value is not None for value in (self.per, self.different, self.items)) > 1:
-            raise ValueError("should have at most one of per, different, items")
+            raise InvalidValue("should have at most one of per, different, items")
         return self
 
 
@@ -213,12 +220,16 @@ class Clause(Record):
     def _check(self) -> Clause:
         rules = [name for name in RULES if getattr(self, name) is not None]
         if self.before == () or self.after == ():
-            raise ValueError("before and after need an event")
-        if len(rules) != 1:
-            some = f", found {' and '.join(rules)}" if rules else ""
-            raise ValueError(f"should have exactly one of {', '.join(RULES)}{some}")
+            raise InvalidValue("before and after need an event")
+        if not rules:
+            raise InvalidValue("should have exactly one of {rules}", rules=", ".join(RULES))
+        if len(rules) > 1:
+            raise InvalidValue(
+                "should have exactly one of {rules}, found {found}",
+                rules=", ".join(RULES), found=" and ".join(rules),
+            )  # fmt: skip
         if not self.on.call and rules[0] not in ("before", "after", "forbid", "limit"):
-            raise ValueError(f"{rules[0]} is about a call, so on needs one")
+            raise InvalidValue("{rule} is about a call, so on needs one", rule=rules[0])
         for conditions in (*(self.forbid or ()), *(self.only_if or ())):
             _check_conditions(conditions)
         return self
@@ -251,6 +262,12 @@ class Policy(Record):
     facts: dict[str, Fact] = Field(default_factory=dict)
     clauses: Annotated[tuple[Clause, ...], Field(min_length=1)]
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hex SHA-256 of the rules, the same for any layout of the file; keys of later versions of dialint
+        that a file does not use leave it as it is."""
+        return fingerprint(self.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+
     @property
     def codes(self) -> tuple[Code, ...]:
         """The codes that its clauses can find."""
@@ -264,16 +281,20 @@ class Policy(Record):
         seen: set[str] = set()
         for clause in self.clauses:
             if clause.id in seen:
-                raise ValueError(f"clause {clause.id} stands twice")
+                raise InvalidValue("clause {name} stands twice", name=clause.id)
             seen.add(clause.id)
         names = {*self.tools.read, *self.tools.write, *self.tools.other}
         if len(names) != sum(map(len, (self.tools.read, self.tools.write, self.tools.other))):
-            raise ValueError("tools: a tool stands twice")
+            raise InvalidValue("tools: a tool stands twice")
         for name, fact in self.facts.items():
             for reference in fact.key.values():
                 head = _check_reference(reference).partition(".")[0]
                 if head in self.facts and list(self.facts).index(head) >= list(self.facts).index(name):
-                    raise ValueError(f"facts.{name}: a key may refer to a fact above it only, not to {head}")
+                    raise InvalidValue(
+                        "facts.{name}: a key may refer to a fact above it only, not to {head}",
+                        name=name,
+                        head=head,
+                    )
         return self
 
 
@@ -308,8 +329,12 @@ def _validate(document: Document) -> Policy:
                 unknown = [name for name in event.call if not _is_declared(name, declared)]
                 if unknown and declared:
                     place = document.place(("clauses", number, key))
-                    expected = "tools does not list it; a name, a pattern such as get_*, or read, write"
-                    raise ConfigError("E_POLICY", f"{place}: {unknown[0]!r}: {expected}")
+                    raise ConfigError(
+                        "E_POLICY",
+                        "{place}: {name!r}: tools does not list it; a name, a pattern such as get_*, "
+                        "or read, write",
+                        place=place, name=unknown[0],
+                    )  # fmt: skip
     return policy
 
 
@@ -329,7 +354,12 @@ def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
     for path in paths:
         policy = load_policy(path)
         if policy.policy in policies:
-            raise ConfigError("E_POLICY", f"{path}: another file is called policy {policy.policy} as well")
+            raise ConfigError(
+                "E_POLICY",
+                "{path}: another file is called policy {policy} as well",
+                path=path,
+                policy=policy.policy,
+            )
         policies[policy.policy] = policy
     return policies
 

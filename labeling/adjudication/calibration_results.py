@@ -62,7 +62,7 @@ def load_results(
     stored = load_answers(store, actor, name)
     answers = _collect(stored, taxonomy)
     if not answers.codes:
-        raise ConfigError("E_NO_RECORDS", f"no answers in {name} yet")
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=name)
     earlier = None if before is None else _collect(load_answers(store, actor, before), taxonomy)
     report = make_report(name, answers, before, earlier)
     return SessionResults(report, tuple(list_disputed(stored, answers)), len(stored.answers))

@@ -178,10 +178,10 @@ def start_session(store: Store, actor: str, config: CalibrationConfig, taxonomy:
     if (config.skill is None) != bool(config.members):
         raise ConfigError("E_OPTION", "name the group's --skill or its --members, and not both")
     if missing := set(config.members) - set(people):
-        raise ConfigError("E_OPTION", f"--members {min(missing)}: no account that may work")
+        raise ConfigError("E_OPTION", "--members {name}: no account that may work", name=min(missing))
     if len(people) < 2:
         group = "--members" if config.members else f"--skill {config.skill}"
-        raise ConfigError("E_OPTION", f"{group}: a group needs at least two people who may work")
+        raise ConfigError("E_OPTION", "{group}: a group needs at least two people who may work", group=group)
     project = Project(
         id=config.name,
         codes=codes,

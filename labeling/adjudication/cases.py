@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
@@ -71,7 +71,10 @@ def adjudicate(store: Store, actor: str, config: AdjudicateConfig, taxonomy: Tax
     codes = store.read(lambda transaction: _project_codes(transaction, actor, config.into))
     if unknown := set(codes) - taxonomy.codes.keys():
         raise ConfigError(
-            "E_CODE", f"{min(unknown)} is not in taxonomy {taxonomy.version}; --taxonomy names yours"
+            "E_CODE",
+            "{code} is not in taxonomy {version}; --taxonomy names yours",
+            code=min(unknown),
+            version=taxonomy.version,
         )
     posteriors = load_posteriors(store, actor, config.project, taxonomy)
     undecided = [question for question in posteriors if not question.gold]
@@ -90,12 +93,17 @@ def _project_codes(transaction: Transaction, actor: str, project: str) -> tuple[
     require_permission(transaction, actor, "plan")
     names = list_names(transaction, "adjudication")
     if project not in names:
-        existing = f"there are {', '.join(names)}" if names else "there is none yet"
+        existing = Message("there is none yet")
+        if names:
+            existing = Message("there are {names}", names=", ".join(names))
         free = "NAME" if project in list_names(transaction) else project
         raise ConfigError(
             "E_PROJECT",
-            f"--into {project}: no project for adjudication; {existing}; `dialint label project create "
-            f"{free} --purpose adjudication --codes CODES` makes one",
+            "--into {project}: no project for adjudication; {existing}; `dialint label project create "
+            "{free} --purpose adjudication --codes CODES` makes one",
+            project=project,
+            existing=existing,
+            free=free,
         )
     return get_project(transaction, project).codes
 

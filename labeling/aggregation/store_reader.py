@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.dialogue_answers import (
     WHOLE_DIALOGUE,
@@ -55,7 +55,7 @@ def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxono
     annotations, codes = iterate_counted(store, actor, project), dialogue_codes(taxonomy)
     answers = collect_answers(annotations, context_loader(store), codes)
     if not answers.codes:
-        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
     return answers
 
 

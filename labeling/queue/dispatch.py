@@ -99,7 +99,12 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
         name: code.severity for name, code in taxonomy.codes.items() if name in codes
     }
     if not severities:
-        raise ConfigError("E_OPTION", f"{config.review} and {config.label} ask of no code in common")
+        raise ConfigError(
+            "E_OPTION",
+            "{review} and {label} ask of no code in common",
+            review=config.review,
+            label=config.label,
+        )
     day = config.day or store.read(_today)
     assigned, busy = _load_assigned(store, config, day)
     fresh, late = _load_candidates(store, day, policy, severities, config.seed, busy)
@@ -113,9 +118,11 @@ def _common_codes(transaction: Transaction, actor: str, config: RouteConfig) -> 
     require_permission(transaction, actor, "plan")
     review, label = get_project(transaction, config.review), get_project(transaction, config.label)
     if review.purpose != "review" or not review.prelabelled:
-        raise ConfigError("E_OPTION", f"{review.id}: expected a pre-labelled project for review")
+        raise ConfigError(
+            "E_OPTION", "{project}: expected a pre-labelled project for review", project=review.id
+        )
     if label.purpose != "label" or label.prelabelled:
-        raise ConfigError("E_OPTION", f"{label.id}: expected a blind project for labels")
+        raise ConfigError("E_OPTION", "{project}: expected a blind project for labels", project=label.id)
     return set(review.codes) & set(label.codes)
 
 

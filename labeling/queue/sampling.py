@@ -48,7 +48,7 @@ def inclusion_probabilities(weights: Reals, n: int) -> Reals:
         ConfigError: more units are wanted than there are, or a weight is negative or not finite.
     """
     if not 0 < n <= len(weights):
-        raise ConfigError("E_SAMPLE", f"{n} wanted of {len(weights)}")
+        raise ConfigError("E_SAMPLE", "{n} wanted of {total}", n=n, total=len(weights))
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ConfigError("E_SAMPLE", "a weight is negative or not finite")
     relative = weights / weights.max() if weights.max() > 0 else np.ones(len(weights))
@@ -88,7 +88,7 @@ def uniform(size: int, n: int, generator: np.random.Generator) -> Sample:
         ConfigError: more units are wanted than there are.
     """
     if not 0 < n <= size:
-        raise ConfigError("E_SAMPLE", f"{n} wanted of {size}")
+        raise ConfigError("E_SAMPLE", "{n} wanted of {size}", n=n, size=size)
     indices = np.sort(generator.choice(size, n, replace=False, shuffle=False))
     return Sample(indices, np.full(n, n / size))
 
@@ -121,7 +121,11 @@ def allocation(sizes: Counter[Hashable], n: int) -> dict[Hashable, int]:
     total = sizes.total()
     if not len(sizes) <= n <= total:
         raise ConfigError(
-            "E_SAMPLE", f"{n} wanted of {total} in {len(sizes)} strata: expected between the two"
+            "E_SAMPLE",
+            "{n} wanted of {total} in {strata} strata: expected between the two",
+            n=n,
+            total=total,
+            strata=len(sizes),
         )
     exact = {stratum: n * size / total for stratum, size in sizes.items()}
     shares = {stratum: max(1, int(exact[stratum])) for stratum in sizes}
@@ -188,7 +192,12 @@ def sample_tasks(store: Store, actor: str, config: SamplingConfig) -> int:
         lambda transaction: load_sampling_frame(transaction, actor, config.project, config.design)
     )
     if not frame:
-        raise StoreRefused("E_SAMPLE", f"no dialogue is left for {config.design} in {config.project}")
+        raise StoreRefused(
+            "E_SAMPLE",
+            "no dialogue is left for {design} in {project}",
+            design=config.design,
+            project=config.project,
+        )
     sample = _sample(frame, config)
     why = f"{config.design}: {len(sample.indices)} of {len(frame)}, seed {config.seed}"
     new = [

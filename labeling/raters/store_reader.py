@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
@@ -48,7 +48,7 @@ def load_workload(store: Store, actor: str, project: str | None, taxonomy: Taxon
     annotations = iterate_counted(store, actor, project, controls=True)
     workload = measure_workload(annotations, StoredDialogues(store), dialogue_codes(taxonomy))
     if not workload.answers.codes:
-        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
     return workload
 
 
@@ -66,5 +66,5 @@ def load_tables(
         iterate_counted(store, actor, project), StoredDialogues(store), dialogue_codes(taxonomy)
     )
     if not tables:
-        raise ConfigError("E_NO_RECORDS", f"no answers in {project or 'the store'} yet")
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
     return tables, reads

@@ -49,7 +49,7 @@ def create(transaction: Transaction, actor: str, account: Account, password: str
     """
     require_permission(transaction, actor, "administer")
     if find_account(transaction, account.id) is not None:
-        raise StoreRefused("E_ACCOUNT", f"{account.id}: the name is taken")
+        raise StoreRefused("E_ACCOUNT", "{account}: the name is taken", account=account.id)
     _insert(transaction, actor, account, password)
     return account
 
@@ -139,7 +139,7 @@ def require_changeable(transaction: Transaction, actor: str, name: str, *, own: 
     if account is None:
         raise StoreRefused("E_ACCOUNT", "there is no such account")
     if actor == name or (acting.role != "admin" and account.role != ROLES[0]):
-        raise NotAllowed("E_RIGHT", f"{actor} has no right to change {name}")
+        raise NotAllowed("E_RIGHT", "{actor} has no right to change {name}", actor=actor, name=name)
     if own and acting.role != "admin":
         raise NotAllowed("E_RIGHT", "only an admin sets the passwords of others")
     return account
@@ -205,7 +205,7 @@ def _reopen(transaction: Transaction, actor: str, name: str, after: int) -> tupl
     """Discard one batch of answers and reopen their tasks; the number of the last annotation and how many, or
     none if no answers are left."""
     if require_changeable(transaction, actor, name, own=False).status != "banned":
-        raise StoreRefused("E_BAN", f"{name} is not banned any more")
+        raise StoreRefused("E_BAN", "{name} is not banned any more", name=name)
     rows = transaction.run(_ANSWERED, {"account": name, "after": after, "limit": BATCH_SIZE}).all()
     if not rows:
         return None

@@ -66,11 +66,16 @@ def import_annotations(
     credited = {one.labeler for one in imported if one.kind != "model" or people[one.labeler]}
     others = sorted(credited - {actor})
     if others and not has_permission(account_of_actor, "administer"):
-        raise NotAllowed("E_RIGHT", f"{len(others)} labelers are not {actor}: an admin imports in their name")
+        raise NotAllowed(
+            "E_RIGHT",
+            "{n} labelers are not {actor}: an admin imports in their name",
+            n=len(others),
+            actor=actor,
+        )
     if project is not None:
         require_open(transaction, project)
     if len(imported) > MAX_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(imported)} in one call, at most {MAX_PER_CALL}")
+        raise StoreRefused("E_BATCH", "{n} in one call, at most {most}", n=len(imported), most=MAX_PER_CALL)
     codes = None if project is None else frozenset(get_project(transaction, project).codes)
     lock_dialogues(transaction, {one.dialogue_id for one in imported})
     outcomes: list[ImportOutcome] = []

@@ -124,7 +124,7 @@ def correct(
     account = require_permission(transaction, actor, "label")
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
-        raise NotAllowed("E_RIGHT", f"{actor} corrects own answers only")
+        raise NotAllowed("E_RIGHT", "{actor} corrects own answers only", actor=actor)
     lock_dialogue(transaction, old.dialogue)
     require_not_own(transaction, account, old.dialogue)
     view = view_for_account(transaction, account, old.project, old.dialogue)
@@ -147,7 +147,12 @@ def correct(
         newer = _reviews(transaction, old.dialogue, old.turn, supersedes)
     if newer:
         theirs = tuple(mask_annotation(account, view, old.task, to_annotation(row)) for row in newer)
-        raise Conflict(f"annotation {supersedes} is not the newest any more", theirs, tuple(findings))
+        raise Conflict(
+            "annotation {supersedes} is not the newest any more",
+            theirs,
+            tuple(findings),
+            supersedes=supersedes,
+        )
     seen = old.seen_verdict or has_seen(transaction, actor, old.dialogue)
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
     return mask_annotation(account, view, old.task, saved)
@@ -188,7 +193,13 @@ def review(
     rows = _reviews(transaction, dialogue, turn, expected or 0)
     if rows:
         theirs = tuple(to_annotation(row) for row in rows)
-        raise Conflict(f"{len(rows)} newer reviews, the last by {rows[-1].labeler}", theirs, tuple(findings))
+        raise Conflict(
+            "{n} newer reviews, the last by {name}",
+            theirs,
+            tuple(findings),
+            n=len(rows),
+            name=rows[-1].labeler,
+        )
     seen = _has_verdict(transaction, dialogue) or has_seen(transaction, actor, dialogue)
     if expected is not None and not seen:  # the expected version was displayed to the actor
         author = select(annotation_rows.c.labeler).where(annotation_rows.c.id == expected)

@@ -55,12 +55,12 @@ def open_appeal(
     account = require_permission(transaction, actor, "label")
     content = load_dialogue(transaction, dialogue)
     if content is None or account.agent is None or content.agent != account.agent:
-        raise NotAllowed("E_RIGHT", f"{actor} appeals findings in own dialogues only")
+        raise NotAllowed("E_RIGHT", "{actor} appeals findings in own dialogues only", actor=actor)
     verdict = load_verdict(transaction, dialogue)
     if (turn, code) not in [(one.turn, one.code) for one in (verdict.findings if verdict else ())]:
         raise StoreRefused("E_APPEAL", "there is no such finding")
     if not 0 < len(statement.strip()) <= MAX_CHARACTERS or "\x00" in statement:
-        raise StoreRefused("E_APPEAL", f"a statement has 1 to {MAX_CHARACTERS} characters")
+        raise StoreRefused("E_APPEAL", "a statement has 1 to {most} characters", most=MAX_CHARACTERS)
     item = {"account": actor, "dialogue": dialogue, "turn": turn, "code": code}
     existing = transaction.run(select(appeals).filter_by(**item)).one_or_none()
     if existing is not None:
@@ -82,15 +82,17 @@ def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome,
     """
     account = require_permission(transaction, actor, "decide")
     row = transaction.run(select(appeals).where(appeals.c.id == number).with_for_update()).one_or_none()
-    if row is None or not reason.strip():
-        raise StoreRefused("E_APPEAL", "no such appeal" if row is None else "a decision needs a reason")
+    if row is None:
+        raise StoreRefused("E_APPEAL", "no such appeal")
+    if not reason.strip():
+        raise StoreRefused("E_APPEAL", "a decision needs a reason")
     if row.state != "open":
         if (row.state, row.decided_by, row.reason) == (outcome, actor, reason):
             return _record(row)
-        raise StoreRefused("E_APPEAL", f"appeal {number} is {row.state} already")
+        raise StoreRefused("E_APPEAL", "appeal {number} is {state} already", number=number, state=row.state)
     require_not_own(transaction, account, row.dialogue)
     if row.account == actor or _has_reviewed(transaction, actor, row.dialogue):
-        raise NotAllowed("E_RIGHT", f"{actor} has a part in this dialogue; somebody else decides")
+        raise NotAllowed("E_RIGHT", "{actor} has a part in this dialogue; somebody else decides", actor=actor)
     values = {"state": outcome, "decided_by": actor, "reason": reason}
     transaction.run(update(appeals).where(appeals.c.id == number).values(values))
     refresh(transaction, (row.dialogue,))
@@ -141,7 +143,7 @@ def list_own_dialogues(
     """
     account = require_permission(transaction, actor, "label")
     if account.agent is None:
-        raise NotAllowed("E_RIGHT", f"{actor} is not known as an agent, and has no dialogues")
+        raise NotAllowed("E_RIGHT", "{actor} is not known as an agent, and has no dialogues", actor=actor)
     columns = dialogues.c.created_ms, dialogues.c.id
     flagged = select(verdicts.c.dialogue).where(
         verdicts.c.dialogue == dialogues.c.id, verdicts.c.flagged.is_(True)
@@ -261,14 +263,19 @@ def _list_disputed_turns(transaction: Transaction, actor: str, project: str) -> 
     require_permission(transaction, actor, "plan")
     target = get_project(transaction, project)
     if target.purpose != "review" or target.prelabelled:
-        raise ConfigError("E_OPTION", f"{project}: expected a blind project for review")
+        raise ConfigError("E_OPTION", "{project}: expected a blind project for review", project=project)
     rows = transaction.run(
         select(appeal_rows.c.dialogue, appeal_rows.c.turn, appeal_rows.c.code)
         .where(appeal_rows.c.state == "open")
         .order_by(appeal_rows.c.id)
     ).all()
     if missing := sorted({row.code for row in rows} - set(target.codes)):
-        raise ConfigError("E_OPTION", f"{project} does not ask of {', '.join(missing)}, which is disputed")
+        raise ConfigError(
+            "E_OPTION",
+            "{project} does not ask of {codes}, which is disputed",
+            project=project,
+            codes=", ".join(missing),
+        )
     return list(dict.fromkeys((row.dialogue, row.turn) for row in rows))
 
 
@@ -410,7 +417,7 @@ def decide_appeal(
     if (corrected is not None) != (outcome == "amended"):
         raise StoreRefused("E_APPEAL", "amended, and nothing else, needs the finding that is right")
     if corrected is not None and corrected.turn != row.turn:
-        raise StoreRefused("E_APPEAL", f"the corrected finding must lie in turn {row.turn}")
+        raise StoreRefused("E_APPEAL", "the corrected finding must lie in turn {turn}", turn=row.turn)
     if not list_second_reviews(transaction, row):
         raise StoreRefused("E_APPEAL", "the blind second review comes first")
     decided = _decide(transaction, actor, number, outcome, reason)

@@ -128,14 +128,16 @@ def _require_results(transaction: Transaction, actor: str, name: str) -> tuple[A
     account = require_permission(transaction, actor, "label")
     project = get_project(transaction, name)
     if project.purpose != "calibration":
-        raise StoreRefused("E_PROJECT", f"{name}: not a calibration session")
+        raise StoreRefused("E_PROJECT", "{name}: not a calibration session", name=name)
     row = transaction.run(select(projects).where(projects.c.id == name)).one()
     session = _session(transaction, row, project)
     if not has_permission(account, "plan"):
         if actor not in [member.name for member in session.members]:
-            raise NotAllowed("E_RIGHT", f"{actor} is no member of {name}")
+            raise NotAllowed("E_RIGHT", "{actor} is no member of {name}", actor=actor, name=name)
         if not session.is_over:
-            raise NotAllowed("E_RIGHT", f"{name} is not over: its results would spoil blind answers")
+            raise NotAllowed(
+                "E_RIGHT", "{name} is not over: its results would spoil blind answers", name=name
+            )
     return account, session
 
 
@@ -192,7 +194,7 @@ def load_item(transaction: Transaction, actor: str, name: str, task: int) -> Dia
     account, _session = _require_results(transaction, actor, name)
     own = transaction.run(select(tasks.c.project).where(tasks.c.id == task)).scalar_one_or_none()
     if own != name:
-        raise NotAllowed("E_RIGHT", f"task {task} is none of {name}")
+        raise NotAllowed("E_RIGHT", "task {task} is none of {name}", task=task, name=name)
     seen = in_transaction(view_task)(transaction, actor, task, again=not has_permission(account, "plan"))
     record_read(transaction, account, _dialogue_id(transaction, task), "answers")
     return seen.dialogue
@@ -213,7 +215,7 @@ def save_note(transaction: Transaction, actor: str, name: str, text: str) -> Ses
     require_permission(transaction, actor, "plan")
     _require_results(transaction, actor, name)
     if len(text) > MAX_NOTE or "\x00" in text:
-        raise StoreRefused("E_NOTE", f"a note has at most {MAX_NOTE:,} characters")
+        raise StoreRefused("E_NOTE", "a note has at most {most:,} characters", most=MAX_NOTE)
     at = datetime.fromtimestamp(transaction.now_ms / 1000, UTC)
     note = SessionNote(text=text, author=actor, at=at)
     row = {"name": NOTE + name, "content": canonical_json(note.model_dump(mode="json"))}

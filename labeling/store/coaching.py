@@ -156,7 +156,7 @@ def compare_codes(
         newest = select(counts.team).where(counts.level == "group", mine, counts.stored > 0)
         own_team = transaction.run(newest.order_by(counts.day.desc(), counts.team).limit(1)).scalar() or ""
         if team is not None and cut_name(team) != own_team:
-            raise NotAllowed("E_RIGHT", f"{actor} is compared with the own team only")
+            raise NotAllowed("E_RIGHT", "{actor} is compared with the own team only", actor=actor)
         team = own_team
         others.append(counts.team == team)
         full_days: Select[Any] = select(counts.day).where(*scored, *others).group_by(counts.day)

@@ -82,7 +82,7 @@ def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Ve
         raise StoreRefused("E_VERDICT", "a dialogue and release are given twice in one call")
     stored = set(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).scalars())
     if missing := sorted(set(ids) - stored):
-        raise StoreRefused("E_VERDICT", f"{len(missing)} verdicts of dialogues that are not in the store")
+        raise StoreRefused("E_VERDICT", "{n} verdicts of dialogues that are not in the store", n=len(missing))
     query = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
         verdicts.c.dialogue.in_(ids)
     )
@@ -110,7 +110,7 @@ def _convert_offsets(
 
 def _validate_ids(ids: Sequence[str]) -> Sequence[str]:
     if len(ids) > MAX_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(ids)} in one call, at most {MAX_PER_CALL}")
+        raise StoreRefused("E_BATCH", "{n} in one call, at most {most}", n=len(ids), most=MAX_PER_CALL)
     if any("\x00" in name for name in ids):  # PostgreSQL cannot store it
         raise InputRefused("E_ID", "a dialogue's id holds a NUL character")
     return ids
@@ -119,7 +119,7 @@ def _validate_ids(ids: Sequence[str]) -> Sequence[str]:
 def _select_new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> list[dict[str, Any]]:
     for key, sha256 in existing.items():
         if key in rows and rows[key]["sha256"] != sha256:
-            raise StoreRefused("E_CHANGED", f"{key}: in the store with other content")
+            raise StoreRefused("E_CHANGED", "{key}: in the store with other content", key=key)
     return [row for key, row in rows.items() if key not in existing]
 
 
@@ -176,7 +176,9 @@ def read(transaction: Transaction, actor: str, name: str) -> tuple[Dialogue, Ver
     account = require_permission(transaction, actor, "label")
     dialogue = load_dialogue(transaction, name)
     if dialogue is None or not (has_permission(account, "review") or is_own(transaction, account, (name,))):
-        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
+        raise NotAllowed(
+            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=actor
+        )
     verdict = load_verdict(transaction, name)
     if has_permission(account, "review"):
         record_read(transaction, account, name, "dialogue" if verdict is None else "verdict")

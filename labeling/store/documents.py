@@ -70,20 +70,31 @@ def save_version(
     """
     require_permission(transaction, actor, "plan")
     if kind not in get_args(Kind) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
-        raise StoreRefused("E_DOCUMENT", f"a document has a kind and a name of 1 to {MAX_NAME} characters")
+        raise StoreRefused(
+            "E_DOCUMENT", "a document has a kind and a name of 1 to {most} characters", most=MAX_NAME
+        )
     if kind == "taxonomy" and name != TAXONOMY:
-        raise StoreRefused("E_DOCUMENT", f"the taxonomy's document is called {TAXONOMY}")
+        raise StoreRefused("E_DOCUMENT", "the taxonomy's document is called {name}", name=TAXONOMY)
     if not text.strip() or len(text) > MAX_CHARACTERS or "\x00" in text + reason:
-        raise StoreRefused("E_DOCUMENT", f"a document has 1 to {MAX_CHARACTERS:,} characters")
+        raise StoreRefused("E_DOCUMENT", "a document has 1 to {most:,} characters", most=MAX_CHARACTERS)
     if not 0 < len(reason.strip()) <= MAX_REASON:
-        raise StoreRefused("E_DOCUMENT", f"a version needs a reason of 1 to {MAX_REASON} characters")
+        raise StoreRefused(
+            "E_DOCUMENT", "a version needs a reason of 1 to {most} characters", most=MAX_REASON
+        )
     newest = _find(transaction, kind, name)
     if newest is not None and newest.content == text:
         return _record(newest)
     number = 0 if newest is None else newest.version
     if number != expected:
         assert newest is not None
-        raise Conflict(f"version {number} of {name} was saved by {newest.author}", (_record(newest),), text)
+        raise Conflict(
+            "version {number} of {name} was saved by {author}",
+            (_record(newest),),
+            text,
+            number=number,
+            name=name,
+            author=newest.author,
+        )
     row = {
         "kind": kind, "name": name, "version": number + 1, "content": text, "author": actor,
         "reason": reason, "at_ms": transaction.now_ms,
@@ -104,14 +115,19 @@ def publish(transaction: Transaction, actor: str, kind: Kind, name: str, version
     require_permission(transaction, actor, "plan")
     row = _find(transaction, kind, name, version)
     if row is None:
-        raise StoreRefused("E_DOCUMENT", f"{name}: no version {version}")
+        raise StoreRefused("E_DOCUMENT", "{name}: no version {version}", name=name, version=version)
     try:
         if kind == "taxonomy":
             parse_taxonomy(row.content)
         elif parse_policy(row.content).policy != name:
-            raise ConfigError("E_POLICY", f"the text calls the policy otherwise than {name}")
+            raise ConfigError("E_POLICY", "the text calls the policy otherwise than {name}", name=name)
     except ConfigError as error:
-        raise StoreRefused("E_DOCUMENT", f"version {version} cannot be published: {error.message}") from None
+        raise StoreRefused(
+            "E_DOCUMENT",
+            "version {version} cannot be published: {reason}",
+            version=version,
+            reason=error.text,
+        ) from None
     if row.published_ms is not None:
         return _record(row)
     own = (documents.c.kind == kind, documents.c.name == name)
@@ -178,7 +194,9 @@ def load_version(transaction: Transaction, actor: str, kind: Kind, name: str, ve
     require_permission(transaction, actor, "plan")
     row = _find(transaction, kind, name, version)
     if row is None:
-        raise StoreRefused("E_DOCUMENT", f"{name[:MAX_NAME]}: no version {version}")
+        raise StoreRefused(
+            "E_DOCUMENT", "{name}: no version {version}", name=name[:MAX_NAME], version=version
+        )
     return str(row.content)
 
 

@@ -127,7 +127,9 @@ def find_dialogues(
     """
     require_permission(transaction, actor, "administer")
     if len(ids) > MAX_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(ids)} dialogues in one call, at most {MAX_PER_CALL}")
+        raise StoreRefused(
+            "E_BATCH", "{n} dialogues in one call, at most {most}", n=len(ids), most=MAX_PER_CALL
+        )
     conditions: list[ColumnElement[bool]] = [dialogues.c.id.in_(ids)] if ids else []
     conditions += [
         column == value
@@ -211,7 +213,7 @@ def read_proof(transaction: Transaction, actor: str, digests: Sequence[str]) -> 
     rows = transaction.run(select(erasures).where(erasures.c.dialogue_sha256.in_(digests)))
     erased = tuple(sorted(map(_to_erasure, rows), key=lambda each: (each.at_ms, each.dialogue_sha256)))
     if missing := set(digests) - {each.dialogue_sha256 for each in erased}:
-        raise StoreRefused("E_ERASE", f"{len(missing)} of these dialogues were not erased")
+        raise StoreRefused("E_ERASE", "{n} of these dialogues were not erased", n=len(missing))
     total: Counter[str] = Counter()
     for each in erased:
         total.update(each.counts)
@@ -281,15 +283,17 @@ def _check(transaction: Transaction, actor: str, ids: Sequence[str], reason: str
     """Check the request, and return the tasks on the dialogues, which a writer locks."""
     account = require_permission(transaction, actor, "administer")
     if not ids or len(set(ids)) != len(ids) or len(ids) > MAX_PER_CALL:
-        raise StoreRefused("E_ERASE", f"name 1 to {MAX_PER_CALL} dialogues, each once")
+        raise StoreRefused("E_ERASE", "name 1 to {most} dialogues, each once", most=MAX_PER_CALL)
     if not reason.strip() or len(reason) > MAX_REASON or "\x00" in reason:
-        raise StoreRefused("E_ERASE", f"a reason of 1 to {MAX_REASON} characters is needed")
+        raise StoreRefused("E_ERASE", "a reason of 1 to {most} characters is needed", most=MAX_REASON)
     select_ids = select(dialogues.c.id).where(dialogues.c.id.in_(ids)).order_by(dialogues.c.id)
     if transaction.writes:  # whoever saves an answer or a draft meanwhile waits, and finds the dialogue gone
         select_ids = select_ids.with_for_update(key_share=True)
     stored = set(transaction.run(select_ids).scalars())
     if missing := sorted(set(ids) - stored):
-        raise StoreRefused("E_ERASE", f"{missing[0][:80]!r}: there is no such dialogue; nothing was erased")
+        raise StoreRefused(
+            "E_ERASE", "{name!r}: there is no such dialogue; nothing was erased", name=missing[0][:80]
+        )
     require_not_own(transaction, account, *ids)
     query = select(task_rows).where(task_rows.c.dialogue.in_(ids)).order_by(task_rows.c.id)
     return transaction.run(query.with_for_update() if transaction.writes else query).all()

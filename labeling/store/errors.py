@@ -48,7 +48,7 @@ class StoreDamaged(StoreRefused):
 class Conflict(StoreRefused):
     """A newer version was saved than the one the caller saw: `theirs`, newest last; `ours` is refused."""
 
-    def __init__(self, message: str, theirs: tuple[Any, ...], ours: Any) -> None:
-        super().__init__("E_CONFLICT", message)
+    def __init__(self, message: str, /, theirs: tuple[Any, ...], ours: Any, **values: object) -> None:
+        super().__init__("E_CONFLICT", message, **values)
         self.theirs = theirs
         self.ours = ours

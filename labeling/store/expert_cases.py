@@ -56,7 +56,9 @@ def decide_case(
     """
     require_permission(transaction, actor, "decide")
     if not 0 < len(reason.strip()) <= MAX_CHARACTERS or "\x00" in reason:
-        raise StoreRefused("E_DECISION", f"a decision needs a reason of 1 to {MAX_CHARACTERS} characters")
+        raise StoreRefused(
+            "E_DECISION", "a decision needs a reason of 1 to {most} characters", most=MAX_CHARACTERS
+        )
     row = lock_task(transaction, task)
     project = get_project(transaction, row.project)
     if project.purpose != "adjudication" or row.turn is None:
@@ -136,7 +138,7 @@ def list_open_cases(transaction: Transaction, actor: str, project: str, n: int =
     """
     require_permission(transaction, actor, "decide")
     if get_project(transaction, project).purpose != "adjudication":
-        raise StoreRefused("E_PROJECT", f"{project}: not a project of adjudication")
+        raise StoreRefused("E_PROJECT", "{project}: not a project of adjudication", project=project)
     rows = select(tasks).where(tasks.c.project == project, tasks.c.state.in_(("open", "full")))
     return tuple(
         OpenCase(row.id, row.dialogue, row.turn, -row.rank, row.state)

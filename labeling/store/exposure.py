@@ -69,7 +69,9 @@ def require_not_own(transaction: Transaction, account: Account, *dialogues: str)
         NotAllowed: a dialogue is the account's own.
     """
     if is_own(transaction, account, dialogues):
-        raise NotAllowed("E_RIGHT", f"{account.id} spoke in this dialogue; somebody else judges it")
+        raise NotAllowed(
+            "E_RIGHT", "{account} spoke in this dialogue; somebody else judges it", account=account.id
+        )
 
 
 def record_read(transaction: Transaction, account: Account, dialogue: str, *kinds: ReadKind) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Row, delete, insert, select, update
 
+from dialint.detector.errors import Message
 from dialint.detector.records import Dialogue, Example
 from dialint.labeling.annotation import judged_turns
 from dialint.labeling.store import dialogues, tasks
@@ -175,7 +176,7 @@ def retire_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     require_not_own(transaction, require_permission(transaction, actor, "plan"), dialogue)
     updated = transaction.run(update(gold).where(gold.c.dialogue == dialogue).values(retired=True))
     if not updated.rowcount:
-        raise StoreRefused("E_GOLD", f"{dialogue[:80]!r}: there is no gold on this dialogue")
+        raise StoreRefused("E_GOLD", "{name!r}: there is no gold on this dialogue", name=dialogue[:80])
     withdraw(transaction, dialogue, "control")
     transaction.log(actor, "gold.retire", dialogue, n=updated.rowcount)
     return updated.rowcount
@@ -193,7 +194,9 @@ def restore_gold(transaction: Transaction, actor: str, dialogue: str) -> int:
     is_retired = (gold.c.dialogue == dialogue) & gold.c.retired
     updated = transaction.run(update(gold).where(is_retired).values(retired=False))
     if not updated.rowcount:
-        raise StoreRefused("E_GOLD", f"{dialogue[:80]!r}: there is no retired gold on this dialogue")
+        raise StoreRefused(
+            "E_GOLD", "{name!r}: there is no retired gold on this dialogue", name=dialogue[:80]
+        )
     doubted = select(gold.c.turn).where(gold.c.dialogue == dialogue, gold.c.doubt.is_not(None)).limit(1)
     if transaction.run(doubted).first() is None:
         _offer_again(transaction, dialogue)
@@ -251,8 +254,10 @@ def decide_gold(
     require_permission(transaction, actor, "decide")
     key = (gold.c.dialogue == dialogue, gold.c.turn == turn, gold.c.code == code)
     row = transaction.run(select(gold).where(*key).with_for_update()).one_or_none()
-    if row is None or not reason.strip():
-        raise StoreRefused("E_GOLD", "no such gold" if row is None else "a decision needs a reason")
+    if row is None:
+        raise StoreRefused("E_GOLD", "no such gold")
+    if not reason.strip():
+        raise StoreRefused("E_GOLD", "a decision needs a reason")
     changes = {"present": present, "source": "expert", "reason": reason, "doubt": None}
     decided = _to_gold(row).model_copy(update=changes)
     put_gold(transaction, actor, decided)
@@ -321,20 +326,22 @@ def _compare_gold(
     for name in names:
         dialogue = load_dialogue(transaction, name)
         if dialogue is None:
-            raise StoreRefused("E_GOLD", f"{name[:80]!r}: there is no such dialogue in the store")
+            raise StoreRefused("E_GOLD", "{name!r}: there is no such dialogue in the store", name=name[:80])
         turns[name] = judged_turns(dialogue)
     rows = transaction.run(select(gold).where(gold.c.dialogue.in_(names)))
     stored = {(row.dialogue, row.turn, row.code): row for row in rows}
     new, changed = [], []
     for one in gold_rows:
-        where = f"{one.dialogue[:80]!r}, turn {one.turn}, {one.code}"
+        where = Message("{name!r}, turn {turn}, {code}", name=one.dialogue[:80], turn=one.turn, code=one.code)
         if one.turn not in turns[one.dialogue]:
-            raise StoreRefused("E_GOLD", f"{where}: not a turn of an agent or bot with text")
+            raise StoreRefused("E_GOLD", "{where}: not a turn of an agent or bot with text", where=where)
         before = stored.get((one.dialogue, one.turn, one.code))
         if before is None:
             new.append(one)
         elif before.present != one.present:
             if not replace:
-                raise StoreRefused("E_GOLD", f"{where}: the store says otherwise; --replace overwrites it")
+                raise StoreRefused(
+                    "E_GOLD", "{where}: the store says otherwise; --replace overwrites it", where=where
+                )
             changed.append(one)
     return new, changed

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import atomic_file
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.readers.tables import read_table
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.store.records import Gold
@@ -31,10 +31,12 @@ def read_gold_file(path: Path, taxonomy: Taxonomy | None = None) -> list[Gold]:
     """
     rows: dict[tuple[str, int, str], Gold] = {}
     for line, cells in read_table(path):
-        row = _parse_row(cells, f"{path}, line {line}", taxonomy)
+        row = _parse_row(cells, Message("{path}, line {line}", path=path, line=line), taxonomy)
         earlier = rows.setdefault((row.dialogue, row.turn, row.code), row)
         if earlier.present != row.present:
-            raise InputRefused("E_GOLD", f"{path}, line {line}: contradicts an earlier row")
+            raise InputRefused(
+                "E_GOLD", "{path}, line {line}: contradicts an earlier row", path=path, line=line
+            )
     return list(rows.values())
 
 
@@ -53,27 +55,36 @@ def parse_gold_lines(text: str, taxonomy: Taxonomy | None = None) -> list[Gold]:
         except (ValueError, RecursionError):
             cells = None
         if not isinstance(cells, dict):
-            raise InputRefused("E_GOLD", f"line {number}: expected a JSON object")
-        row = _parse_row(cells, f"line {number}", taxonomy)
+            raise InputRefused("E_GOLD", "line {number}: expected a JSON object", number=number)
+        row = _parse_row(cells, Message("line {number}", number=number), taxonomy)
         if rows.setdefault((row.dialogue, row.turn, row.code), row).present != row.present:
-            raise InputRefused("E_GOLD", f"line {number}: contradicts an earlier row")
+            raise InputRefused("E_GOLD", "line {number}: contradicts an earlier row", number=number)
     return list(rows.values())
 
 
-def _parse_row(row: Mapping[str, Any], where: str, taxonomy: Taxonomy | None) -> Gold:
+def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None) -> Gold:
     dialogue, turn = _cell(row, "dialogue_id", "dialogue"), str(_cell(row, "turn"))
     code, answer = _cell(row, "code"), str(_cell(row, "present", "answer")).strip().lower()
     reason = _cell(row, "reason", "explanation")
     is_code = isinstance(code, str) and (taxonomy is None or code in taxonomy.codes)
+    known_code = Message("the name of a code")
+    if taxonomy:
+        known_code = Message("a code of taxonomy {version}", version=taxonomy.version)
     for name, is_good, expected in (
-        ("dialogue_id", isinstance(dialogue, str) and dialogue, "the id of a dialogue"),
-        ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, "the index of a turn, from 0"),
-        ("code", is_code, f"a code of taxonomy {taxonomy.version}" if taxonomy else "the name of a code"),
-        ("present", answer in ANSWERS, "true or false, yes or no, 1 or 0"),
-        ("reason", reason is None or _is_text(reason), f"a text of at most {MAX_CHARACTERS} characters"),
+        ("dialogue_id", isinstance(dialogue, str) and dialogue, Message("the id of a dialogue")),
+        ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, Message("the index of a turn, from 0")),
+        ("code", is_code, known_code),
+        ("present", answer in ANSWERS, Message("true or false, yes or no, 1 or 0")),
+        (
+            "reason",
+            reason is None or _is_text(reason),
+            Message("a text of at most {most} characters", most=MAX_CHARACTERS),
+        ),
     ):
         if not is_good:
-            raise InputRefused("E_GOLD", f"{where}, {name}: expected {expected}")
+            raise InputRefused(
+                "E_GOLD", "{where}, {name}: expected {expected}", where=where, name=name, expected=expected
+            )
     return Gold(
         dialogue=dialogue, turn=int(turn), code=code, present=ANSWERS[answer], source="expert", reason=reason
     )

@@ -90,7 +90,9 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
     account = require_permission(transaction, actor, "review")
     dialogue = load_dialogue(transaction, name)
     if dialogue is None:
-        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
+        raise NotAllowed(
+            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=actor
+        )
     of_verdicts = select(verdicts.c.created_ms, verdicts.c.content).where(verdicts.c.dialogue == name)
     rows = transaction.run(of_verdicts.order_by(verdicts.c.created_ms, verdicts.c.release)).all()
     objections = transaction.run(
@@ -166,7 +168,9 @@ def find_similar(transaction: Transaction, actor: str, name: str, n: int = 5) ->
     account = require_permission(transaction, actor, "review")
     dialogue = load_dialogue(transaction, name)
     if dialogue is None:
-        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this dialogue, or there is none")
+        raise NotAllowed(
+            "E_RIGHT", "{actor} has no right to see this dialogue, or there is none", actor=actor
+        )
     whole = " ".join(turn.text for turn in dialogue.turns)
     candidates = _find_candidates(transaction, split_words(whole))
     columns = dialogue_index.c

@@ -51,7 +51,9 @@ def link(transaction: Transaction, actor: str, identity: Identity, account: str)
         raise StoreRefused("E_ACCOUNT", "there is no such account")
     linked = _find(transaction, identity)
     if linked not in (None, account):
-        raise StoreRefused("E_IDENTITY", f"this identity is linked to {linked}; unlink it first")
+        raise StoreRefused(
+            "E_IDENTITY", "this identity is linked to {linked}; unlink it first", linked=linked
+        )
     if linked is None:
         _insert(transaction, actor, identity, account)
 

@@ -26,7 +26,7 @@ def write_labels(transaction: Transaction, actor: str, new_labels: Sequence[Labe
     """
     require_permission(transaction, actor, "plan")
     if len(new_labels) > MAX_PER_CALL:
-        raise StoreRefused("E_BATCH", f"{len(new_labels)} in one call, at most {MAX_PER_CALL}")
+        raise StoreRefused("E_BATCH", "{n} in one call, at most {most}", n=len(new_labels), most=MAX_PER_CALL)
     rows = [label.model_dump() for label in new_labels]
     for row in rows:
         row |= {"dialogue": row.pop("dialogue_id"), "at_ms": transaction.now_ms}

@@ -116,15 +116,27 @@ def _exclude(transaction: Transaction, account: Account, project: Project, row: 
 
 def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
     if (right := REQUIRED_PERMISSION.get(project.purpose)) and not has_permission(account, right):
-        raise NotAllowed("E_RIGHT", f"{account.id} has no right to {right}, which {project.id} is for")
+        raise NotAllowed(
+            "E_RIGHT",
+            "{account} has no right to {right}, which {project} is for",
+            account=account.id,
+            right=right,
+            project=project.id,
+        )
     if pool == "control":
         raise NotAllowed("E_POOL", "control tasks come by themselves")
     if account.status == "training" and pool == "main":
-        raise NotAllowed("E_POOL", f"{account.id} is in training and has no part in the main pool yet")
+        raise NotAllowed(
+            "E_POOL", "{account} is in training and has no part in the main pool yet", account=account.id
+        )
     if project.members and account.id not in project.members:
-        raise NotAllowed("E_RIGHT", f"{account.id} is no member of {project.id}")
+        raise NotAllowed(
+            "E_RIGHT", "{account} is no member of {project}", account=account.id, project=project.id
+        )
     if missing := set(project.skills) - set(account.skills):
-        raise NotAllowed("E_SKILL", f"{account.id} lacks {', '.join(sorted(missing))}")
+        raise NotAllowed(
+            "E_SKILL", "{account} lacks {skills}", account=account.id, skills=", ".join(sorted(missing))
+        )
 
 
 def _max_answers(transaction: Transaction, project: Project) -> int:
@@ -209,7 +221,7 @@ def lock_held_task(transaction: Transaction, actor: str, task: int, token: int) 
     row = lock_task(transaction, task)
     lease = transaction.run(_LEASE, {"its_task": task, "its_account": actor}).one_or_none()
     if lease is None or lease.state != "held" or lease.token != token:
-        raise StaleLease("E_LEASE", f"task {task}: the lease ran out or was given back")
+        raise StaleLease("E_LEASE", "task {task}: the lease ran out or was given back", task=task)
     return row
 
 

@@ -70,7 +70,9 @@ class MaskedView:
         """
         masked = self.texts.get(finding.turn)
         if masked is None or finding.quote != _cut(masked, finding.start, finding.end):
-            raise StoreRefused("E_FINDING", f"the quote does not stand at its place in turn {finding.turn}")
+            raise StoreRefused(
+                "E_FINDING", "the quote does not stand at its place in turn {turn}", turn=finding.turn
+            )
         start, end = masked.to_original(finding.start, finding.end)
         quote = _cut(masked, *masked.from_original(start, end))
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})

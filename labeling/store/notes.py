@@ -56,7 +56,7 @@ def write_note(
     """
     require_permission(transaction, actor, "plan")
     if not 0 < len(content.strip()) <= MAX_CHARACTERS or "\x00" in content:
-        raise StoreRefused("E_NOTE", f"a note has 1 to {MAX_CHARACTERS} characters")
+        raise StoreRefused("E_NOTE", "a note has 1 to {most} characters", most=MAX_CHARACTERS)
     if "\x00" in agent or not transaction.run(_KNOWN_AGENT, {"agent": agent}).scalar_one():
         raise StoreRefused("E_NOTE", "no dialogue and no account has this agent")
     if dialogue is not None:
@@ -82,7 +82,7 @@ def acknowledge_note(transaction: Transaction, actor: str, number: int) -> Note:
     account = require_permission(transaction, actor, "label")
     row = transaction.run(_NOTE.with_for_update(), {"number": number}).one_or_none()
     if row is None or account.agent is None or row.agent != account.agent:
-        raise NotAllowed("E_RIGHT", f"{actor} acknowledges notes to the own agent only")
+        raise NotAllowed("E_RIGHT", "{actor} acknowledges notes to the own agent only", actor=actor)
     if row.acknowledged_ms is None:
         values = {"acknowledged_by": actor, "acknowledged_ms": transaction.now_ms}
         transaction.run(update(notes).where(notes.c.id == number).values(values))
@@ -127,7 +127,7 @@ def require_reader(transaction: Transaction, actor: str, agent: str) -> Account:
     """
     account = require_permission(transaction, actor, "label")
     if not has_permission(account, "plan") and account.agent != agent:
-        raise NotAllowed("E_RIGHT", f"{actor} is neither a lead nor this agent")
+        raise NotAllowed("E_RIGHT", "{actor} is neither a lead nor this agent", actor=actor)
     return account
 
 

@@ -155,6 +155,9 @@ def _hash_password(password: str) -> str:
 
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
         raise StoreRefused(
-            "E_PASSWORD", f"a password needs {MIN_PASSWORD} characters, and {MAX_PASSWORD} at most"
+            "E_PASSWORD",
+            "a password needs {least} characters, and {most} at most",
+            least=MIN_PASSWORD,
+            most=MAX_PASSWORD,
         )
     return PasswordHasher().hash(password)

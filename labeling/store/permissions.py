@@ -51,7 +51,14 @@ def require_permission(transaction: Transaction, actor: str, right: Permission) 
     if account is None:
         raise NotAllowed("E_ACCOUNT", "there is no such account")
     if not has_permission(account, right):
-        raise NotAllowed("E_RIGHT", f"{actor} ({account.role}, {account.status}) has no right to {right}")
+        raise NotAllowed(
+            "E_RIGHT",
+            "{actor} ({role}, {status}) has no right to {right}",
+            actor=actor,
+            role=account.role,
+            status=account.status,
+            right=right,
+        )
     return account
 
 

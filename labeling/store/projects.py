@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from sqlalchemy import Select, bindparam, func, insert, select, update
 
+from dialint.detector.errors import Message
+from dialint.detector.invalid_values import invalid_value
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects
 from dialint.labeling.store.database.schema import tasks as task_rows
@@ -32,7 +34,7 @@ def create(transaction: Transaction, actor: str, project: Project) -> Project:
     existing = transaction.run(_PROJECT, {"id": project.id}).one_or_none()
     if existing is not None:
         if existing.content != content:
-            raise StoreRefused("E_PROJECT", f"{project.id}: the name is taken")
+            raise StoreRefused("E_PROJECT", "{project}: the name is taken", project=project.id)
         return project
     row = {"id": project.id, "state": "open", "created_ms": transaction.now_ms, "content": content}
     transaction.run(insert(projects), row)
@@ -82,8 +84,11 @@ def change_limits(
     try:
         changed = Project.model_validate(get_project(transaction, name).model_dump() | changes)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise StoreRefused("E_PROJECT", f"{'.'.join(map(str, first['loc']))} {first['msg']}") from None
+        first = error.errors(include_url=False, include_input=False)[0]
+        problem, field = invalid_value(first), ".".join(map(str, first["loc"]))
+        if not field:
+            raise StoreRefused("E_PROJECT", problem) from None
+        raise StoreRefused("E_PROJECT", "{field} {problem}", field=field, problem=problem) from None
     values = {"content": canonical_json(changed.model_dump(mode="json"))}
     transaction.run(update(projects).where(projects.c.id == name).values(values))
     transaction.log(actor, "project.limits", name, **changed.model_dump(mode="json", include=set(changes)))
@@ -162,9 +167,14 @@ def list_names(transaction: Transaction, purpose: str | None = None) -> list[str
 
 def _unknown_project_error(transaction: Transaction, name: str) -> StoreRefused:
     names = list_names(transaction)
-    existing = f"there are {', '.join(names)}" if names else "there is none yet"
-    hint = "`dialint label project create NAME --codes CODES` makes one"
-    return StoreRefused("E_PROJECT", f"{name[:80]!r}: no such project; {existing}; {hint}")
+    existing = Message("there is none yet")
+    if names:
+        existing = Message("there are {names}", names=", ".join(names))
+    return StoreRefused(
+        "E_PROJECT",
+        "{name!r}: no such project; {existing}; `dialint label project create NAME --codes CODES` makes one",
+        name=name[:80], existing=existing,
+    )  # fmt: skip
 
 
 def get_project(transaction: Transaction, name: str) -> Project:
@@ -189,7 +199,9 @@ def require_open(transaction: Transaction, name: str) -> None:
     if row is None:
         raise _unknown_project_error(transaction, name)
     if row.state != "open":
-        raise StoreRefused("E_PROJECT", f"{name}: closed; nothing is added to it, nothing corrected")
+        raise StoreRefused(
+            "E_PROJECT", "{name}: closed; nothing is added to it, nothing corrected", name=name
+        )
 
 
 def get_open_project(transaction: Transaction, name: str) -> Project:
@@ -204,5 +216,7 @@ def get_open_project(transaction: Transaction, name: str) -> Project:
         raise _unknown_project_error(transaction, name)
     late = project.deadline is not None and project.deadline.timestamp() * 1000 < transaction.now_ms
     if row.state != "open" or late:
-        raise StoreRefused("E_PROJECT", f"{name}: {'past its deadline' if late else row.state}")
+        if late:
+            raise StoreRefused("E_PROJECT", "{name}: past its deadline", name=name)
+        raise StoreRefused("E_PROJECT", "{name}: {state}", name=name, state=row.state)
     return project

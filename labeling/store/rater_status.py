@@ -202,7 +202,9 @@ def change_status(transaction: Transaction, actor: str, name: str, status: Statu
     """
     require_changeable(transaction, actor, name, own=False)
     if not 0 < len(reason.strip()) <= MAX_REASON or "\x00" in reason:
-        raise StoreRefused("E_STATUS", f"a change of status needs a reason of 1 to {MAX_REASON} characters")
+        raise StoreRefused(
+            "E_STATUS", "a change of status needs a reason of 1 to {most} characters", most=MAX_REASON
+        )
     if status == "banned":
         raise StoreRefused("E_STATUS", "a ban reopens tasks, too; `dialint label account ban` does it")
     write_status(transaction, actor, name, status, reason=reason.strip())

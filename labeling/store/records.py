@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from dialint.detector.invalid_values import InvalidValue
 from dialint.detector.records import Dialogue, Probability, Record, Verdict
 from dialint.labeling.annotation import Annotation
 
@@ -61,9 +62,9 @@ class Project(Record):
     @model_validator(mode="after")
     def _possible(self) -> Project:
         if self.most < self.overlap:
-            raise ValueError("most must not be less than overlap")
+            raise InvalidValue("most must not be less than overlap")
         if self.deadline is not None and self.deadline.tzinfo is None:
-            raise ValueError("the deadline needs a time zone")
+            raise InvalidValue("the deadline needs a time zone")
         return self
 
 

@@ -44,7 +44,7 @@ def save_view(transaction: Transaction, actor: str, name: str, search: Search, *
     view = SavedView(account=actor, name=name, shared=shared, search=search)
     own = transaction.run(select(saved_views.c.name).where(saved_views.c.account == actor)).scalars().all()
     if name not in own and len(own) >= MAX_VIEWS:
-        raise StoreRefused("E_VIEW", f"{MAX_VIEWS} saved searches are enough; delete one first")
+        raise StoreRefused("E_VIEW", "{n} saved searches are enough; delete one first", n=MAX_VIEWS)
     content = canonical_json(search.model_dump(mode="json", exclude_defaults=True))
     row = {"account": actor, "name": name, "shared": shared, "content": content, "at_ms": transaction.now_ms}
     upsert(transaction, saved_views, row)

@@ -166,7 +166,7 @@ def record_end(
     """
     require_permission(transaction, actor, "plan")
     if state not in ENDED:
-        raise StoreRefused("E_JOB", f"{state} is no end of a job")
+        raise StoreRefused("E_JOB", "{state} is no end of a job", state=state)
     job = _load(transaction, job_id)
     if job.state != "queued":
         return job

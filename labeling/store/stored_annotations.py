@@ -118,13 +118,17 @@ def _validate(transaction: Transaction, values: dict[str, Any]) -> None:
     for finding in values["findings"]:
         is_asked = finding.code in values["codes"] and values["turn"] in (None, finding.turn)
         if not is_asked:
-            raise StoreRefused("E_FINDING", f"{finding.code} in turn {finding.turn} was not asked")
+            raise StoreRefused(
+                "E_FINDING", "{code} in turn {turn} was not asked", code=finding.code, turn=finding.turn
+            )
         if finding.end > lengths.get(finding.turn, -1):
-            raise StoreRefused("E_FINDING", f"the evidence lies outside of turn {finding.turn}")
+            raise StoreRefused("E_FINDING", "the evidence lies outside of turn {turn}", turn=finding.turn)
     for each in values["rejections"]:
         is_asked = each.code in values["codes"] and values["turn"] in (None, each.turn)
         if not is_asked or each.turn not in lengths:
-            raise StoreRefused("E_FINDING", f"{each.code} in turn {each.turn} was not asked")
+            raise StoreRefused(
+                "E_FINDING", "{code} in turn {turn} was not asked", code=each.code, turn=each.turn
+            )
     seconds = values["seconds"]
     if seconds is not None and not 0.0 <= seconds < math.inf:  # NaN, too
         raise StoreRefused("E_SECONDS", "seconds are a number from 0")

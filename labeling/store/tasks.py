@@ -73,7 +73,9 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
     target = get_project(transaction, project)
     items = {(task.dialogue, task.turn): task for task in new}
     if len(items) != len(new) or len(new) > MAX_PER_CALL:
-        raise StoreRefused("E_TASK", f"expected at most {MAX_PER_CALL} tasks, each dialogue and turn once")
+        raise StoreRefused(
+            "E_TASK", "expected at most {most} tasks, each dialogue and turn once", most=MAX_PER_CALL
+        )
     ids = {task.dialogue for task in new}
     if len(transaction.run(select(dialogues.c.id).where(dialogues.c.id.in_(ids))).all()) != len(ids):
         raise StoreRefused("E_TASK", "a task's dialogue is not in the store")
@@ -119,7 +121,9 @@ def _validate_controls(transaction: Transaction, project: Project, ids: set[str]
         if ids and is_needed:
             rows = transaction.run(select(table.c.dialogue).where(table.c.dialogue.in_(ids)).distinct())
             if missing := len(ids) - len(rows.all()):
-                raise StoreRefused("E_CONTROL", f"{missing} control tasks without {table.name}")
+                raise StoreRefused(
+                    "E_CONTROL", "{missing} control tasks without {table}", missing=missing, table=table.name
+                )
 
 
 @write_operation(repeatable=True)
@@ -178,7 +182,7 @@ def view_task(transaction: Transaction, actor: str, task: int, *, again: bool = 
     held = select(leases.c.state).where(leases.c.task == task, leases.c.account == actor)
     holds = transaction.run(held).scalar_one_or_none() == ("answered" if again else "held")
     if row is None or not (holds or (has_permission(account, "review") and not again)):
-        raise NotAllowed("E_RIGHT", f"{actor} has no right to see this task, or there is none")
+        raise NotAllowed("E_RIGHT", "{actor} has no right to see this task, or there is none", actor=actor)
     project = get_project(transaction, row.project)
     verdict = load_verdict(transaction, row.dialogue) if project.prelabelled or not holds else None
     view = view_for_account(transaction, account, row.project, row.dialogue)

@@ -153,7 +153,9 @@ def iterate_entries(connection: Connection, key: Key | None) -> Iterator[tuple[H
         for row in batch:
             entry = Entry(*row[1:6], *row[7:])
             if row.id != number + 1 or row.hash != hash_entry(last, row.id, entry):
-                raise StoreDamaged("E_AUDIT", f"audit log: entry {number + 1} is missing or was changed")
+                raise StoreDamaged(
+                    "E_AUDIT", "audit log: entry {number} is missing or was changed", number=number + 1
+                )
             number, last = row.id, row.hash
             yield Head(number, last), entry
         if len(batch) < BATCH:
@@ -165,7 +167,7 @@ def _check_head(connection: Connection, last: Head, key: Key | None) -> None:
     heads = connection.execute(_HEAD if key else _UNSIGNED).all()
     if [tuple(head)[:3] for head in heads] != [(1, *last)]:
         raise StoreDamaged(
-            "E_AUDIT", f"audit log: its head does not agree with its last entry, {last.number}"
+            "E_AUDIT", "audit log: its head does not agree with its last entry, {number}", number=last.number
         )
     if key:
         _check_signature(heads[0], key)
@@ -173,7 +175,12 @@ def _check_head(connection: Connection, last: Head, key: Key | None) -> None:
 
 def _check_signature(row: Any, key: Key) -> None:
     if row.key is not None and row.key != key.id:
-        raise ConfigError("E_STORE_KEY", f"the store is sealed with the key {row.key}, this is key {key.id}")
+        raise ConfigError(
+            "E_STORE_KEY",
+            "the store is sealed with the key {key}, this is key {own}",
+            key=row.key,
+            own=key.id,
+        )
     expected = key.sign(str(Head(row.id, row.hash)))
     if row.key is None or not hmac.compare_digest(expected, str(row.signature)):
         raise StoreDamaged("E_AUDIT", "audit log: its head was not signed with the key of this store")

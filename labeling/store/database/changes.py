@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Delete, Insert, Table, Update, UpdateBase, te
 from sqlalchemy.engine import IteratorResult, Result
 from sqlalchemy.engine.result import SimpleResultMetaData
 
+from dialint.detector.errors import Message
 from dialint.labeling.store.database.audit import BATCH, canonical_json
 from dialint.labeling.store.database.catalog import Columns, list_tables
 from dialint.labeling.store.database.keys import Key
@@ -168,17 +169,22 @@ class Difference(NamedTuple):
     which it does, 0 if no entry has the row."""
 
     change: Change
-    what: str
+    what: Message
     entry: int
 
+    @property
+    def text(self) -> Message:
+        """The difference in a sentence."""
+        values = {
+            "table": self.change.table, "row": ", ".join(map(str, self.change.row.values())),
+            "what": self.what, "entry": self.entry,
+        }  # fmt: skip
+        if self.entry:
+            return Message("{table} ({row}): {what} since entry {entry} of the audit log", **values)
+        return Message("{table} ({row}): {what} and the audit log knows no such row", **values)
+
     def __str__(self) -> str:
-        row = ", ".join(map(str, self.change.row.values()))
-        since = (
-            f"since entry {self.entry} of the audit log"
-            if self.entry
-            else "and the audit log knows no such row"
-        )
-        return f"{self.change.table} ({row}): {self.what} {since}"
+        return str(self.text)
 
 
 class Replay:
@@ -228,7 +234,7 @@ class Replay:
                 yield from self._compare_table(connection, table, columns, key)
         query = "SELECT tab, key, entry FROM state WHERE seen <> ? ORDER BY tab, key"
         for table, row, entry in self._state.execute(query, (self._round,)):
-            yield Difference(Change("-", table, json.loads(row), {}), "is missing", entry)
+            yield Difference(Change("-", table, json.loads(row), {}), Message("is missing"), entry)
 
     def _compare_table(
         self, connection: Connection, table: str, columns: Columns, key: Key
@@ -248,12 +254,12 @@ class Replay:
         row_id = change.table, _row_key(change.row)
         recorded = self._find(*row_id)
         if recorded is None:
-            return Difference(change, "was put in", 0)
+            return Difference(change, Message("was put in"), 0)
         self._state.execute("UPDATE state SET seen = ? WHERE tab = ? AND key = ?", (self._round, *row_id))
         expected, entry = json.loads(recorded[0]), recorded[1]
         for name, value in change.values.items():
             if expected.get(name) != key.seal(f"{change.table}.{name}", value):
-                return Difference(change, f"{name} was changed", entry)
+                return Difference(change, Message("{name} was changed", name=name), entry)
         return None
 
 

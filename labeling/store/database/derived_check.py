@@ -62,7 +62,13 @@ def check_derived(connection: Connection) -> None:
     for table, n in ((dialogue_index, n_dialogues), (finding_index, n_findings)):
         n_stored = connection.execute(select(func.count()).select_from(table)).scalar_one()
         if n_stored != n:
-            raise StoreDamaged("E_DERIVED", f"{table.name}: {n_stored} rows, expected {n}")
+            raise StoreDamaged(
+                "E_DERIVED",
+                "{table}: {n_stored} rows, expected {n}",
+                table=table.name,
+                n_stored=n_stored,
+                n=n,
+            )
     _check_counts(connection)
 
 
@@ -76,7 +82,7 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
         fact = describe_facts(row, content)
         number = stored[row.id].dialogue["number"] if row.id in stored else -1
         if not _is_number(connection, number, wanted_number(row.id, fact["at_ms"])):
-            raise StoreDamaged("E_DERIVED", f"dialogue_index: {row.id!r} is missing or was changed")
+            raise StoreDamaged("E_DERIVED", "dialogue_index: {name!r} is missing or was changed", name=row.id)
         facts[row.id] = {"number": number, **fact}
         its_words[number] = join_words(content, is_sqlite=words.is_sqlite)
     words.check(its_words)
@@ -87,7 +93,12 @@ def _check_batch(connection: Connection, ids: list[str], words: _WordsCheck) -> 
             ("finding_index", rows.findings == stored[name].findings),
         ):
             if not same:
-                raise StoreDamaged("E_DERIVED", f"{table}: {name!r} does not agree with verdict and answers")
+                raise StoreDamaged(
+                    "E_DERIVED",
+                    "{table}: {name!r} does not agree with verdict and answers",
+                    table=table,
+                    name=name,
+                )
     return n
 
 
@@ -113,12 +124,16 @@ def _check_counts(connection: Connection) -> None:
         differing = select(counted.c.day).select_from(joined).where(wrong).order_by(counted.c.day).limit(1)
         day = connection.execute(differing).scalar_one_or_none()
         if day is not None:
-            raise StoreDamaged("E_COUNTS", f"daily_counts: day {day} does not agree with the dialogues")
+            raise StoreDamaged(
+                "E_COUNTS", "daily_counts: day {day} does not agree with the dialogues", day=day
+            )
         n += connection.execute(select(func.count()).select_from(counted)).scalar_one()
     stored = select(func.count()).where(or_(*(daily_counts.c[name] != 0 for name in COUNTS)))
     n_stored = connection.execute(stored).scalar_one()
     if n_stored != n:
-        raise StoreDamaged("E_COUNTS", f"daily_counts: {n_stored} rows count something, expected {n}")
+        raise StoreDamaged(
+            "E_COUNTS", "daily_counts: {n_stored} rows count something, expected {n}", n_stored=n_stored, n=n
+        )
 
 
 class _WordsCheck:

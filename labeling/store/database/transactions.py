@@ -179,15 +179,19 @@ class Store:
         """
         url = store_url(location)
         if on_sqlite(url) and not Path(str(url.database)).is_file():
-            raise ConfigError("E_STORE", f"{display_url(url)}: no store; `dialint db upgrade` makes one")
+            raise ConfigError(
+                "E_STORE", "{store}: no store; `dialint db upgrade` makes one", store=display_url(url)
+            )
         store = cls(open_engine(url), clock, interface)
         stored_version = store.read(read_version)
         if stored_version != VERSION:
             store.close()
             raise ConfigError(
                 "E_STORE_VERSION",
-                f"{display_url(url)}: version {stored_version or 'none'}, expected {VERSION}; "
-                "run `dialint db upgrade`",
+                "{store}: version {version}, expected {wanted}; run `dialint db upgrade`",
+                store=display_url(url),
+                version=stored_version or "none",
+                wanted=VERSION,
             )
         try:
             store.key  # noqa: B018  raises now and not at the first write if the key is missing
@@ -256,9 +260,8 @@ class Store:
 def to_world_error(error: DBAPIError, engine: Engine) -> WorldError:
     """Convert a database error to a one-line error without the statement's values, which may hold text."""
     state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
-    return WorldError(
-        "E_STORE", f"{display_url(engine.url)}: {type(error.orig).__name__} {state or ''}".rstrip()
-    )
+    reason = f"{type(error.orig).__name__} {state or ''}".rstrip()
+    return WorldError("E_STORE", "{store}: {reason}", store=display_url(engine.url), reason=reason)
 
 
 def read_version(transaction: Transaction) -> str | None:

@@ -89,10 +89,12 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
     except DBAPIError as error:
         if isinstance(error, DatabaseError) and not isinstance(error, OperationalError):
             kind = type(error.orig).__name__
-            raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {kind}") from error
+            raise StoreDamaged("E_DAMAGED", "the database cannot be read: {kind}", kind=kind) from error
         raise to_world_error(error, store.engine) from error
     except ValueError as error:  # bytes that are not UTF-8, also in SQLite's own messages
-        raise StoreDamaged("E_DAMAGED", f"the database cannot be read: {type(error).__name__}") from error
+        raise StoreDamaged(
+            "E_DAMAGED", "the database cannot be read: {error}", error=type(error).__name__
+        ) from error
 
 
 def is_sealed(version: str | None) -> bool:
@@ -125,19 +127,19 @@ def check_log(
     try:
         head, n_annotations, upgrade = _check_audit(connection, key, expect_head, replay)
         for difference in replay.differences(connection, key) if key else ():
-            raise StoreDamaged("E_ROW", str(difference))
+            raise StoreDamaged("E_ROW", difference.text)
     except sqlite3.Error as error:
-        raise WorldError("E_STORE", f"a temporary file of SQLite: {error}") from error
+        raise WorldError("E_STORE", "a temporary file of SQLite: {error}", error=str(error)) from error
     return head, n_annotations, json.loads(upgrade.content).get("schema", {}) if upgrade else {}
 
 
 def _check_pages(connection: Connection) -> None:
     result = connection.execute(text("PRAGMA integrity_check(1)")).scalar_one()
     if result != "ok":
-        raise StoreDamaged("E_DAMAGED", f"SQLite: {result}")
+        raise StoreDamaged("E_DAMAGED", "SQLite: {result}", result=result)
     violations = connection.execute(text("PRAGMA foreign_key_check")).all()
     if violations:
-        raise StoreDamaged("E_DAMAGED", f"SQLite: a row of {violations[0][0]} points to nothing")
+        raise StoreDamaged("E_DAMAGED", "SQLite: a row of {table} points to nothing", table=violations[0][0])
 
 
 def _check_audit(
@@ -171,14 +173,24 @@ def _check_audit(
         differing |= _find_differing(connection, logged)
         logged = {}
     if differing:
-        raise StoreDamaged("E_ANNOTATION", f"annotation {min(differing)} is missing or was changed")
+        raise StoreDamaged(
+            "E_ANNOTATION", "annotation {number} is missing or was changed", number=min(differing)
+        )
     n_stored = connection.execute(select(func.count()).select_from(annotation_rows)).scalar_one()
     if n_stored != n_logged - n_erased:
         raise StoreDamaged(
-            "E_ANNOTATION", f"{n_stored} annotations, but the audit log tells of {n_logged - n_erased}"
+            "E_ANNOTATION",
+            "{n_stored} annotations, but the audit log tells of {n}",
+            n_stored=n_stored,
+            n=n_logged - n_erased,
         )
     if not has_expected:
-        raise StoreDamaged("E_HEAD", f"audit log: the head {expect_head} is not in it; it ends at {head}")
+        raise StoreDamaged(
+            "E_HEAD",
+            "audit log: the head {expect_head} is not in it; it ends at {head}",
+            expect_head=expect_head,
+            head=head,
+        )
     return head, n_stored, upgrade
 
 
@@ -194,8 +206,11 @@ def check_schema(connection: Connection, written: dict[str, str]) -> None:
         written, present = dict.fromkeys(written, ""), dict.fromkeys(present, "")
     for name in sorted(written.keys() | present.keys()):
         if written.get(name) != present.get(name):
-            what = "is missing" if name not in present else "was changed" if name in written else "was put in"
-            raise StoreDamaged("E_SCHEMA", f"schema: {name} {what} since the last upgrade")
+            if name not in present:
+                raise StoreDamaged("E_SCHEMA", "schema: {name} is missing since the last upgrade", name=name)
+            if name in written:
+                raise StoreDamaged("E_SCHEMA", "schema: {name} was changed since the last upgrade", name=name)
+            raise StoreDamaged("E_SCHEMA", "schema: {name} was put in since the last upgrade", name=name)
 
 
 def _find_differing(connection: Connection, hashes: dict[int, str]) -> set[int]:
@@ -219,7 +234,7 @@ def _check_content(connection: Connection, table: Table) -> int:
     for row in _rows(connection, table):
         n += 1
         if hashlib.sha256(str(row.content).encode()).hexdigest() != row.sha256:
-            raise StoreDamaged("E_DAMAGED", f"{table.name}: {row[0]!r} was changed")
+            raise StoreDamaged("E_DAMAGED", "{table}: {name!r} was changed", table=table.name, name=row[0])
     return n
 
 
@@ -267,7 +282,7 @@ def _check_tasks(connection: Connection) -> None:
     wrong = wrong.where((tasks.c.answered != answered) | (tasks.c.leased != leased))
     task = connection.execute(wrong.order_by(tasks.c.id).limit(1)).scalar()
     if task is not None:
-        raise StoreDamaged("E_COUNTS", f"task {task}: its numbers do not agree with its leases")
+        raise StoreDamaged("E_COUNTS", "task {task}: its numbers do not agree with its leases", task=task)
 
 
 def _check_shares(connection: Connection) -> None:
@@ -291,5 +306,7 @@ def _check_shares(connection: Connection) -> None:
     account = connection.execute(wrong.order_by(shares.c.account).limit(1)).scalar()
     if account is not None:
         raise StoreDamaged(
-            "E_COUNTS", f"{account}: the number of answers does not agree with the annotations"
+            "E_COUNTS",
+            "{account}: the number of answers does not agree with the annotations",
+            account=account,
         )
