@@ -10,12 +10,15 @@
 # first, which no judge gains by accusing nobody) the 95 % interval of the paired difference, over the same
 # questions and the same resampled dialogues, lies on the better side of 0. Else the old judge stays.
 #
-# Each ROUND (a name, 1 unless given) has its folder, WORK_FOLDER/round-ROUND/{dataset,screened,sft,grpo,candidate,
-# comparison.json,decision.json,verdicts.jsonl}. A stopped round goes on where it was, a finished one does nothing
-# again. The judge in use is that of `dialint release`, the first time BASE itself; OLD names another to compare
-# with. The split's key is that of the folder, so that what is held out is so in every round. In STORE it writes
-# labels and nothing else. A rehearsal keeps its releases in WORK_FOLDER/home. SERVER=http://127.0.0.1:8000, one of
-# `dialint serve vllm --swap`, changes over as the judge is promoted.
+# Each ROUND (a name, 1 unless given) has its folder, WORK_FOLDER/round-ROUND/{dataset,screened,sft,grpo or ppo,
+# candidate,comparison.json,decision.json,verdicts.jsonl}. A stopped round goes on where it was, a finished one does
+# nothing again. The judge in use is that of `dialint release`, the first time BASE itself; OLD names another to
+# compare with. The split's key is that of the folder, so that what is held out is so in every round. In STORE it
+# writes labels and nothing else. A rehearsal keeps its releases in WORK_FOLDER/home.
+#
+# SERVER=http://127.0.0.1:8000, one of `dialint serve vllm --swap` with the base of this loop, changes over as the
+# judge is promoted, and is asked by the scoring at the end. A server exchanges adapters only, so the small decoder
+# is trained by one then. Its key: DIALINT_JUDGE_KEY.
 set -euo pipefail
 store=${1:-}
 work=${2:-build/loop}
@@ -24,7 +27,8 @@ base=${BASE:-finetune/small_decoder}
 figure=${FIGURE:-token_average_precision}
 seed=${SEED:-1}
 threads=${THREADS:-2}
-align=${ALIGN:-none}            # grpo: aligned after it has learnt by example
+align=${ALIGN:-none}            # grpo or ppo: aligned after it has learnt by example
+server=${SERVER:-}
 log=${LOG:-}                    # what the judge in use scores at the end; the sample in a rehearsal
 budget=${BUDGET:-500 questions} # for each thousand dialogues
 limit=(${LIMIT:+--limit "$LIMIT"})
@@ -36,14 +40,22 @@ case " $better_high $better_low " in
     *" $figure "*) ;;
     *) echo "FIGURE=$figure: expected one of $better_high $better_low" >&2 && exit 2 ;;
 esac
+case $align in
+    none | grpo | ppo) ;;
+    *) echo "ALIGN=$align: expected none, grpo or ppo" >&2 && exit 2 ;;
+esac
+if [ -n "$server" ] && [ -z "${DIALINT_JUDGE_KEY:-}" ]; then
+    echo "SERVER=$server: set DIALINT_JUDGE_KEY to its key: it exchanges no adapter without one" >&2 && exit 2
+fi
 mkdir -p "$round"
 
 if [ "$base" = finetune/small_decoder ]; then
-    sft=(--adapter none --steps "${SFT_STEPS:-600}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
-    grpo=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64 --rank 32)
+    sft=(--steps "${SFT_STEPS:-600}" --learning-rate 1e-3 --prompt-tokens 320 --eval-steps 100)
+    if [ -n "$server" ]; then sft+=(--rank 32); else sft+=(--adapter none); fi
+    aligned=(--steps "${ALIGN_STEPS:-25}" --learning-rate 1e-4 --questions 4 --answers 4 --answer-tokens 64 --rank 32)
 else
     sft=(--steps "${SFT_STEPS:-1000}" --learning-rate 2e-4 --prompt-tokens 2048 --detail full --rank 16 --gradient-checkpointing)
-    grpo=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192 --rank 16
+    aligned=(--steps "${ALIGN_STEPS:-300}" --learning-rate 1e-5 --questions 16 --answers 8 --answer-tokens 192 --rank 16
         --gradient-checkpointing)
 fi
 shared=(--seed "$seed" --threads "$threads" --quantise "${QUANTISE:-none}")
@@ -70,17 +82,20 @@ key=()
 [ -e "$round/screened/manifest.json" ] ||
     dialint train screen --dataset "$round/dataset" --out "$round/screened"
 
-# 2. A judge learns from it: a folder with all its weights is the candidate.
+# 2. A judge learns from it: an adapter of the base, or all its weights, is the candidate.
 data=(--dataset "$round/screened" --random-questions 4)
 [ -e "$round/sft/MANIFEST.json" ] ||
     dialint train sft judge "${data[@]}" --model "$base" --out "$round/sft" "${sft[@]}" "${shared[@]}"
 candidate=$round/sft
-if [ "$align" = grpo ]; then
-    [ -e "$round/grpo/MANIFEST.json" ] ||
-        dialint train grpo "${data[@]}" --model "$round/sft" --ratio "${RATIO:-5}" --out "$round/grpo" \
-            "${grpo[@]}" "${shared[@]}"
-    candidate=$round/candidate
-    [ -e "$candidate/MANIFEST.json" ] || dialint train merge --model "$round/grpo" --out "$candidate"
+if [ "$align" != none ]; then
+    [ -e "$round/$align/MANIFEST.json" ] ||
+        dialint train "$align" "${data[@]}" --model "$round/sft" --ratio "${RATIO:-5}" --out "$round/$align" \
+            "${aligned[@]}" "${shared[@]}"
+    candidate=$round/$align
+    if [ ! -e "$round/sft/base.json" ]; then # all weights were trained, and now an adapter of them: one model
+        candidate=$round/candidate
+        [ -e "$candidate/MANIFEST.json" ] || dialint train merge --model "$round/$align" --out "$candidate"
+    fi
 fi
 
 # 3. Both judges answer the same held-out questions. Without any before it, the old judge is the base itself.
@@ -118,15 +133,20 @@ decision = {"promoted": is_better, "figure": figure, "gain": gain, "judge": cand
 PY
 if [ ! -e "$decision" ]; then
     if grep -q '"promoted": true' "$round/decision.tmp"; then
-        dialint release promote "$candidate" ${SERVER:+--server "$SERVER"}
+        dialint release promote "$candidate" ${server:+--server "$server"}
     fi
     mv "$round/decision.tmp" "$decision"
 fi
 
 # 5. The judge in use scores. What it finds stays a suggestion until it was measured: --judge-contract.
 if [ -n "$log" ]; then
-    in_use=$("$python" -c 'import json, sys
-decision = json.load(open(sys.argv[1]))
-print(decision["judge" if decision["promoted"] else "old"])' "$decision")
-    dialint score "$log" --judge "local:$in_use" --judge-budget "$budget" "${limit[@]}" --out "$round/verdicts.jsonl"
+    judge=$("$python" -c 'import json, sys
+from dialint.detector.registry import Registry
+decision, server = json.load(open(sys.argv[1])), sys.argv[2]
+in_use = decision["judge" if decision["promoted"] else "old"]
+is_served = server and Registry("judge").current() is not None
+print(f"http:{server}/v1" if is_served else f"local:{in_use}")' "$decision" "${server%/}")
+    asked=(--judge "$judge" --judge-budget "$budget")
+    case $judge in http:*) asked+=(--judge-model judge) ;; esac
+    dialint score "$log" "${asked[@]}" "${limit[@]}" --out "$round/verdicts.jsonl"
 fi
