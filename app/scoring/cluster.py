@@ -159,9 +159,14 @@ class ClusterDetector:
             return None
         about = self._first_about()
         assert about.judge is not None
-        name, fingerprint, notes = about.judge
+        name, fingerprint, notes, max_prompt_tokens = about.judge
         return JudgeInfo(
-            name=name, fingerprint=fingerprint, notes=notes, options=self._options, usage=self._usage
+            name=name,
+            fingerprint=fingerprint,
+            notes=notes,
+            max_prompt_tokens=max_prompt_tokens,
+            options=self._options,
+            usage=self._usage,
         )
 
     @property

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class About:
     """What an actor's detector is, as `Detector` has it; of the judge that it asks, if any, the name, the
-    fingerprint of the engine and its notes."""
+    fingerprint of the engine, its notes and the most tokens of a prompt."""
 
     release: str
     fingerprint: str
     codes: tuple[str, ...]
     info: ReleaseInfo | None
-    judge: tuple[str, str, tuple[str, ...]] | None = None
+    judge: tuple[str, str, tuple[str, ...], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Scorer:
 
                 detector = judged_detector(detector, open_judge(self._asks.judge), self._asks)
                 opened = detector.judge_info
-                judge = opened.name, opened.fingerprint, opened.notes
+                judge = opened.name, opened.fingerprint, opened.notes, opened.max_prompt_tokens
                 detector.with_demoted(self._demoted)
             info = getattr(detector, "info", None)
             self._about = About(detector.release, detector.fingerprint, tuple(detector.codes), info, judge)

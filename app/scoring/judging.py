@@ -18,7 +18,7 @@ from dialint.detector.judge.contract import read_contract
 from dialint.detector.judge.engine import JudgeEngine
 from dialint.detector.judge.examples import examples_file, read_decided
 from dialint.detector.judge.messages import PROMPT_VERSION
-from dialint.detector.judge.stage import JudgedDetector, JudgeInfo, StageOptions
+from dialint.detector.judge.stage import NO_ROOM, JudgedDetector, JudgeInfo, StageOptions
 from dialint.detector.policy import load_policies
 from dialint.detector.taxonomy import Taxonomy
 
@@ -151,6 +151,7 @@ def describe_usage(detector: Detector, counts: Mapping[str, Any]) -> dict[str, A
         "notes": list(judge.notes),
         **counts,
         "unquoted": usage.unquoted,
+        "shortened": usage.shortened,
         "tokens": {
             "prompt": usage.prompt_tokens,
             "cached": usage.cached_tokens,
@@ -195,8 +196,9 @@ def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
         )
     if counts["failures"]:
         failures = ", ".join(f"{name} {n:,}" for name, n in counts["failures"].items())
-        hint = "; E_CONTEXT: --judge-context, or a model with a longer one" if "E_CONTEXT" in failures else ""
-        lines.append(f"no usable answer of the judge in dialogues, so not clean: {failures}{hint}")
+        lines.append(f"no usable answer of the judge in dialogues, so not clean: {failures}")
+    if NO_ROOM in counts["failures"] or usage.shortened:
+        lines.append(_describe_context(judge, counts["failures"].get(NO_ROOM, 0)))
     if usage.unquoted:
         lines.append(f"{usage.unquoted:,} errors of the judge dropped: their quote is not in the turn")
     if counts["self_reported"]:
@@ -210,6 +212,20 @@ def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
             "of dialint eval judge --contract, or --judge-threshold P"
         )
     return lines
+
+
+def _describe_context(judge: JudgeInfo, n_failed: int) -> str:
+    """What did not fit the judge's context, and what to do."""
+    results = []
+    if n_failed:
+        results.append(f"{NO_ROOM}: in {n_failed:,} dialogues a question was too long for the judge")
+    if n_shortened := judge.usage.shortened:
+        results.append(f"{n_shortened:,} questions show a dialogue without some of its turns")
+    return (
+        f"{'; '.join(results)}: a prompt has room for {judge.max_prompt_tokens:,} tokens. To give it more: a "
+        "larger --max-model-len of the server, a judge with a longer context (in training: --prompt-tokens), "
+        f"no smaller --judge-context{'; or --judge-detail short' if judge.options.detail == 'full' else ''}"
+    )
 
 
 def _by_code(dialogues: Mapping[str, int]) -> str:

@@ -38,25 +38,29 @@ class ObjectOutput:
     name: str
     out: Path
 
-    def fetch(self, *, restart: bool) -> None:
-        """Copy what is in the store to this machine, unless a job of this machine is under way, or with
-        `restart`, when it is replaced.
+    def fetch(self, *, restart: bool) -> bool:
+        """Copy what is in the store to this machine, the manifest last, unless a job of this machine is under
+        way, or with `restart`, when it is replaced. Whether there was something.
 
         Raises:
             OutputRefused: there is such an object without a manifest.
         """
         if restart or find_manifest(self.out).exists() or self._job.exists():
-            return
+            return False
         manifest = self._sibling(manifest_path(self.out))
         if not list_objects(manifest):
             if list_objects(self.name):
                 raise OutputRefused(
                     "E_OUTPUT_EXISTS", f"{self.name}: is there already, without a manifest; move it away"
                 )
-            return
-        self._copy(manifest_path(self.out))
-        for entry in read_manifest(manifest_path(self.out))["files"]:
+            return False
+        incomplete = self.out.with_name("fetched.json")
+        with atomic_file(incomplete) as file:
+            copy_object(manifest, file)
+        for entry in read_manifest(incomplete)["files"]:
             self._copy(self.out.with_name(entry["name"]))
+        incomplete.replace(manifest_path(self.out))
+        return True
 
     def publish(self) -> None:
         """Store the complete files, the manifest last, if the job is done, and remove the folder."""
@@ -119,6 +123,11 @@ def staged_output(out: Path | None, *, restart: bool) -> Iterator[Path | None]:
     folder = home_folder() / "s3" / hashlib.sha256(name.encode()).hexdigest()[:16]
     make_output_folder(folder)
     staged = ObjectOutput(name, folder / name.rpartition("/")[2])
-    staged.fetch(restart=restart)
-    yield staged.out
+    is_copy = staged.fetch(restart=restart)
+    try:
+        yield staged.out
+    except BaseException:
+        if is_copy:  # of another job's output: the next command must not take it for its own, or for what is
+            shutil.rmtree(folder)  # in the store by then
+        raise
     staged.publish()

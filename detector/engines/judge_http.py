@@ -225,15 +225,24 @@ class HttpJudge:
         self._root = str([entry.get("root"), entry.get("parent")])
         self._is_vllm = entry.get("owned_by") == "vllm"
         most = entry.get("max_model_len")
-        if self._context is None and isinstance(most, int) and most > 0:
-            self._context = most
+        if isinstance(most, int) and most > 0:
+            self._limit_context(most)
 
     async def _open_tokens(self) -> None:
         """Finds out whether the server takes token ids. vLLM lists no context of an adapter; that of its base
         stands in what it tokenizes."""
         self._tokens = await TokenCompletions.open(self._post, self._address, self._model)
-        if self._tokens is not None and self._context is None:
-            self._context = self._tokens.context
+        if self._tokens is not None and self._tokens.context is not None:
+            self._limit_context(self._tokens.context)
+
+    def _limit_context(self, tokens: int) -> None:
+        """The server's own context is used, unless --judge-context is smaller."""
+        if self._context is not None and self._context > tokens:
+            self.notes.append(
+                f"{self._address.host}: the server's context is {tokens:,} tokens, not the "
+                f"{self._context:,} of --judge-context"
+            )
+        self._context = min(self._context or tokens, tokens)
 
     async def _probe(self) -> None:
         """The short question. It holds no word of a dialogue, so that what the server says may be shown."""

@@ -43,7 +43,8 @@ class JudgeConfig:
     """Seconds without any answer of the server after which the job stops; the same command goes on later."""
 
     judge_context: Annotated[int | None, Field(ge=512)] = None
-    """Tokens of the model's context; without it what the server or the model says, else 8192."""
+    """Tokens of the model's context; without it what the server or the model says, else 8192. Of a server
+    never more than it says."""
 
     judge_concurrency: Annotated[int, Field(ge=1, le=1024)] = 64
     """Most requests at a time; fewer are sent where the server answers more slowly with more."""

@@ -92,7 +92,8 @@ class StageOptions:
 
 @dataclass
 class JudgeUsage:
-    """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn."""
+    """What one process asked and paid. `unquoted` counts errors whose quote was not in the turn, `shortened`
+    questions that show a dialogue without some of its turns, as it does not fit the judge's context."""
 
     screens: int = 0
     details: int = 0
@@ -103,6 +104,7 @@ class JudgeUsage:
     allowed: float = 0.0
     spent: float = 0.0
     unquoted: int = 0
+    shortened: int = 0
     failures: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: JudgeUsage) -> None:
@@ -117,11 +119,13 @@ class JudgeUsage:
 @dataclass(frozen=True, kw_only=True)
 class JudgeInfo:
     """The judge of a detector, for those who report on it: `fingerprint` is that of its engine, `notes` what
-    the engine has to say to the user of how it asks, `usage` what was taken so far."""
+    the engine has to say to the user of how it asks, `max_prompt_tokens` what a question may have, `usage`
+    what was taken so far."""
 
     name: str
     fingerprint: str
     notes: tuple[str, ...]
+    max_prompt_tokens: int
     options: StageOptions
     usage: JudgeUsage
 
@@ -192,6 +196,7 @@ class JudgedDetector:
             name=self.judge_name,
             fingerprint=self.engine.fingerprint,
             notes=tuple(getattr(self.engine, "notes", ())),
+            max_prompt_tokens=self.engine.max_prompt_tokens,
             options=self.options,
             usage=self.usage,
         )
@@ -335,6 +340,11 @@ class JudgedDetector:
             try:
                 chat, tokens = self._fit(case, task)
             except ConfigError:
+                if task.kind == "screen" and len(task.codes) > 1:
+                    half = len(task.codes) // 2
+                    for codes in (task.codes[half:], task.codes[:half]):
+                        queue.appendleft(_Task(task.kind, task.case, task.turns, codes))
+                    continue
                 case.fail(NO_ROOM, task.codes)
                 self._count_failure(NO_ROOM)
                 continue
@@ -348,6 +358,7 @@ class JudgedDetector:
                 queue.appendleft(task)
                 break
             sent.append((task, request))
+            self.usage.shortened += chat.cut
         sent.sort(key=lambda pair: (pair[0].case, pair[0].kind, pair[0].turns[-1]))
         started_s = time.monotonic()
         replies = self.engine.ask([request for _, request in sent]) if sent else []

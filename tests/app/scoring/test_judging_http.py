@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -130,3 +131,61 @@ def test_a_budget_in_dollars_is_used_and_never_exceeded(
     assert judge["cost_usd"] == pytest.approx(judge["budget"]["spent"], abs=1e-5)
     assert sum(judge["questions"].values()) <= len(asked)
     assert "usd of the budget used" in " ".join(capsys.readouterr().out.split())
+
+
+def long_log(folder: Path) -> Path:
+    """A dialogue of 61 turns and some 6,000 words, and one of two turns."""
+    path = folder / "log.jsonl"
+    told = "It is on its way, as I said, and I have told the carrier again. " * 8
+    turns = [{"role": ("customer", "agent")[number % 2], "text": f"{number}: {told}"} for number in range(60)]
+    turns.append({"role": "agent", "text": "That is none of my business."})
+    rows = [
+        {"dialogue_id": "long", "turns": turns},
+        {"dialogue_id": "short", "turns": turns[:1] + turns[-1:]},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_dialogue_longer_than_the_servers_context_is_searched_in_parts(
+    tmp_path: Path, driver: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A context of 1,024 tokens holds no question for twelve codes: for fewer codes and turns it does."""
+    llm = FakeLLM(context=1024)
+    with serving(llm) as url:
+        config = replace(options(tmp_path, url), judge=JudgeConfig(judge=f"http:{url}", judge_context=1024))
+        assert run([str(long_log(tmp_path))], config, driver.FakeDetector({})) == 0
+    verdicts = list(read_verdicts(tmp_path / "v.jsonl"))
+    assert [(each.dialogue_id, each.status) for each in verdicts] == [("long", "scored"), ("short", "scored")]
+    for verdict in verdicts:
+        assert verdict.judge is not None
+        assert verdict.judge.failures == {}
+        assert {"T1", "M3", "V1", "X1"} <= set(verdict.judge.codes)
+    received = llm.received.decode()
+    assert all(f"{number}: It is on its way" in received for number in range(1, 60, 2))  # each agent's turn
+    printed = " ".join(capsys.readouterr().out.split())
+    shown = re.search(r"([\d,]+) questions show a dialogue without some of its turns: a prompt has room for "
+                      r"768 tokens. To give it more: a larger --max-model-len of the server", printed)  # fmt: skip
+    assert shown is not None, printed
+    assert "E_CONTEXT" not in printed
+    [manifest] = tmp_path.glob("*.manifest.json")
+    assert json.loads(manifest.read_text())["judge"]["shortened"] == int(shown[1].replace(",", ""))
+
+
+def test_a_context_that_holds_no_question_loses_no_dialogue(
+    tmp_path: Path, driver: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says what to do, and no verdict takes what was not answered for clean."""
+    with serving(FakeLLM(context=160)) as url:
+        run([str(long_log(tmp_path))], options(tmp_path, url, judge_context=2048), driver.FakeDetector({}))
+    verdicts = list(read_verdicts(tmp_path / "v.jsonl"))
+    assert [(each.dialogue_id, each.status) for each in verdicts] == [("long", "scored"), ("short", "scored")]
+    for verdict in verdicts:
+        assert verdict.judge is not None
+        assert set(verdict.judge.failures) <= {"E_CONTEXT"}
+        left = {*verdict.judge.unasked, *verdict.judge.unmet, *verdict.judge.failures.get("E_CONTEXT", ())}
+        assert {"T1", "M3", "V1", "X1"} <= left
+    printed = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"E_CONTEXT: in \d dialogues a question was too long for the judge", printed), printed
+    assert "a larger --max-model-len of the server" in printed
+    assert "or --judge-detail short" in printed

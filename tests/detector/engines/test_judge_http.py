@@ -153,6 +153,17 @@ def test_name_limits_and_fingerprint(llm: FakeLLM, url: str, judge: HttpJudge) -
         each.close()
 
 
+@pytest.mark.parametrize("is_vllm", [False, True])
+def test_a_context_beyond_the_servers_is_not_believed(llm: FakeLLM, url: str, is_vllm: bool) -> None:
+    llm.context, llm.is_vllm = 2048, is_vllm
+    judge = opened(url, judge_context=100_000)
+    assert judge.max_prompt_tokens == 1536
+    assert (
+        "127.0.0.1: the server's context is 2,048 tokens, not the 100,000 of --judge-context" in judge.notes
+    )
+    judge.close()
+
+
 def test_without_logprobs_the_questions_go_on_without_asking(llm: FakeLLM, url: str) -> None:
     llm.gives_logprobs = False
     judge = opened(url)
