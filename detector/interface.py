@@ -84,6 +84,10 @@ class DetectorConfig:
     spot_check: Path | None = None
     """File of `dialint eval tally --apply`: findings of codes that were seldom right on this log are
     suggestions, and probabilities are scaled to what was measured."""
+    thresholds: Path | None = None
+    """File of own thresholds by code, for one release, as the Releases page of the console writes it. A
+    raised threshold turns findings of the scan into suggestions; one under the release's adds suggestions
+    only."""
     domain: Literal["auto", "trust"] = "auto"
     """What a log means that is far from what the release was calibrated on: with auto the scan's findings are
     suggestions there, of tempered probability; with trust nothing, for instance after `dialint eval

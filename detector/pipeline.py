@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.calibration import POLICY_CHECK, Check, Scan, round_probability
+from dialint.detector.calibration import POLICY_CHECK, Check, CodeRelease, Scan, round_probability
 from dialint.detector.checks import CHECKS, CheckContext, Hit
 from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.demotions import read_demotions
@@ -28,12 +28,13 @@ from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.natural import NaturalPrecision, load_natural
 from dialint.detector.policy import Policy, load_policies, policy_for
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Turn, Verdict
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVersion, Turn, Verdict
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
 from dialint.detector.render import Renderer
 from dialint.detector.scanner import Engine, Scanner, TurnScores, evidence_span
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
+from dialint.detector.thresholds import Thresholds, read_thresholds
 
 MAX_WORDS = 100
 """Most characters of a turn that a reason quotes."""
@@ -94,6 +95,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         natural=natural,
         trust_domain=config.domain == "trust",
         coherence=open_coherence(release),
+        thresholds=read_thresholds(config.thresholds, info.id, info.codes),
     )
 
 
@@ -149,12 +151,13 @@ class ReleaseDetector:
         natural: NaturalPrecision | None = None,
         trust_domain: bool = False,
         coherence: CoherenceModel | None = None,
+        thresholds: Thresholds | None = None,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
         forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
         be suggested here to why; `policies` are the team's by their names; `natural` is what a spot check
         says of the probabilities; with `trust_domain` no log is far from what the release was calibrated
-        on; `coherence` is the release's model of what fits, if it has one."""
+        on; `coherence` is the release's model of what fits, if it has one; `thresholds` are the team's."""
         self.scanner = scanner
         self.coherence = coherence
         self.taxonomy = taxonomy
@@ -166,6 +169,7 @@ class ReleaseDetector:
         self._policies = dict(policies or {})
         self._natural = natural
         self._trust_domain = trust_domain
+        self.thresholds = thresholds
         is_far = info.domain is not None and info.domain.is_far(log.distance, log.n_dialogues)
         self._far_from = info.domain if is_far and not trust_domain else None
         self._context = CheckContext(log, policies=self._policies)
@@ -195,6 +199,7 @@ class ReleaseDetector:
                 *[policy.model_dump(mode="json") for policy in self._policies.values()],
                 *([] if natural is None else [natural.fingerprint]),
                 *(["domain: trust"] if trust_domain else []),
+                *([] if thresholds is None else [{"thresholds": thresholds.fingerprint}]),
             ]
         )
 
@@ -229,6 +234,7 @@ class ReleaseDetector:
             self._natural,
             self._trust_domain,
             self.coherence,
+            self.thresholds,
         )
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
@@ -301,7 +307,20 @@ class ReleaseDetector:
             taxonomy=self.taxonomy.version,
             status="failed",
             failure=failure.code,
+            **self._origin(dialogue),
         )
+
+    def _limit(self, code: str, scan: Scan, probability: float) -> tuple[_Kind, str]:
+        """What the thresholds of the release and of the team allow, and why it is less than the release's."""
+        if self.thresholds is None:
+            return scan.outcome(probability), ""
+        return self.thresholds.outcome(code, scan, probability)
+
+    def _origin(self, dialogue: Dialogue) -> dict[str, Any]:
+        """The fields of a verdict that say by which of the team's own rules it was made."""
+        applies = policy_for(dialogue, self._policies)
+        policy = applies and PolicyVersion(name=applies.policy, sha256=applies.fingerprint)
+        return {"policy": policy, "thresholds": self.thresholds and self.thresholds.fingerprint}
 
     def _build_verdict(
         self,
@@ -351,10 +370,11 @@ class ReleaseDetector:
                 outcome: _Kind = "dropped" if check is None else check.report
                 proofs = [f"exact check '{check.name}', no model: {hit.why}"] if check and hit else []
                 where = (hit.start, hit.end) if hit is not None else (0, 0)
-                if outcome != "finding" and how.scan is not None and how.scan.outcome(by_scan) != "dropped":
+                limit = None if how.scan is None else self._limit(code, how.scan, by_scan)
+                if outcome != "finding" and limit is not None and limit[0] != "dropped":
                     evidence = self._evidence(code, texts[position], scores)
                     suspicion = Suspicion(dialogue, position, *evidence, by_scan, self.log)
-                    scanned, gate_proofs = _scan_outcome(how.scan, how.gate, suspicion)
+                    scanned, gate_proofs = _scan_outcome(how, suspicion, *limit)
                     if scanned == "finding" and self._far_from is not None:
                         scanned = "suggestion"
                         gate_proofs.append(f"demoted: {FAR_LOG}")
@@ -396,6 +416,7 @@ class ReleaseDetector:
             not_judged=self._coverage.gaps(coverage, judged, lacking),
             no_policy=no_policy,
             agent_turns=len(judged),
+            **self._origin(dialogue),
         )
 
     def _codes_without_policy(self, dialogue: Dialogue) -> tuple[str, ...]:
@@ -491,21 +512,24 @@ def _quote(words: str) -> str:
     return f"“{line}”"
 
 
-def _scan_outcome(scan: Scan, gate: str | None, suspicion: Suspicion) -> tuple[_Kind, list[str]]:
-    """What becomes of a suspicion of the scan by its thresholds and gate, and the proofs for its reason. What
-    a gate does not confirm is suggested from `Scan.suggest_at` on."""
-    outcome: _Kind = scan.outcome(suspicion.probability)
+def _scan_outcome(
+    how: CodeRelease, suspicion: Suspicion, outcome: _Kind, why: str
+) -> tuple[_Kind, list[str]]:
+    """What becomes of a suspicion of the scan with this `outcome` by thresholds, which `why` is about if it
+    is less than the release's; and the proofs for its reason. What a gate does not confirm is suggested from
+    `Scan.suggest_at` on."""
     proofs: list[str] = []
-    if gate is not None:
-        result = GATES[gate](suspicion)
-        proofs.append(f"gate '{gate}': {result.why}")
+    if how.gate is not None:
+        result = GATES[how.gate](suspicion)
+        proofs.append(f"gate '{how.gate}': {result.why}")
         if result.outcome == "inapplicable":
             return "dropped", proofs
         if result.outcome != "finding":
-            is_suggested = scan.suggest_at is not None and suspicion.probability >= scan.suggest_at
+            suggest_at = None if how.scan is None else how.scan.suggest_at
+            is_suggested = suggest_at is not None and suspicion.probability >= suggest_at
             return "suggestion" if is_suggested else result.outcome, proofs
     if outcome == "suggestion":
-        proofs.append("demoted: below the contract")
+        proofs.append(f"demoted: {why or 'below the contract'}")
     return outcome, proofs
 
 

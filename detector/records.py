@@ -181,6 +181,14 @@ class JudgeRecord(Record):
     is_approximate: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
+class PolicyVersion(Record):
+    """The policy that applied to a dialogue when it was scored: `sha256` is `Policy.fingerprint`, of its
+    rules."""
+
+    name: Annotated[str, Field(min_length=1)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class Verdict(Record):
     """The result of a release on one dialogue. A failed verdict has a `failure` code and no quality; one that
     is `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is
@@ -193,7 +201,9 @@ class Verdict(Record):
     calibrated on. A person may read them; they count in no quality and no rate.
 
     `no_policy` are the codes that were not searched for, as they need a policy and none with rules for them
-    applies to the dialogue. `judge` is what an LLM was asked beside the release, if one was.
+    applies to the dialogue. `judge` is what an LLM was asked beside the release, if one was. `policy` is the
+    policy that applied, and `thresholds` the fingerprint of the team's own ones (`dialint score
+    --thresholds`); both are missing in verdicts older than 2026-11-26.
 
     `agent_turns` counts the turns of agents and bots that have words, judged or not. `agent`, `team`,
     `channel` and `started_at`, the first time that a turn has, are the log's own, unmasked."""
@@ -211,6 +221,8 @@ class Verdict(Record):
     not_judged: tuple[NotJudged, ...] = ()
     no_policy: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
     judge: JudgeRecord | None = Field(default=None, exclude_if=lambda record: record is None)
+    policy: PolicyVersion | None = Field(default=None, exclude_if=lambda policy: policy is None)
+    thresholds: str | None = Field(default=None, exclude_if=lambda value: value is None)
     agent_turns: Annotated[int, Field(ge=0)] | None = None
     agent: str | None = None
     team: str | None = None

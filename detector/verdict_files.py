@@ -23,15 +23,19 @@ FileFormat = Literal["jsonl", "parquet", "csv"]
 
 VERDICT_COLUMNS = (
     "dialogue_id", "release", "taxonomy", "status", "failure", "quality", "probabilities", "judged_share",
-    "not_judged", "no_policy", "agent_turns", "agent", "team", "channel", "started_at",
+    "not_judged", "no_policy", "policy", "thresholds", "agent_turns", "agent", "team", "channel",
+    "started_at",
 )  # fmt: skip
 JUDGE = "judge"
 """The column of what a judge was asked, as JSON; only files of jobs with a judge have it."""
 ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
 """Fields about the dialogue and not about its errors."""
-AS_JSON = ("probabilities", "not_judged", "no_policy", JUDGE)
+AS_JSON = ("probabilities", "not_judged", "no_policy", "policy", JUDGE)
 """Columns that hold JSON."""
-ABSENT = ("failure", "probabilities", "judged_share", "not_judged", "no_policy", JUDGE, *ORIGIN)
+ABSENT = (
+    "failure", "probabilities", "judged_share", "not_judged", "no_policy", "policy", "thresholds", JUDGE,
+    *ORIGIN,
+)  # fmt: skip
 """Fields that a line of JSONL has only if they are set; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
 KINDS = {"finding": "findings", "suggestion": "suggestions"}
@@ -160,7 +164,7 @@ def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
             columns = (*VERDICT_COLUMNS, *((JUDGE,) if verdict.judge is not None else ()))
             writer.writerow((*columns, "kind", *FINDING_COLUMNS))
         head = _with_json(verdict.model_dump(include=set(columns), mode="json"))
-        cells = [_cell(head[name]) for name in columns]
+        cells = [_cell(head.get(name)) for name in columns]
         for kind, name in KINDS.items():
             for finding in getattr(verdict, name):
                 writer.writerow([*cells, kind, *(_cell(getattr(finding, name)) for name in FINDING_COLUMNS)])

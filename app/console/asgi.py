@@ -19,6 +19,7 @@ from dialint.app.console.index_page import index_routes
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.main import PAGES, page_address
 from dialint.app.console.middleware import SecurityMiddleware
+from dialint.app.console.releases.own_thresholds import ROUTES as THRESHOLD_ROUTES
 from dialint.app.console.scoring.downloads import ROUTES, may_upload
 from dialint.app.console.scoring.runner import ScoreRunner
 from dialint.app.console.theme import STATIC, STATIC_PATH
@@ -43,6 +44,7 @@ app = App(
         *index_routes(("", *(page_address(title) for title in ("Home", "Sign in", *PAGES)))),
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
         *ROUTES,
+        *THRESHOLD_ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
     ],
     lifespan=run_jobs,

@@ -38,6 +38,7 @@ from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
 from dialint.detector.release import EMBEDDED, ReleaseInfo
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.thresholds import read_thresholds
 from dialint.detector.watchdog import WatchedDetector
 
 MIN_FOR_SHARE = 200
@@ -105,7 +106,8 @@ class FindingFilter:
 class ScoringRun:
     """One pass over the logs: sources, detector, filter and counts. `request` is the hash that `is_done`
     compares; `demoted` maps codes that may only be suggested to why; `spot_check` is a line about the one
-    that is used, `far` one on a log that is far from what the release was calibrated on."""
+    that is used, `far` one on a log that is far from what the release was calibrated on,
+    `thresholds` lines on the team's own ones."""
 
     config: ScoreConfig
     sources: list[Source]
@@ -116,6 +118,7 @@ class ScoringRun:
     demoted: dict[str, str] = field(default_factory=dict)
     spot_check: str = ""
     far: str = ""
+    thresholds: tuple[str, ...] = ()
     counts: Counts = field(default_factory=Counts)
     tally: Tally = field(default_factory=Tally)
     meter: CostMeter = field(default_factory=CostMeter)
@@ -242,7 +245,7 @@ class ScoringRun:
                     self.read_counts,
                     self.detector,
                     self.demoted,
-                    tuple(filter(None, (self.far, self.spot_check))),
+                    tuple(filter(None, (self.far, self.spot_check, *self.thresholds))),
                     judge_lines(self.detector, self.tally.judge.counts()),
                 ),
                 to_stderr=stdout_has_result,
@@ -296,6 +299,7 @@ def prepare_run(
         demoted = {**natural.demoted, **demoted}
         spot_check = natural.summary + ("" if is_same else "; they are of another log")
     info: ReleaseInfo | None = getattr(detector, "info", None)
+    own = read_thresholds(config.detector.thresholds, detector.release, info.codes if info else {})
     domain = info.domain if info is not None else None
     log = _profile_head(sources, config, domain)
     far = ""
@@ -310,6 +314,7 @@ def prepare_run(
             **_describe_policies(config),
             **({"demoted": demoted} if demoted else {}),
             **_describe_spot_check(config),
+            **({} if own is None else {"thresholds": {"sha256": own.fingerprint, "codes": own.codes}}),
         },
         "log": {
             "dialogues": log.n_dialogues,
@@ -325,7 +330,10 @@ def prepare_run(
         detector = detector.with_demoted(demoted)
     filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
     request = _hash_request(requested, config, taxonomy)
-    run = ScoringRun(config, sources, detector, taxonomy, filter, request, demoted, spot_check, far)
+    thresholds = () if own is None or info is None else own.describe(info.codes)
+    run = ScoringRun(
+        config, sources, detector, taxonomy, filter, request, demoted, spot_check, far, tuple(thresholds)
+    )
     return run, description
 
 
@@ -391,6 +399,8 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
         *policies,
         _describe_spot_check(config),
     ]
+    if config.detector.thresholds is not None and config.detector.thresholds.is_file():
+        whole.append({"thresholds": sha256_file(config.detector.thresholds)})
     if config.judge.judge is not None:
         files = judge_files(config.judge)
         if files is None:
@@ -416,7 +426,7 @@ def _describe_spot_check(config: ScoreConfig) -> dict[str, Any]:
 def _describe_policies(config: ScoreConfig) -> dict[str, Any]:
     """The policies by their names, each with a hash of its rules."""
     policies = load_policies(config.detector.policy)
-    hashes = {name: fingerprint([policy.model_dump(mode="json")]) for name, policy in policies.items()}
+    hashes = {name: policy.fingerprint for name, policy in policies.items()}
     return {"policies": hashes} if hashes else {}
 
 

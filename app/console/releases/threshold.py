@@ -17,6 +17,11 @@ import streamlit as st
 from dialint.app.console.charts import MARKED, MUTED, STRONG
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
 from dialint.app.console.releases.folders import ReleaseEntry, ReleaseReport, read_report
+from dialint.app.console.releases.own_thresholds import (
+    choose_threshold,
+    load_chosen,
+    show_own_thresholds,
+)
 from dialint.app.console.tables import share_text
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
@@ -116,10 +121,13 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
     today = None if how is None or how.scan is None else how.scan.threshold
     key = f"threshold:{release}:{code}"
     if key not in st.session_state:
-        st.session_state[key] = round(today if today is not None else 0.5, 2)
+        own = load_chosen(release).get(code)
+        st.session_state[key] = own or round(today if today is not None else 0.5, 2)
     threshold = st.slider(
         _("Threshold"), min_value=0.05, max_value=1.0, step=STEP, key=key,
         help=_("The least probability of a finding. Moving it changes nothing but this page."),
+        on_change=choose_threshold, args=(release, code, key, today),
+        disabled=how is not None and how.scan is None,
     )  # fmt: skip
     st.caption(safe_markdown(_today_text(today)))
     if today is not None and threshold == round(today, 2):
@@ -135,12 +143,11 @@ def show_threshold(store: Store, account: Account, entries: list[ReleaseEntry], 
             + " "
             + _(
                 "Below today’s threshold every turn counts, as nobody knows what the gate behind it would "
-                "drop: an upper bound. Exact checks keep their findings at any threshold. No option of "
-                "dialint takes a threshold of your own: a release’s thresholds come from its contract, and "
-                "“dialint train calibrate” makes a release with others from labels of your log."
+                "drop: an upper bound. Exact checks keep their findings at any threshold."
             )
         )
     )
+    show_own_thresholds(release, {} if report is None else report.info.codes)
 
 
 @st.cache_data(ttl=TTL_S, max_entries=4, show_spinner=False)
@@ -205,6 +212,8 @@ def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, t
         text = _("{n} s a dialogue").format(n=show_number(round(median(turns.seconds))))
         columns[3].caption(safe_markdown(text))
     lines = [_contract_text(how, threshold)]
+    if today is None or threshold < today:
+        lines.append(_("Scored with this threshold, what lies below the release’s own are suggestions."))
     if now.clean:
         text = _("Of {n} turns that people found free of this error, {k} are flagged: {rate} per 100.")
         rate = show_number(100 * now.clean_flagged / now.clean, "0.0")

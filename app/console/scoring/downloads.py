@@ -41,10 +41,10 @@ def download_address(job_id: str, name: str) -> str:
 
 async def may_upload(browser: str) -> bool:
     """Whether somebody who may score logs is signed in in a browser."""
-    return await run_in_threadpool(_find_lead, browser) is not None
+    return await run_in_threadpool(find_lead, browser) is not None
 
 
-def _find_lead(browser: str) -> str | None:
+def find_lead(browser: str) -> str | None:
     """The account that is signed in in a browser, if it may score logs; this counts as use of its session."""
     name = SESSIONS.account(SESSIONS.find(browser), browser)
     try:
@@ -65,7 +65,7 @@ def _prepare(browser: str, job_id: str, name: str) -> tuple[Path, str] | None:
     Raises:
         DialintError: the job is not done, or the file could not be made.
     """
-    account = _find_lead(browser)
+    account = find_lead(browser)
     if account is None or name not in FILES:
         return None
     job = record_download(_open_store(), account, job_id, name)

@@ -3,12 +3,19 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import streamlit as st
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
+from dialint.app.console.middleware import COOKIE
 from dialint.app.console.releases import folders as release_folders
+from dialint.app.console.releases import own_thresholds
 from dialint.app.console.releases.change import promote, roll_back
+from dialint.app.console.releases.own_thresholds import choose_threshold, load_chosen, thresholds_address
 from dialint.app.console.releases.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
 from dialint.app.console.releases.threshold import apply_threshold
 from dialint.detector.artifacts import write_manifest
@@ -16,6 +23,7 @@ from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
+from dialint.detector.thresholds import read_thresholds
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -88,6 +96,39 @@ def test_the_page_shows_reports_and_promotes_after_a_reason(
     assert "is current now" in page.words, page.words
     assert Registry("scan").current() is not None
     assert list_changes(store, "lea")[0].reason == REASON
+    # Nothing is left in the form that a second click would promote again.
+    assert page.test.text_input(key="promote reason").value == ""
+    assert not page.test.checkbox(key="promote sure").value
+    page.press("Promote")
+    assert "Say why" in page.words
+    assert len(list_changes(store, "lea")) == 1
+
+
+def test_a_refused_promotion_keeps_what_was_filled_in(open_page: Callable[..., Any], opened: Path) -> None:
+    page = open_page("lea").go("Releases")
+    page.test.segmented_control[0].set_value("change").run()
+    page.test.selectbox(key="promote release").set_value("bad")
+    page.test.text_input(key="promote reason").set_value(REASON)
+    page.test.checkbox(key="promote sure").check()
+    page.press("Promote")
+    assert "E_CHECKSUM" in page.words.replace("\\", "")
+    assert page.test.text_input(key="promote reason").value == REASON
+
+
+def test_a_roll_back_empties_its_form(
+    open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_page("lea").go("Releases")
+    pointer = SimpleNamespace(id="later", earlier=["sooner"])
+    monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
+    monkeypatch.setattr(Registry, "rollback", lambda self: SimpleNamespace(id="sooner"))
+    page.test.segmented_control[0].set_value("change").run()
+    page.test.text_input(key="rollback reason").set_value(REASON)
+    page.test.checkbox(key="rollback sure").check()
+    page.press("Roll back")
+    assert "sooner is current again" in page.words
+    assert page.test.text_input(key="rollback reason").value == ""
+    assert not page.test.checkbox(key="rollback sure").value
 
 
 def test_other_roles_do_not_see_it(open_page: Callable[..., Any]) -> None:
@@ -128,6 +169,72 @@ def test_the_slider_shows_the_store_and_changes_nothing(open_page: Callable[...,
     assert not page.test.exception
     assert [each.value for each in page.test.metric] != before
     assert page.test.metric[0].value == "0\\.0"
+
+
+def open_slider(open_page: Callable[..., Any]) -> Any:
+    page = open_page("lea").go("Releases")
+    page.test.segmented_control[0].set_value("threshold").run()
+    assert not page.test.exception
+    return page
+
+
+def test_chosen_thresholds_are_listed_for_all_codes_and_given_as_a_file(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    page = open_slider(open_page)
+    assert "Move the slider of a code" in page.words
+    boxes = page.test.selectbox(key="threshold code")
+    first, second = boxes.options[0].split()[0], boxes.options[1].split()[0]
+    page.test.slider[0].set_value(0.97).run()
+    page.choose("Code", second)
+    page.test.slider[0].set_value(0.2).run()
+    assert not page.test.exception
+    listed = page.test.table[-1].value
+    assert [row.split()[0] for row in listed["Code"]] == sorted((first, second))
+    address = thresholds_address("model-7", {first: 0.97, second: 0.2})
+    links = [each.proto.url for each in page.test.get("link_button")]
+    assert links == [address]
+    page.choose("Code", first)
+    assert page.test.slider[0].value == 0.97, "what was chosen is there when one comes back"
+    page.press("Discard them")
+    assert "Move the slider of a code" in page.words
+    assert page.test.slider[0].value == 0.5
+
+
+def test_own_thresholds_say_what_they_do() -> None:
+    """The slider stands at two decimals; at the release's own threshold nothing is chosen."""
+    st.session_state.clear()
+    for value, today, kept in ((0.9, 0.876, {"C1": 0.9}), (0.88, 0.876, {}), (0.5, None, {"C1": 0.5})):
+        st.session_state["slider"] = value
+        choose_threshold("r", "C1", "slider", today)
+        assert load_chosen("r") == kept
+    st.session_state.clear()
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("C1=0.97&T1=0.2", 200), ("", 404), ("C1=2", 404), ("C1=nan", 404), ("C1=x", 404), ("C1=0.9&C1=0.8", 404),
+    ],
+)  # fmt: skip
+def test_the_file_is_for_leads_and_holds_what_the_address_says(
+    query: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(own_thresholds, "find_lead", lambda browser: "lea" if browser else None)
+    client = TestClient(Starlette(routes=own_thresholds.ROUTES))
+    address = f"/download/thresholds/r%2F1?{query}".rstrip("?")
+    assert client.get(address).status_code == 404, "nobody is signed in"
+    client.cookies.set(COOKIE, "a" * 43)
+    answered = client.get(address)
+    assert answered.status_code == status
+    if status == 200:
+        assert "attachment" in answered.headers["content-disposition"]
+        path = tmp_path / "thresholds.json"
+        path.write_bytes(answered.content)
+        scan = release_folders.read_report(release_folders.list_releases()[0][0]).info.codes["T1"]
+        read = read_thresholds(path, "r/1", {"C1": scan, "T1": scan})
+        assert read is not None
+        assert read.codes == {"C1": 0.97, "T1": 0.2}
 
 
 def test_two_releases_are_compared_on_the_dialogues_of_both(
