@@ -1,7 +1,8 @@
 """`dialint serve vllm --scan` and `score --engine` on a real vLLM: the scores and verdicts of the local engine.
 
 The scan is that of the embedded release without its vectors of history: its scores are those of no release that
-anybody trained, and do for comparing two engines.
+anybody trained, and do for comparing two engines. DIALINT_SCAN_RELEASE names a release to take instead, one that
+was trained with ``--no-history``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ READY_S = 300.0
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if trained := os.environ.get("DIALINT_SCAN_RELEASE"):
+        return Path(trained)
     folder = tmp_path_factory.mktemp("release") / "r"
     shutil.copytree(EMBEDDED, folder)
     (folder / "MANIFEST.json").unlink()
