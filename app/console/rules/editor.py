@@ -9,6 +9,7 @@ from functools import lru_cache
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_number
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.notices import report_refusals, set_notice, show_notice
 from dialint.app.console.rules.preview import (
     PolicyPreview,
@@ -35,12 +36,14 @@ HEIGHT = 430
 @dataclass(frozen=True)
 class Document:
     """What is edited. A policy without a `name` is new, and gets the name that its text says. `base` is the
-    text that the first version starts from, `origin` says which that is."""
+    text that the first version starts from, and that every version can be compared with; `origin` says which
+    that is. `is_packaged`: it comes with dialint."""
 
     kind: documents.Kind
     name: str
     base: str
     origin: str
+    is_packaged: bool = False
 
 
 @lru_cache(maxsize=16)
@@ -72,6 +75,10 @@ def show_editor(
         note = _("There is no version yet: the text below starts as {origin}.").format(origin=document.origin)
     number = 0 if newest is None else newest.version
     key = f"{document.kind}:{document.name}:{number}"
+
+    def take_packaged() -> None:
+        st.session_state[f"rules text:{key}"] = document.base
+
     left, right = st.columns([7, 5], gap="medium")
     with left:
         st.caption(safe_markdown(note))
@@ -79,11 +86,19 @@ def show_editor(
             _("Text in YAML. Ctrl+Enter checks it."), text, height=HEIGHT, key=f"rules text:{key}",
             max_chars=documents.MAX_CHARACTERS,
         )  # fmt: skip
+        if document.is_packaged and edited != document.base:
+            st.button(
+                _("Put the packaged text here"), key=f"rules packaged:{key}", on_click=take_packaged,
+                help=_(
+                    "In place of the text above, to preview what going back to it would do. Nothing is "
+                    "saved by it."
+                ),
+            )  # fmt: skip
     parsed = _parse(document.kind, edited)
     name = document.name or (parsed.policy if isinstance(parsed, Policy) else "")
     with right:
         if isinstance(parsed, ConfigError):
-            st.error(safe_markdown(parsed.message))
+            st.error(safe_markdown(explain_as_sentence(parsed)))
         elif isinstance(parsed, Policy) and parsed.policy != name:
             st.error(safe_markdown(_("The text must keep the name {name}.").format(name=name)))
             parsed = ConfigError("E_POLICY", name)

@@ -17,6 +17,7 @@ from dialint.app.console.rules.editor import Document, show_editor
 from dialint.app.console.rules.versions import show_versions
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import explain_code, safe_markdown, safe_text
+from dialint.detector.artifacts import package_versions
 from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.taxonomy import PACKAGED, Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
@@ -65,10 +66,16 @@ def rules_page(store: Store, account: Account) -> None:
     if view == "codes":
         _show_codes(taxonomy)
     else:
-        base = PACKAGED.read_text(encoding="utf-8") if text is None else text
-        document = Document("taxonomy", documents.TAXONOMY, base, _("the taxonomy in use"))
+        base = PACKAGED.read_text(encoding="utf-8")
+        document = Document("taxonomy", documents.TAXONOMY, base, _packaged_title(), is_packaged=True)
         show_editor(store, account, document, taxonomy, None, {})
         show_versions(store, account, document)
+
+
+def _packaged_title() -> str:
+    """What a text that comes with dialint is called in lists of versions."""
+    version = package_versions("dialint").get("dialint", "0")
+    return _("packaged with dialint {version}").format(version=version)
 
 
 @lru_cache(maxsize=4)
@@ -161,13 +168,13 @@ def _show_policies(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     )  # fmt: skip
     in_use = {each: parse_policy(text) for each, text in published.items()}
     before: Policy | None = in_use.pop(name, None)
-    if name in published:
+    if name in samples:
+        base, origin = samples[name].read_text(encoding="utf-8"), _packaged_title()
+    elif name in published:
         base, origin = published[name], _("the published policy")
-    elif name in samples:
-        base, origin = samples[name].read_text(encoding="utf-8"), _("the sample")
     else:
         base, origin = TEMPLATE, _("the template")
-    document = Document("policy", name, base, origin)
+    document = Document("policy", name, base, origin, is_packaged=name in samples)
     show_editor(store, account, document, taxonomy, before, in_use)
     if name in stored:
         show_versions(store, account, document)

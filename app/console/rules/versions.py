@@ -24,18 +24,19 @@ def show_versions(store: Store, account: Account, document: Document) -> None:
         return
     st.markdown(f"**{safe_markdown(_('Versions'))}**")
     by_number = {one.version: one for one in versions}
+    rows = [
+        (
+            str(one.version), one.author, show_time(one.at), one.reason,
+            _("published") if one.published_at else _("not in use"),
+        )
+        for one in versions
+    ]  # fmt: skip
+    if document.is_packaged:
+        is_used = document.kind == "taxonomy" and not any(one.published_at for one in versions)
+        rows.append((document.origin, "–", "–", "–", _("in use") if is_used else _("not in use")))
     left, right = st.columns(2, gap="medium")
     with left:
-        show_table(
-            (_("Version"), _("Author"), _("Time"), _("Why"), _("State")),
-            (
-                (
-                    str(one.version), one.author, show_time(one.at), one.reason,
-                    _("published") if one.published_at else _("not in use"),
-                )
-                for one in versions
-            ),
-        )  # fmt: skip
+        show_table((_("Version"), _("Author"), _("Time"), _("Why"), _("State")), rows)
         _publish_form(store, account, document, by_number)
     with right:
         choices = [0, *by_number]
