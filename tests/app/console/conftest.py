@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,17 @@ import pytest
 import streamlit as st
 from console_client import find_browser
 from playwright.sync_api import sync_playwright
-from streamlit.testing.v1 import AppTest
+from streamlit.components.v2 import manifest_scanner
+from streamlit.components.v2.manifest_scanner import scan_component_manifests
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test
+from streamlit.util import calc_hash
 
 import dialint.app.console.main
 import dialint.app.console.sign_in
 from dialint.app.console.auth import Client, LoginRateLimiter
 from dialint.app.console.launch import server_command, server_environment
+from dialint.app.console.main import page_address
 from dialint.app.console.workspace.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -95,6 +101,18 @@ def populate(place: str) -> None:
         blind = Project(id="to label", codes=("C1", "T1"), instructions="Read it all first.", overlap=2)
         projects.create(store, "lea", blind)
         tasks.add(store, "lea", "to label", [NewTask(dialogue=name) for name in ("d3", "hostile", "d5")])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_app_tests() -> Iterator[None]:
+    """Each `AppTest` lists the components of all installed packages, and each of its runs compiles the page's
+    script, with magic, which the server has off: once is enough."""
+    script_cache = ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan_component_manifests))
+        patch.setattr(app_test, "ScriptCache", lambda: script_cache)
+        st.config.set_option("runner.magicEnabled", False)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -265,11 +283,18 @@ class Page:
 
 @pytest.fixture
 def open_page(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Page]:
-    """Opens the console as a new page of a browser; with a name, signed in."""
+    """Opens the console as a new page of a browser, at the address of a page (`at`, with `query`); with a
+    name, signed in."""
     monkeypatch.setenv("DIALINT_STORE", place)
 
-    def opened(name: str | None = None, password: str = PASSWORD) -> Page:
+    def opened(
+        name: str | None = None, password: str = PASSWORD, at: str | None = None, **query: str
+    ) -> Page:
         page = Page(AppTest.from_file(SCRIPT, default_timeout=30))
+        for key, value in query.items():
+            page.test.query_params[key] = value
+        if at is not None:
+            page.test._page_hash = calc_hash(page_address(at))
         page.test.run()
         return page if name is None else page.fill(Name=name, Password=password).press("Sign in")
 

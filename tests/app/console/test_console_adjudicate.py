@@ -34,7 +34,7 @@ def disputed(store: Store, open_page: Open) -> Store:
 
 
 def send(open_page: Open) -> Any:
-    page = open_page("lea").go("Adjudicate")
+    page = open_page("lea", at="Adjudicate")
     assert "Nothing was sent to experts yet" in page.words
     page.choose("Answers of", "to label")
     return page.press("Send open questions")
@@ -45,7 +45,7 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
     assert "have open questions" in page.words
     waiting = count_tasks(disputed, "lea", "adjudication")["main"]["open"]
     assert waiting >= 1
-    page = open_page("eve").go("Adjudicate")
+    page = open_page("eve", at="Adjudicate")
     assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] == waiting, "looking takes no case"
     page.press("Decide the next case")
     words = page.words.replace("\\", "")
@@ -77,17 +77,17 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
 
 def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store, open_page: Open) -> None:
     send(open_page)
-    page = open_page("eve").go("Adjudicate").press("Decide the next case").press("Not applicable")
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     (task,) = [leases.find_held(disputed, "eve", "adjudication")]
     assert task is not None
     assert drafts.load_draft(disputed, "eve", f"case:{task.task}") is not None
-    again = open_page("eve").go("Adjudicate")
+    again = open_page("eve", at="Adjudicate")
     assert again.enabled("Decide and next"), "the decision was kept"
     again.test.text_area[0].set_value("There is nothing to answer.")
     again.test.run()
     again.press("Decide and next")
     assert [one.code for one in gold.list_gold(disputed, "eve")] == ["T1"], "no gold of what has no answer"
-    page = open_page("eve").go("Adjudicate")
+    page = open_page("eve", at="Adjudicate")
     if "Give it back" in page.labels:
         page.press("Give it back")
     assert leases.find_held(disputed, "eve", "adjudication") is None
@@ -95,17 +95,17 @@ def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store,
 
 def test_names_are_hidden_until_one_asks_for_them(disputed: Store, open_page: Open) -> None:
     send(open_page)
-    page = open_page("eve").go("Adjudicate").press("Decide the next case")
+    page = open_page("eve", at="Adjudicate").press("Decide the next case")
     assert "Rater 1" in page.words
     page.test.toggle[0].set_value(False)
     page.test.run()
     assert "✓ ann" in page.words
-    again = open_page("eve").go("Adjudicate")
+    again = open_page("eve", at="Adjudicate")
     assert "✓ ann" in again.words, "the choice is kept"
 
 
 def test_a_lead_accepts_what_all_agree_on_after_a_look(disputed: Store, open_page: Open) -> None:
-    page = open_page("lea").go("Adjudicate").choose("Answers of", "to label", 1).press("Preview")
+    page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
     assert "All agree on" in page.words
     sample = page.test.table[-1].value.to_dict("records")
     assert sample
@@ -123,7 +123,7 @@ def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open
         while lease := leases.claim(store, who, "to label"):
             found = [marked()] if lease.dialogue == "d3" else []
             annotations.submit(store, who, lease.task, lease.token, f"{who} {lease.task}", found)
-    page = open_page("lea").go("Adjudicate").choose("Answers of", "to label", 1).press("Preview")
+    page = open_page("lea", at="Adjudicate").choose("Answers of", "to label", 1).press("Preview")
     page.press("Accept them")
     assert "1 label was written." in page.words.replace("\\", "")
     (kept,) = labels.list_labels(store, "rob", "d3")
@@ -131,8 +131,8 @@ def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open
 
 
 def test_experts_alone_reach_the_page_and_leads_alone_its_forms(disputed: Store, open_page: Open) -> None:
-    assert "not open to your role" in open_page("rob").go("Adjudicate").words
+    assert "not open to your role" in open_page("rob", at="Adjudicate").words
     projects.create(disputed, "lea", Project(id="adjudication", codes=("C1",), purpose="adjudication"))
-    labels_of_buttons = open_page("eve").go("Adjudicate").labels
+    labels_of_buttons = open_page("eve", at="Adjudicate").labels
     assert "Send open questions" not in labels_of_buttons
     assert "Preview" not in labels_of_buttons

@@ -46,9 +46,7 @@ def view(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> Open:
     monkeypatch.setattr(admin_audit, "VERIFICATION", admin_audit.Verification())
 
     def opened(which: str, name: str = "ada") -> Any:
-        page = open_page(name)
-        page.test.query_params["tab"] = which
-        page.go("Admin")
+        page = open_page(name, at="Admin", tab=which)
         assert not page.test.exception, page.test.exception
         return page
 
@@ -140,7 +138,7 @@ def test_a_ban_needs_a_reason(view: Open, store: Store) -> None:
     page = fill(view("users", "lea"), users_account="ben")
     page.test.run()
     press(fill(page, **{"users status:ben": "banned"}), "Save changes")
-    assert "a ban needs a reason" in words(page)
+    assert "A ban needs a reason (E" in words(page)
     press(
         fill(page, **{"users status:ben": "banned", "users reason:ben": "same answer always"}), "Save changes"
     )
@@ -170,7 +168,7 @@ def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> Non
     press(page, "Open the project again")
     assert {p.id: state for p, state in projects.list_projects(store, "lea")}["new one"] == "open"
     press(fill(page, project_name="no codes", project_codes=[]), "Create project")
-    assert "codes" in words(page)
+    assert "Codes: " in words(page)
     press(fill(page, project_name="controlled", project_codes=["C1"], project_control=10), "Create project")
     assert "There is no gold" in words(page)
 
@@ -178,13 +176,13 @@ def test_a_project_is_created_filled_and_closed(view: Open, store: Store) -> Non
 def test_limits_are_changed_and_costs_shown(view: Open, store: Store) -> None:
     page = view("budgets", "lea")
     press(fill(page, **{"limits overlap:to review": 4, "limits fair:to review": 30}), "Save limits")
-    assert "most must not be less" not in words(page)
+    assert "ust not be less" not in words(page)
     project = next(
         project for project, _ in projects.list_projects(store, "lea") if project.id == "to review"
     )
     assert (project.overlap, project.fair_share) == (4, 0.3)
     press(fill(page, **{"limits overlap:to review": 9}), "Save limits")
-    assert "most must not be less than overlap" in words(page)
+    assert "Most must not be less than overlap" in words(page)
     spending = projects.list_spending(store, "lea")
     assert spending["to review"].open_answers == 3
     assert spending["to label"].open_answers == 6
@@ -194,7 +192,7 @@ def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> No
     page = view("gold", "lea")
     line = json.dumps({"dialogue_id": "d3", "turn": 1, "code": "C1", "present": True, "reason": HOSTILE})
     press(fill(page, gold_lines=line + "\n{"), "Add")
-    assert "line 2: expected a JSON object" in words(page)
+    assert "Line 2: expected a JSON object" in words(page)
     press(fill(page, gold_lines=line), "Add")
     assert "1 new, 0 replaced, 0 unchanged." in words(page)
     press(page, "Show the known answers")
@@ -216,7 +214,7 @@ def test_erasing_needs_a_reason_and_the_words(view: Open, store: Store) -> None:
     press(fill(page, erase_reason="ticket 7", erase_confirmation="erase 3"), "Erase")
     assert "nothing was erased" in words(page)
     press(fill(page, erase_reason=" ", erase_confirmation="erase 2"), "Erase")
-    assert "a reason" in words(page)
+    assert "A reason of 1 to" in words(page)
     assert dialogues.read(store, "lea", "d1")
     press(fill(page, erase_reason="ticket 7", erase_confirmation="erase 2"), "Erase")
     proof = erasure.Proof.model_validate_json(page.test.code[0].value)
@@ -259,7 +257,7 @@ def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> Non
     assert "Whole:" in words(page)
     assert str(admin_audit.VERIFICATION.counts.head) in words(page)  # type: ignore[union-attr]
     press(fill(page, audit_head="nonsense"), "Verify")
-    assert "expected a head" in words(page)
+    assert "Expected a head" in words(page)
 
 
 def test_a_page_of_the_log_says_where_it_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def answer(store: Store, who: str, yes: tuple[str, ...]) -> None:
 
 
 def test_a_lead_starts_a_session_with_people_codes_and_dialogues(open_page: Open, store: Store) -> None:
-    page = open_page("lea").go("Calibration")
+    page = open_page("lea", at="Calibration")
     assert "No session so far" in page.words
     page.fill(Name="winter")
     boxes = {each.label: each for each in page.test.multiselect}
@@ -53,17 +53,17 @@ def test_a_lead_starts_a_session_with_people_codes_and_dialogues(open_page: Open
 
 
 def test_a_member_sees_own_progress_only_until_all_are_done(open_page: Open, started: Store) -> None:
-    page = open_page("ann").go("Calibration")
+    page = open_page("ann", at="Calibration")
     assert "You have 3 items left" in page.words.replace("\\", "")
     answer(started, "ann", ("d1", "d2"))
     answer(started, "ben", ())
-    page = open_page("ann").go("Calibration")
+    page = open_page("ann", at="Calibration")
     assert "You have answered everything" in page.words
     assert "Agreement by code" not in page.words
     assert len(page.test.table) == 0
-    assert "No session so far" in open_page("ria").go("Calibration").words, "no member"
+    assert "No session so far" in open_page("ria", at="Calibration").words, "no member"
     answer(started, "rob", ("d1",))
-    page = open_page("ann").go("Calibration")
+    page = open_page("ann", at="Calibration")
     words = page.words.replace("\\", "")
     assert "Agreement by code" in words
     assert "ben" not in words.split()
@@ -75,7 +75,7 @@ def test_a_member_sees_own_progress_only_until_all_are_done(open_page: Open, sta
 def test_a_lead_sees_progress_closes_and_writes_the_note(open_page: Open, started: Store) -> None:
     answer(started, "ann", ("d1",))
     answer(started, "ben", ())
-    page = open_page("lea").go("Calibration")
+    page = open_page("lea", at="Calibration")
     progress = page.test.table[0].value.to_dict("records")
     assert [(row["Person"], row["Answered"]) for row in progress] == [
         ("ann", "3"),
@@ -90,7 +90,7 @@ def test_a_lead_sees_progress_closes_and_writes_the_note(open_page: Open, starte
     saved = load_note(started, "lea", "autumn")
     assert saved is not None
     assert saved.text == "C1 means each repeat."
-    member = open_page("ann").go("Calibration")
+    member = open_page("ann", at="Calibration")
     assert "C1 means each repeat." in member.words
     # alpha of C1 by hand: two people on six questions each, one disagreement: 1 - 11 x 2 / (132 - 110) = 0
     agreement = member.test.table[0].value.to_dict("records")

@@ -33,7 +33,7 @@ def readable(page: Any) -> str:
 def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
     coached: Store, open_page: Callable[..., Any]
 ) -> None:
-    page = open_page("lea").go("Coaching")
+    page = open_page("lea", at="Coaching")
     words = readable(page)
     assert "/dialogue?id=d2" in words
     assert "C1 Question ignored · Major · turn 1, confirmed" in words
@@ -47,7 +47,7 @@ def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
 
 def test_an_agent_reads_and_acknowledges(coached: Store, open_page: Callable[..., Any]) -> None:
     write_note(coached, "lea", "a1", "Well done **today**.")
-    page = open_page("agnes").go("Coaching")
+    page = open_page("agnes", at="Coaching")
     words = readable(page)
     assert "Well done **today**." in words, "as text"
     assert "/explore" not in words
@@ -67,4 +67,4 @@ def test_an_address_opens_no_other_agent(coached: Store, open_page: Callable[...
 
 
 def test_a_labeler_who_is_no_agent_learns_why_the_page_is_empty(open_page: Callable[..., Any]) -> None:
-    assert "not open to your role" in open_page("ann").go("Coaching").words
+    assert "not open to your role" in open_page("ann", at="Coaching").words

@@ -52,7 +52,7 @@ def test_a_review_in_hand_is_closed(open_page: Open, store: Store, saved: Saved,
 def test_a_blind_answer_is_closed_and_its_view_is_not_made_again(
     open_page: Open, store: Store, saved: Saved
 ) -> None:
-    page = open_page("ann").go("Label").start()
+    page = open_page("ann", at="Label").start()
     item = page.session("label").item
     erasure.erase(store, "ada", [item.stored], "asked for")
     page.add("label", 1, "C1")
@@ -82,7 +82,7 @@ def test_an_experts_case_is_closed_with_its_draft(open_page: Open, store: Store)
     passwords.choose_password(store, "eve", GIVEN, PASSWORD)
     projects.create(store, "lea", Project(id="adjudication", codes=("C1", "T1"), purpose="adjudication"))
     tasks.add(store, "lea", "adjudication", [NewTask(dialogue="d3", turn=1)])
-    page = open_page("eve").go("Adjudicate").press("Decide the next case").press("Not applicable")
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Not applicable")
     held = leases.find_held(store, "eve", "adjudication")
     assert held is not None
     assert drafts.load_draft(store, "eve", f"case:{held.task}") is not None

@@ -24,11 +24,7 @@ def rows(page: Any) -> list[dict[str, Any]]:
 
 
 def opened(open_page: Callable[..., Any], name: str, title: str = "Explore", **address: str) -> Any:
-    page = open_page(name)
-    page.test.query_params.clear()
-    for key, value in address.items():
-        page.test.query_params[key] = value
-    page.go(title)
+    page = open_page(name, at=title, **address)
     assert not page.test.exception, page.test.exception
     return page
 

@@ -89,6 +89,6 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
 
 
 def test_a_reviewer_does_not_get_the_page(open_page: Callable[..., Any]) -> None:
-    page = open_page("rob").go("Overview")
+    page = open_page("rob", at="Overview")
     assert "not open to your role" in page.words
     assert not page.test.metric

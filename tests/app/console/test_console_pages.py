@@ -646,9 +646,9 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
         accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
         passwords.choose_password(store, name, GIVEN, PASSWORD)
     closed = "This page is not open to your role"
-    assert closed in open_page("ann").go("My findings").words
-    assert closed in open_page("agnes").go("Appeals").words
-    page = open_page("agnes").go("My findings")
+    assert closed in open_page("ann", at="My findings").words
+    assert closed in open_page("agnes", at="Appeals").words
+    page = open_page("agnes", at="My findings")
     assert closed not in page.words
     box = next(each for each in page.test.selectbox if each.label != "Language")
     assert [option.split(":")[0] for option in box.options] == ["hostile", "d3", "d2", "d1"]
@@ -661,14 +661,14 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
     assert "Appeal is open" in page.words
     assert page.labels.count("Send the appeal") == 0, "one objection to one finding"
 
-    page = open_page("eve").go("Appeals")
+    page = open_page("eve", at="Appeals")
     assert "The blind second review comes first" in page.words
     assert "Decide" not in page.labels
     projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
     appeals.open_second_reviews(store, "lea", "second")
     projects.set_state(store, "lea", "to review", "closed")
     open_page("ria").start().act("save")
-    page = open_page("eve").go("Appeals")
+    page = open_page("eve", at="Appeals")
     assert "Reviewer 1 sees no such error" in page.words
     assert "ria" not in page.words
     assert not page.enabled("Decide"), "neither outcome nor reason"
@@ -677,7 +677,7 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
     page.test.run()
     page.press("Decide")
     assert "No appeal is open." in page.words
-    page = open_page("agnes").go("My findings")
+    page = open_page("agnes", at="My findings")
     page.choose("Your dialogues with findings, newest first", "d1")
     assert "Appeal accepted: the finding was wrong" in page.words.replace("\\", "")
     assert "The expert: She asked what else was wanted" in page.words
@@ -692,7 +692,7 @@ def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Sto
     appeals.open_second_reviews(store, "lea", "second")
     projects.set_state(store, "lea", "to review", "closed")
     open_page("ria").start().act("save")
-    page = open_page("eve").go("Appeals")
+    page = open_page("eve", at="Appeals")
     page.test.radio[0].set_value("amended")
     page.test.run()
     page.choose("Error that stands", "T1")

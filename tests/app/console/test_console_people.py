@@ -29,7 +29,7 @@ def answered(store: Store) -> Store:
 
 
 def test_people_have_figures_with_intervals(answered: Store, open_page: Callable[..., Any]) -> None:
-    page = open_page("lea").go("People")
+    page = open_page("lea", at="People")
     assert not page.test.exception
     cells = "\n".join(each.value.to_string() for each in page.test.table).replace("\\", "")
     assert "rob" in cells
@@ -39,11 +39,11 @@ def test_people_have_figures_with_intervals(answered: Store, open_page: Callable
 
 
 def test_without_answers_the_page_says_so(open_page: Callable[..., Any]) -> None:
-    assert "Nobody has answered anything" in open_page("lea").go("People").words
+    assert "Nobody has answered anything" in open_page("lea", at="People").words
 
 
 def test_a_status_changes_with_a_reason_only(store: Store, open_page: Callable[..., Any]) -> None:
-    page = open_page("lea").go("People")
+    page = open_page("lea", at="People")
     page.test.selectbox(key="status account").set_value("ben")
     page.press("Change the status")
     assert "needs a reason" in page.words
@@ -60,7 +60,7 @@ def test_a_status_changes_with_a_reason_only(store: Store, open_page: Callable[.
 
 
 def test_a_lead_is_offered_labelers_only(open_page: Callable[..., Any]) -> None:
-    page = open_page("lea").go("People")
+    page = open_page("lea", at="People")
     assert [each.split(" ")[0] for each in page.test.selectbox(key="status account").options] == [
         "ann",
         "ben",
@@ -68,7 +68,7 @@ def test_a_lead_is_offered_labelers_only(open_page: Callable[..., Any]) -> None:
 
 
 def test_an_expert_does_not_get_the_page(open_page: Callable[..., Any]) -> None:
-    assert "not open to your role" in open_page("rob").go("People").words
+    assert "not open to your role" in open_page("rob", at="People").words
 
 
 def status_of(store: Store, name: str) -> str:

@@ -80,7 +80,7 @@ def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened:
 def test_the_page_shows_reports_and_promotes_after_a_reason(
     open_page: Callable[..., Any], store: Store, opened: Path
 ) -> None:
-    page = open_page("lea").go("Releases")
+    page = open_page("lea", at="Releases")
     assert page.test.metric[0].label == "Codes covered"
     page.test.segmented_control[0].set_value("change").run()
     assert not page.test.exception
@@ -105,7 +105,7 @@ def test_the_page_shows_reports_and_promotes_after_a_reason(
 
 
 def test_a_refused_promotion_keeps_what_was_filled_in(open_page: Callable[..., Any], opened: Path) -> None:
-    page = open_page("lea").go("Releases")
+    page = open_page("lea", at="Releases")
     page.test.segmented_control[0].set_value("change").run()
     page.test.selectbox(key="promote release").set_value("bad")
     page.test.text_input(key="promote reason").set_value(REASON)
@@ -118,7 +118,7 @@ def test_a_refused_promotion_keeps_what_was_filled_in(open_page: Callable[..., A
 def test_a_roll_back_empties_its_form(
     open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = open_page("lea").go("Releases")
+    page = open_page("lea", at="Releases")
     pointer = SimpleNamespace(id="later", earlier=["sooner"])
     monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
     monkeypatch.setattr(Registry, "rollback", lambda self: SimpleNamespace(id="sooner"))
@@ -132,7 +132,7 @@ def test_a_roll_back_empties_its_form(
 
 
 def test_other_roles_do_not_see_it(open_page: Callable[..., Any]) -> None:
-    assert "not open to your role" in open_page("rob").go("Releases").words
+    assert "not open to your role" in open_page("rob", at="Releases").words
 
 
 def turns(*rows: tuple[str, float, bool, bool | None]) -> CodeTurns:
@@ -160,7 +160,7 @@ def test_thresholds_by_hand() -> None:
 
 
 def test_the_slider_shows_the_store_and_changes_nothing(open_page: Callable[..., Any], store: Store) -> None:
-    page = open_page("lea").go("Releases")
+    page = open_page("lea", at="Releases")
     page.test.segmented_control[0].set_value("threshold").run()
     assert not page.test.exception
     assert page.test.slider[0].label == "Threshold"
@@ -172,7 +172,7 @@ def test_the_slider_shows_the_store_and_changes_nothing(open_page: Callable[...,
 
 
 def open_slider(open_page: Callable[..., Any]) -> Any:
-    page = open_page("lea").go("Releases")
+    page = open_page("lea", at="Releases")
     page.test.segmented_control[0].set_value("threshold").run()
     assert not page.test.exception
     return page
@@ -249,7 +249,7 @@ def test_two_releases_are_compared_on_the_dialogues_of_both(
         for name in ("d1", "d2")
     ]  # fmt: skip
     dialogues.add_verdicts(store, "lea", said)
-    page = open_page("lea").go("Releases")
+    page = open_page("lea", at="Releases")
     page.test.segmented_control[0].set_value("compare").run()
     assert not page.test.exception
     page.choose("Release", "model-7").choose("Compared with", hostile)

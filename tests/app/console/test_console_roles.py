@@ -84,8 +84,8 @@ def test_each_page_opens_for_its_roles_only(
 
 def test_only_agents_have_findings_of_their_own(open_page: Callable[..., Any], store: Store) -> None:
     populate_roles(store)
-    assert CLOSED not in open_page("the agent").go("My findings").words
-    assert CLOSED in open_page("the labeler").go("My findings").words
+    assert CLOSED not in open_page("the agent", at="My findings").words
+    assert CLOSED in open_page("the labeler", at="My findings").words
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_a_policys_preview_tells_what_each_dialogue_gains_and_loses() -> None:
 
 @pytest.fixture
 def lead(open_page: Open) -> Any:
-    return open_page("lea").go("Taxonomy and policies")
+    return open_page("lea", at="Taxonomy and policies")
 
 
 def view(page: Any, name: str) -> Any:
@@ -121,7 +121,7 @@ def edit(page: Any, text: str, why: str = "") -> Any:
 
 
 def test_the_page_is_for_leads(open_page: Open) -> None:
-    assert "not open to your role" in open_page("rob").go("Taxonomy and policies").words
+    assert "not open to your role" in open_page("rob", at="Taxonomy and policies").words
 
 
 def test_a_lead_reads_every_code(lead: Any) -> None:

@@ -311,7 +311,7 @@ def test_progress_counts_what_is_on_disk() -> None:
 
 
 def test_only_leads_have_the_page_and_its_logs(open_page: Callable[..., Any], store: Store) -> None:
-    page = open_page("rob").go("Score")
+    page = open_page("rob", at="Score")
     assert "This page is not open to your role." in page.words
     with pytest.raises(NotAllowed):
         add_to_store(store, "rob", _done_folder())
@@ -341,7 +341,7 @@ def _done_folder() -> JobFolder:
 def test_the_walk_of_a_log_on_the_page(
     open_page: Callable[..., Any], store: Store, runner: ScoreRunner
 ) -> None:
-    page = open_page("lea").go("Score")
+    page = open_page("lea", at="Score")
     assert "How it goes" in page.words
     page.test.file_uploader[0].set_value(("march.jsonl", SMALL, "application/json")).run()
     assert not page.test.exception
@@ -377,7 +377,7 @@ def test_results_go_into_the_store_once(open_page: Callable[..., Any], store: St
     changed = json.loads(LINES[1])["dialogue_id"]
     other = Turn(index=0, role="agent", text="Not what the log says.")
     dialogues.add(store, "lea", [Dialogue(id=changed, turns=(other,))])
-    page = open_page("lea").go("Score")
+    page = open_page("lea", at="Score")
     job = score_jobs.load_job(store, "lea", new.id)
     assert job.result is not None
     assert (job.state, job.result.dialogues, job.result.release) == ("done", N, "r")
