@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from sqlalchemy import Row, func, insert, select, update
@@ -32,6 +33,8 @@ Kind = Literal["taxonomy", "policy"]
 TAXONOMY = "taxonomy"
 """The one name of a document of kind ``taxonomy``: a store has one taxonomy."""
 MAX_CHARACTERS, MAX_REASON, MAX_NAME = 400_000, 1000, 64
+MAX_COMPARED = 100
+"""Newest versions of a policy among which that of a verdict is looked for."""
 MAX_NEWEST = 2000
 """Verdicts or dialogues that one preview reads at most."""
 
@@ -50,7 +53,7 @@ class Version(Record):
 
 
 class PublishedText(Record):
-    """The text of a published version."""
+    """The text of a version: of the published one, or of the one that a verdict was made with."""
 
     version: int
     text: str
@@ -225,6 +228,33 @@ def load_policies(transaction: Transaction, actor: str, names: Sequence[str]) ->
     marked = select(*columns).where(documents.c.kind == "policy", documents.c.published_ms.is_not(None))
     rows = transaction.run(marked.where(documents.c.name.in_(names)))
     return {row.name: PublishedText(version=row.version, text=row.content) for row in rows}
+
+
+@read_operation
+def find_policy_version(transaction: Transaction, actor: str, name: str, rules: str) -> PublishedText | None:
+    """The newest version of a policy that has the `rules` with this fingerprint (`Policy.fingerprint`), as a
+    verdict records it; none if no version has them. For those who review findings of it.
+
+    Raises:
+        NotAllowed: the actor does not review.
+    """
+    require_permission(transaction, actor, "review")
+    columns = (documents.c.version, documents.c.content)
+    own = select(*columns).where(documents.c.kind == "policy", documents.c.name == name)
+    newest = own.order_by(documents.c.version.desc()).limit(MAX_COMPARED)
+    for row in transaction.run(newest):
+        if _fingerprint_rules(row.content) == rules:
+            return PublishedText(version=row.version, text=row.content)
+    return None
+
+
+@lru_cache(256)
+def _fingerprint_rules(text: str) -> str | None:
+    """The fingerprint of a policy's text; none if it cannot be read: a draft, or of other rules."""
+    try:
+        return parse_policy(text).fingerprint
+    except ConfigError:
+        return None
 
 
 @read_operation

@@ -105,6 +105,7 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
         dialogue_id="d1", release="e", taxonomy="1.0.0", status="scored", quality=72.0, findings=(finding,)
     )
     record = json.loads(verdict_line(verdict))
+    assert not {"policy", "thresholds"} & verdict.model_dump(mode="json").keys(), "older hashes stay"
     assert list(record) == ["dialogue_id", "release", "taxonomy", "status", "quality", "findings"]
     assert list(record["findings"][0]) == [
         *("code", "turn", "severity", "fault", "probability", "quote", "start", "end", "reason", "rewrite")
@@ -127,7 +128,9 @@ def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_form
         dialogue_id="d", release="e", taxonomy="1", status="scored", quality=1.0, findings=(finding,)
     )
     path = finished(tmp_path, [verdict], file_format)
-    older = (*verdict_files.VERDICT_COLUMNS[: -len(verdict_files.ORIGIN)], *verdict_files.FINDING_COLUMNS)
+    newer = ("policy", "thresholds", *verdict_files.ORIGIN)
+    columns = [name for name in verdict_files.VERDICT_COLUMNS if name not in newer]
+    older = (*columns, *verdict_files.FINDING_COLUMNS)
     if file_format == "csv":
         rows = list(csv.DictReader(io.StringIO(path.read_text(), newline="")))
         with open(path, "w", newline="") as file:
@@ -136,7 +139,7 @@ def test_a_file_without_the_newest_columns_still_reads(tmp_path: Path, file_form
             writer.writerows(rows)
     else:
         table = pq.read_table(path)
-        pq.write_table(table.drop_columns([*verdict_files.ORIGIN, "suggestions"]), path)
+        pq.write_table(table.drop_columns([*newer, "suggestions"]), path)
     write_manifest(
         verdict_files.manifest_path(path),
         {"kind": "verdicts", "format": file_format, "files": [file_entry(path)]},

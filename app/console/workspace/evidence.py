@@ -1,8 +1,10 @@
 """What is shown beside a finding as its evidence: the clause of a policy that it says was broken, and the
 sources that the dialogue came with.
 
-A finding names its clause in its reason. The clause's text is that of the policy's published version; where
-there is none, that is said, and the finding's own quotation stands in its place.
+A finding names its clause in its reason. The clause's text is that of the version that the dialogue was
+scored with, as the verdict records it; a note says if another version is published now. Of an older verdict,
+which does not record it, the published version is shown. Where neither is to be had, that is said, and the
+finding's own quotation stands in its place.
 """
 
 from __future__ import annotations
@@ -20,10 +22,26 @@ from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.documents import PublishedText, load_policies
+from dialint.labeling.store.documents import PublishedText, find_policy_version, load_policies
 
-Policies = Mapping[str, PublishedText]
-"""Published policies by name."""
+
+class PolicyTexts(NamedTuple):
+    """A policy: its version that is `published` now, and the one that the dialogue was `scored` with, as far
+    as they are here. `is_recorded`: the verdict says which one that was."""
+
+    published: PublishedText | None = None
+    scored: PublishedText | None = None
+    is_recorded: bool = False
+
+    @property
+    def shown(self) -> PublishedText | None:
+        """The version whose clauses are shown."""
+        return self.scored if self.is_recorded else self.published
+
+
+Policies = Mapping[str, PolicyTexts]
+"""The policies of an item by name."""
+UNKNOWN_POLICY = PolicyTexts()
 MIN_PASSAGE, MAX_PASSAGE = 8, 400
 _QUOTED = re.compile(rf"[“«\"]([^“”«»\"]{{{MIN_PASSAGE},{MAX_PASSAGE}}})[”»\"]")
 _NUMBERED = re.compile(r"\b[Ss]ource ([0-9]{1,3})\b")
@@ -45,7 +63,8 @@ class Evidence(NamedTuple):
 
 
 def load_cited_policies(store: Store, actor: str, dialogue: Dialogue, verdict: Verdict | None) -> Policies:
-    """The published versions of the policies that the findings of a verdict cite, or the dialogue names.
+    """The policies that the findings of a verdict cite, that it was made with, or that the dialogue names:
+    the published versions, and the one that the verdict was made with.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -55,18 +74,30 @@ def load_cited_policies(store: Store, actor: str, dialogue: Dialogue, verdict: V
     names = {each.policy for each in cited if each is not None}
     if dialogue.policy is not None:
         names.add(dialogue.policy)
-    return load_policies(store, actor, sorted(names)) if names else {}
+    used = None if verdict is None else verdict.policy
+    if used is not None:
+        names.add(used.name)
+    published = load_policies(store, actor, sorted(names)) if names else {}
+    texts = {name: PolicyTexts(published.get(name)) for name in names}
+    if used is not None:
+        scored = published.get(used.name)
+        policy = None if scored is None else _parse(scored.text)
+        if policy is None or policy.fingerprint != used.sha256:
+            scored = find_policy_version(store, actor, used.name, used.sha256)
+        texts[used.name] = PolicyTexts(published.get(used.name), scored, is_recorded=True)
+    return texts
 
 
 def find_evidence(dialogue: Dialogue, finding: Finding, policies: Policies) -> tuple[Evidence, ...]:
-    """The clause that a finding cites, or those of the dialogue's policy for its code; then the sources that
-    its reason names or quotes, or all, for a code of information."""
+    """The clause that a finding cites, or those of the dialogue's policy, named or found, for its code; then
+    the sources that its reason names or quotes, or all, for a code of information."""
     cited = find_cited_clause(finding.reason)
+    name = dialogue.policy or next((each for each, policy in policies.items() if policy.is_recorded), None)
     clauses: Iterator[Evidence] = iter(())
     if cited is not None:
-        clauses = iter((_describe_cited(cited, policies.get(cited.policy)),))
-    elif dialogue.policy is not None and _needs(finding.code, "policy"):
-        clauses = _list_clauses(dialogue.policy, finding.code, policies.get(dialogue.policy))
+        clauses = iter((_describe_cited(cited, policies.get(cited.policy, UNKNOWN_POLICY)),))
+    elif name is not None and _needs(finding.code, "policy"):
+        clauses = _list_clauses(name, finding.code, policies.get(name, UNKNOWN_POLICY))
     return (*clauses, *_list_sources(dialogue, finding))
 
 
@@ -74,40 +105,83 @@ def _needs(code: str, kind: str) -> bool:
     return kind in lookup_code(code, load_taxonomy()).needs
 
 
-def _describe_cited(cited: CitedClause, published: PublishedText | None) -> Evidence:
+def _describe_cited(cited: CitedClause, policy: PolicyTexts) -> Evidence:
     name = f"clause:{cited.policy}:{cited.clause}"
     title = _("Clause {clause} of the policy {policy}").format(clause=cited.clause, policy=cited.policy)
-    policy = None if published is None else _parse(published.text)
-    if published is None or policy is None:
-        note = _("This policy is not published here. So the finding quotes the clause:")
+    if policy.shown is None:
+        note = f"{_why_missing(policy)} {_('So the finding quotes the clause:')}"
         return Evidence(name, title, ((cited.text, False),), note)
-    text = next((clause.text for clause in policy.clauses if clause.id == cited.clause), None)
+    text = _find_clause(policy.shown, cited.clause)
     if text is None:
-        note = _("The published version {version} has no such clause. So the finding quotes it:")
-        return Evidence(name, title, ((cited.text, False),), note.format(version=published.version))
-    if text.startswith(cited.text.removesuffix(" …")):
-        note = _("As published, version {version}.").format(version=published.version)
-    else:
-        note = _("As published, version {version}. The finding quotes other words: “{quote}”").format(
-            version=published.version, quote=cited.text
-        )
-    return Evidence(name, title, ((text, False),), note)
+        note = _("Version {version} has no such clause. So the finding quotes it:")
+        note = note.format(version=policy.shown.version)
+        return Evidence(name, title, ((cited.text, False),), note)
+    notes = [_which_version(policy)]
+    if not text.startswith(cited.text.removesuffix(" …")):
+        notes.append(_("The finding quotes other words: “{quote}”").format(quote=cited.text))
+    notes.append(_what_is_newer(policy, cited.clause, text))
+    return Evidence(name, title, ((text, False),), " ".join(filter(None, notes)))
 
 
-def _list_clauses(name: str, code: str, published: PublishedText | None) -> Iterator[Evidence]:
-    policy = None if published is None else _parse(published.text)
-    if published is None or policy is None:
-        note = _("This policy is not published here, so its clauses cannot be shown.")
+def _list_clauses(name: str, code: str, policy: PolicyTexts) -> Iterator[Evidence]:
+    parsed = None if policy.shown is None else _parse(policy.shown.text)
+    if parsed is None:
+        note = f"{_why_missing(policy)} {_('So its clauses cannot be shown.')}"
         yield Evidence(f"policy:{name}", _("Policy {name}").format(name=name), (), note)
         return
-    for clause in policy.clauses:
+    for clause in parsed.clauses:
         if clause.found_as == code:
+            notes = (_which_version(policy), _what_is_newer(policy, clause.id, clause.text))
             yield Evidence(
                 f"clause:{name}:{clause.id}",
                 _("Clause {clause} of the policy {policy}").format(clause=clause.id, policy=name),
                 ((clause.text, False),),
-                _("As published, version {version}.").format(version=published.version),
+                " ".join(filter(None, notes)),
             )
+
+
+def _why_missing(policy: PolicyTexts) -> str:
+    if not policy.is_recorded:
+        return _("This policy is not published here.")
+    if policy.published is None:
+        return _("This dialogue was scored with rules that are no version of this policy here.")
+    return _(
+        "This dialogue was scored with rules that are no version of this policy here; version {version} is "
+        "published."
+    ).format(version=policy.published.version)
+
+
+def _which_version(policy: PolicyTexts) -> str:
+    assert policy.shown is not None
+    if not policy.is_recorded:
+        text = _("As published, version {version}; which one the dialogue was scored with is not recorded.")
+    else:
+        text = _("As scored with, version {version}.")
+    return text.format(version=policy.shown.version)
+
+
+def _what_is_newer(policy: PolicyTexts, clause: str, text: str) -> str:
+    """What the published version says of a clause, where the dialogue was scored with another one."""
+    if not policy.is_recorded or policy.scored is None:
+        return ""
+    if policy.published is None:
+        return _("No version is published now.")
+    if policy.published.version == policy.scored.version:
+        return ""
+    now = _find_clause(policy.published, clause)
+    if now is None:
+        note = _("Version {version} is published now and has no such clause.")
+    elif now == text:
+        note = _("Version {version} is published now; the clause reads the same there.")
+    else:
+        note = _("Version {version} is published now; there the clause reads: “{text}”")
+    return note.format(version=policy.published.version, text=now)
+
+
+def _find_clause(version: PublishedText, clause: str) -> str | None:
+    """The text of a clause in a version; none if it has none of this id."""
+    policy = _parse(version.text)
+    return None if policy is None else next((each.text for each in policy.clauses if each.id == clause), None)
 
 
 @lru_cache(16)

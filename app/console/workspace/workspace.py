@@ -62,17 +62,22 @@ HTML = """
 """
 
 
+ChoiceEvidence = Mapping[str, tuple[Evidence, ...]]
+"""What stands beside each finding, by the id of its choice. Derived once for each run of the page."""
+
+
 def show_workspace(
     session: PageSession, mode: Mode, *, title: str, origin: str = "", summary: str = ""
 ) -> None:
     """Show the session's item; what the browser reports goes into the session. `title`, `origin` and
     `summary` are lines above it."""
-    book = make_book(session, mode)
+    evidence = find_choice_evidence(session)
+    book = make_book(session, mode, evidence)
     name = hashlib.sha256(json.dumps(book).encode()).hexdigest()[:16]
     _book()(key=f"book:{mode}", data={"name": name, "book": book})
     data = {
-        **make_data(session, mode), "book": name, "title": safe_text(title), "origin": safe_text(origin),
-        "summary": safe_text(summary),
+        **make_data(session, mode, evidence), "book": name, "title": safe_text(title),
+        "origin": safe_text(origin), "summary": safe_text(summary),
     }  # fmt: skip
     key = f"workspace:{mode}"
 
@@ -82,7 +87,7 @@ def show_workspace(
     _workspace()(key=key, data=data, on_log_change=on_log)
 
 
-def make_book(session: PageSession, mode: Mode) -> dict[str, Any]:
+def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """What stays while the page of the item's dialogue is visible."""
     item, answer = session.item, session.answer
     assert item is not None
@@ -96,7 +101,7 @@ def make_book(session: PageSession, mode: Mode) -> dict[str, Any]:
     ]
     return {
         "turns": turns,
-        **_evidence_and_context(session, item, answer),
+        **_evidence_and_context(session, item, evidence),
         "codes": [_describe_code(item, code, mode, taxonomy) for code in item.codes],
         "severities": [{"code": each.code, "name": choose_name(each.name)} for each in taxonomy.severities],
         "strings": screen_words(mode),
@@ -154,7 +159,7 @@ def _describe_code(item: Item, code: str, mode: Mode, taxonomy: Taxonomy) -> dic
     }
 
 
-def _evidence_and_context(session: PageSession, item: Item, answer: Answer) -> dict[str, Any]:
+def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvidence) -> dict[str, Any]:
     """The evidence of all findings by its id; and what of it stands folded above the first turn: documents
     that the agent had, and the policy's name."""
     dialogue = item.dialogue
@@ -162,23 +167,30 @@ def _evidence_and_context(session: PageSession, item: Item, answer: Answer) -> d
     if dialogue.policy:
         context.insert(0, Evidence("policy", _("Policy"), ((dialogue.policy, False),)))
     shown = list(context) if session.page == 0 else []
-    for choice in answer.choices:
-        shown += _choice_evidence(item, choice)
+    for of_choice in evidence.values():
+        shown += of_choice
     return {
         "evidence": {each.id: each.to_json() for each in shown},
         "context": [each.id for each in context] if session.page == 0 else [],
     }
 
 
-def _choice_evidence(item: Item, choice: Choice) -> tuple[Evidence, ...]:
-    """The evidence of a finding under its present code; what it cites is in the model's own reason."""
-    finding = choice.finding
-    if choice.proposed is not None and choice.proposed.code == finding.code:
-        finding = choice.proposed
-    return () if item.blind else find_evidence(item.dialogue, finding, item.policies)
+def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
+    """The evidence of each finding of the session's answer under its present code, by the id of its choice;
+    what it cites is in the model's own reason."""
+    item, answer = session.item, session.answer
+    assert item is not None
+    assert answer is not None
+    evidence = {}
+    for choice in answer.choices:
+        finding = choice.finding
+        if choice.proposed is not None and choice.proposed.code == finding.code:
+            finding = choice.proposed
+        evidence[choice.id] = () if item.blind else find_evidence(item.dialogue, finding, item.policies)
+    return evidence
 
 
-def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
+def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
     """What changes with each event. Notices are shown once."""
     item, answer = session.item, session.answer
     assert item is not None
@@ -191,7 +203,7 @@ def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
         "applied": answer.applied,
         "blind": item.blind,
         "supersedes": item.supersedes is not None,
-        "choices": [_describe_choice(item, choice) for choice in answer.choices],
+        "choices": [_describe_choice(item, choice, evidence[choice.id]) for choice in answer.choices],
         "said": {safe_text(code): present for code, present in answer.said.items()},
         "page": session.page,
         "pages": len(session.pages),
@@ -205,7 +217,7 @@ def make_data(session: PageSession, mode: Mode) -> dict[str, Any]:
     }
 
 
-def _describe_choice(item: Item, choice: Choice) -> dict[str, Any]:
+def _describe_choice(item: Item, choice: Choice, evidence: tuple[Evidence, ...]) -> dict[str, Any]:
     finding, proposed = choice.finding, choice.proposed
     described: dict[str, Any] = {
         "id": choice.id,
@@ -221,7 +233,7 @@ def _describe_choice(item: Item, choice: Choice) -> dict[str, Any]:
         "quote": safe_text(displayed_quote(item.dialogue, finding)),
         "reason": safe_text(finding.reason if proposed is None else proposed.reason),
         "proof": sorted(find_proof(item.dialogue, finding)),
-        "evidence": [each.id for each in _choice_evidence(item, choice)],
+        "evidence": [each.id for each in evidence],
     }
     if proposed is not None and item.verdict is not None:
         described |= {

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.workspace.evidence import find_evidence
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
+from dialint.app.console.workspace import workspace
+from dialint.app.console.workspace.evidence import PolicyTexts, find_evidence
+from dialint.detector.policy import parse_policy
+from dialint.detector.records import Dialogue, Finding, PolicyVersion, Turn, Verdict
 from dialint.labeling.store import dialogues, documents, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.documents import PublishedText
@@ -31,8 +33,21 @@ SOURCES = ("Pets travel in the cabin up to 8 kg. Larger ones do not.", "Bags up 
 SAID = ("Can my dog come?", "It was refunded. Dogs of any size may come.", "And a bag?", "Yes.")
 
 
-def shop(text: str = CLAUSE, version: int = 3) -> dict[str, PublishedText]:
-    return {"shop": PublishedText(version=version, text=POLICY.format(text=text))}
+def version(text: str = CLAUSE, number: int = 3) -> PublishedText:
+    return PublishedText(version=number, text=POLICY.format(text=text))
+
+
+def shop(text: str = CLAUSE, number: int = 3) -> dict[str, PolicyTexts]:
+    """As of a verdict that does not record its policy."""
+    return {"shop": PolicyTexts(version(text, number))}
+
+
+def scored(published: PublishedText | None, made_with: PublishedText | None) -> dict[str, PolicyTexts]:
+    return {"shop": PolicyTexts(published, made_with, is_recorded=True)}
+
+
+UNRECORDED = "which one the dialogue was scored with is not recorded."
+OTHER = PublishedText(version=4, text=POLICY.format(text="x").replace("look-first", "look"))
 
 
 def found(code: str, reason: str) -> Finding:
@@ -49,14 +64,28 @@ def asked(policy: str | None = None, sources: tuple[str, ...] = SOURCES) -> Dial
 
 
 @pytest.mark.parametrize(("policies", "text", "note"), [
-    (shop(), CLAUSE, "As published, version 3."),
-    (shop("Look it up."), "Look it up.", f"As published, version 3. The finding quotes other words: “{CLAUSE}”"),
-    ({"shop": PublishedText(version=4, text=POLICY.format(text="x").replace("look-first", "look"))}, CLAUSE,
-     "The published version 4 has no such clause. So the finding quotes it:"),
+    (shop(), CLAUSE, f"As published, version 3; {UNRECORDED}"),
+    (shop("Look it up."), "Look it up.",
+     f"As published, version 3; {UNRECORDED} The finding quotes other words: “{CLAUSE}”"),
+    ({"shop": PolicyTexts(OTHER)}, CLAUSE, "Version 4 has no such clause. So the finding quotes it:"),
     ({}, CLAUSE, "This policy is not published here. So the finding quotes the clause:"),
+    (scored(version(), version()), CLAUSE, "As scored with, version 3."),
+    (scored(version("Look it up.", 5), version()), CLAUSE,
+     "As scored with, version 3. Version 5 is published now; there the clause reads: “Look it up.”"),
+    (scored(version(number=5), version()), CLAUSE,
+     "As scored with, version 3. Version 5 is published now; the clause reads the same there."),
+    (scored(OTHER, version()), CLAUSE,
+     "As scored with, version 3. Version 4 is published now and has no such clause."),
+    (scored(None, version()), CLAUSE, "As scored with, version 3. No version is published now."),
+    (scored(version("Look it up.", 5), None), CLAUSE,
+     "This dialogue was scored with rules that are no version of this policy here; version 5 is published. "
+     "So the finding quotes the clause:"),
+    (scored(None, None), CLAUSE,
+     "This dialogue was scored with rules that are no version of this policy here. So the finding quotes the "
+     "clause:"),
 ])  # fmt: skip
-def test_the_clause_is_the_published_one_or_the_quoted_and_says_which(
-    policies: dict[str, PublishedText], text: str, note: str
+def test_the_clause_is_that_of_the_version_scored_with_and_says_which(
+    policies: dict[str, PolicyTexts], text: str, note: str
 ) -> None:
     (clause,) = find_evidence(asked(), found("P1", CITES), policies)
     assert (clause.title, clause.note) == ("Clause look-first of the policy shop", note)
@@ -68,8 +97,15 @@ def test_a_finding_that_cites_none_has_the_clauses_of_its_code() -> None:
     assert titles == ["Clause look-first of the policy shop"]
     (unknown,) = find_evidence(asked("desk"), found("P1", "Not looked up."), shop())
     assert (unknown.title, unknown.passages) == ("Policy desk", ())
-    assert unknown.note == "This policy is not published here, so its clauses cannot be shown."
+    assert unknown.note == "This policy is not published here. So its clauses cannot be shown."
+    (newer,) = find_evidence(
+        asked("shop"), found("P1", "Not looked up."), scored(version("Look it up.", 5), version())
+    )
+    assert newer.passages == ((CLAUSE, False),)
+    assert newer.note.endswith("there the clause reads: “Look it up.”")
     assert find_evidence(asked("shop"), found("C1", "Not answered."), shop()) == ()
+    (chosen,) = find_evidence(asked(), found("P1", "Not looked up."), scored(version(), version()))
+    assert chosen.note == "As scored with, version 3.", "a policy that the dialogue does not name applied"
 
 
 @pytest.mark.parametrize(("reason", "titles"), [
@@ -86,7 +122,7 @@ def test_sources_are_those_that_the_reason_names_else_all(reason: str, titles: l
     assert ["only the name" in each.note for each in shown] == [title == "Source 3" for title in titles]
 
 
-def add_case(store: Store, *, published: bool) -> None:
+def add_case(store: Store, *, published: bool, policy: PolicyVersion | None = None) -> None:
     """At the head of rob's queue: a broken clause, then a claim against a source."""
     if published:
         documents.save_version(store, "lea", "policy", "shop", POLICY.format(text=CLAUSE), "new", expected=0)
@@ -95,7 +131,8 @@ def add_case(store: Store, *, published: bool) -> None:
     findings = (found("C1", CITES), found("T1", "It is rude."), claim)
     dialogues.add(store, "lea", [asked()])
     verdict = Verdict(
-        dialogue_id="pets", release="model-7", taxonomy="1.0.0", status="scored", quality=50.0, findings=findings
+        dialogue_id="pets", release="model-7", taxonomy="1.0.0", status="scored", quality=50.0, findings=findings,
+        policy=policy,
     )  # fmt: skip
     dialogues.add_verdicts(store, "lea", [verdict])
     tasks.add(store, "lea", "to review", [NewTask(dialogue="pets", priority=9.0)])
@@ -107,12 +144,43 @@ def test_the_browser_gets_the_clause_with_the_finding(open_page: Callable[..., A
     assert [each["evidence"] for each in shown["choices"]] == [["clause:shop:look-first"], [], []]
     clause = shown["evidence"]["clause:shop:look-first"]
     assert clause["pieces"] == [{"text": CLAUSE, "marked": False}]
-    assert clause["note"] == "As published, version 1."
+    assert clause["note"] == f"As published, version 1; {UNRECORDED}"
     assert [shown["evidence"][each]["title"] for each in shown["context"]] == [
         "Source 1",
         "Source 2",
         "Source 3",
     ]
+
+
+def test_the_clause_stays_that_of_the_verdict_when_another_version_is_published(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    rules = parse_policy(POLICY.format(text=CLAUSE))
+    add_case(store, published=True, policy=PolicyVersion(name="shop", sha256=rules.fingerprint))
+    later = POLICY.format(text="Look it up.")
+    documents.save_version(store, "lea", "policy", "shop", later, "shorter", expected=1)
+    documents.publish(store, "lea", "policy", "shop", 2)
+    clause = open_page("rob").start().workspace()["evidence"]["clause:shop:look-first"]
+    assert clause["pieces"] == [{"text": CLAUSE, "marked": False}]
+    note = "As scored with, version 1. Version 2 is published now; there the clause reads: “Look it up.”"
+    assert clause["note"] == note
+
+
+def test_evidence_is_derived_once_for_each_run(
+    open_page: Callable[..., Any], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_case(store, published=True)
+    derived: list[str] = []
+
+    def count(dialogue: Dialogue, finding: Finding, policies: Any) -> Any:
+        derived.append(finding.code)
+        return find_evidence(dialogue, finding, policies)
+
+    monkeypatch.setattr(workspace, "find_evidence", count)
+    page = open_page("rob").start()
+    derived.clear()
+    page.test.run()
+    assert sorted(derived) == ["C1", "C2", "T1"]
 
 
 def test_without_the_policy_the_browser_is_told_so(open_page: Callable[..., Any], store: Store) -> None:
@@ -139,7 +207,7 @@ def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(
     passage = folded.locator(".dialint-passage")
     passage.wait_for()
     assert passage.inner_text() == CLAUSE
-    assert "As published, version 1." in folded.inner_text()
+    assert "As published, version 1;" in folded.inner_text()
     page.keyboard.press("e")
     passage.wait_for(state="hidden")
     page.locator(".dialint-current [data-do=evidence]").click()

@@ -15,7 +15,7 @@ from dialint.detector.checks.policy import MAX_TEXT, find_cited_clause, policy
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.policy import parse_policy
-from dialint.detector.records import Dialogue, ToolCall, Turn, Verdict
+from dialint.detector.records import Dialogue, PolicyVersion, ToolCall, Turn, Verdict
 from dialint.detector.verdict_files import FileFormat, convert_verdicts, parse_verdicts, verdict_line
 
 POLICY = """\
@@ -107,6 +107,22 @@ def test_without_a_policy_nothing_fires_and_the_codes_are_named(folder: Path) ->
         assert verdict.no_policy == ("P1", "P2", "P3", "P4")
         assert not any(code.startswith("P") for code in (verdict.probabilities or {})[3])
     assert by_policy(both.verdicts([dialogue("desk")])[0]) == [("P1", 3), ("P2", 3)]
+
+
+def test_a_verdict_records_the_rules_that_applied(folder: Path) -> None:
+    shop = parse_policy(POLICY.format(name="shop"))
+    (verdict,) = detector(folder, "shop").verdicts([dialogue()])
+    assert verdict.policy == PolicyVersion(name="shop", sha256=shop.fingerprint)
+    both = detector(folder, "shop", "desk")
+    named, unknown, undecided = both.verdicts([dialogue("desk"), dialogue("bank"), dialogue()])
+    assert named.policy is not None
+    assert named.policy.name == "desk"
+    assert unknown.policy is None
+    assert undecided.policy is None
+    # the layout of a file is none of its rules; a word of a clause is
+    assert parse_policy(f"# a comment\n{POLICY.format(name='shop')}\n").fingerprint == shop.fingerprint
+    other = POLICY.format(name="shop").replace("Guarantee nothing.", "Guarantee little.")
+    assert parse_policy(other).fingerprint != shop.fingerprint
 
 
 def test_the_fingerprint_is_that_of_the_rules(folder: Path) -> None:

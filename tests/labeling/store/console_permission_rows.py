@@ -224,6 +224,9 @@ CONSOLE_ROWS |= {
         "lead", lambda s, a, m: documents.load_version(s, a, "taxonomy", "taxonomy", 1)
     ),
     "store.documents.load_published": Row("lead", lambda s, a, m: documents.load_published(s, a, "taxonomy")),
+    "store.documents.find_policy_version": Row(
+        "reviewer", lambda s, a, m: documents.find_policy_version(s, a, "shop", "0" * 64)
+    ),
     "store.documents.load_policies": Row(
         "reviewer", lambda s, a, m: documents.load_policies(s, a, ("shop",))
     ),

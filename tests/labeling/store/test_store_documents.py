@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dialint.detector.policy import parse_policy
 from dialint.detector.taxonomy import PACKAGED, parse_taxonomy
 from dialint.labeling.store import dialogues, documents
 from dialint.labeling.store.database.transactions import Store
@@ -59,6 +60,29 @@ def test_what_cannot_be_read_is_a_draft_only(store: Store) -> None:
     assert documents.load_policies(store, "rob", ("retail", "shop", "none")) == {
         "retail": documents.PublishedText(version=1, text=POLICY)
     }
+
+
+def test_the_version_that_a_verdict_was_made_with_is_found_by_its_rules(store: Store) -> None:
+    rules = parse_policy(POLICY).fingerprint
+    texts = (
+        POLICY,
+        "policy: [",
+        POLICY.replace("text: ", "text: Always. ", 1),
+        f"# the same rules\n{POLICY}",
+    )
+    for number, text in enumerate(texts[:3]):
+        documents.save_version(store, "lea", "policy", "retail", text, "why", expected=number)
+    assert documents.find_policy_version(store, "rob", "retail", rules) == documents.PublishedText(
+        version=1, text=POLICY
+    )
+    documents.save_version(store, "lea", "policy", "retail", texts[3], "why", expected=3)
+    newest = documents.find_policy_version(store, "rob", "retail", rules)
+    assert newest is not None
+    assert newest.version == 4
+    assert documents.find_policy_version(store, "rob", "retail", "0" * 64) is None
+    assert documents.find_policy_version(store, "rob", "shop", rules) is None
+    with pytest.raises(NotAllowed):
+        documents.find_policy_version(store, "ann", "retail", rules)
 
 
 @pytest.mark.parametrize(
