@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.notices import set_notice
 from dialint.detector.errors import DialintError
 
@@ -21,5 +22,4 @@ def attempt(page: str, work: Callable[[], str]) -> None:
 
 def set_refusal(page: str, refused: DialintError) -> None:
     """Show on the next run of `page` what was refused."""
-    message = refused.message.rstrip(".")
-    set_notice(page, "error", f"{message[:1].upper()}{message[1:]} ({refused.code}).")
+    set_notice(page, "error", explain_as_sentence(refused))

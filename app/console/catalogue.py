@@ -1,4 +1,5 @@
-"""Finds the texts of the screens in Python code, for `make translations`.
+"""Finds the texts of the screens in Python code, for `make translations`: those of the pages, and those of
+the errors that can reach a page. Which files are read says `tool.babel` in ``pyproject.toml``.
 
 Babel's own reader works on tokens, and before Python 3.12 an f-string is one token: it misses the text of
 ``f"**{_('Agents')}**"``. This one reads the syntax tree.
@@ -10,23 +11,46 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import IO
 
+ERRORS = {
+    "DialintError": 1, "UserError": 1, "InputRefused": 1, "ConfigError": 1, "ReleaseRefused": 1,
+    "OutputRefused": 1, "TooManyBad": 1, "WorldError": 1, "StoreRefused": 1, "NotAllowed": 1,
+    "MustChangePassword": 1, "StaleLease": 1, "DialogueMissing": 1, "StoreDamaged": 1, "Conflict": 0,
+    "InvalidValue": 0, "Message": 0,
+}  # fmt: skip
+"""The classes that hold a text, and which of their arguments it is."""
+
 
 def extract_calls(
     file: IO[bytes], keywords: Collection[str], _comment_tags: Collection[str], options: object
 ) -> Iterator[tuple[int, str, tuple[str | None, ...], list[str]]]:
     """Calls of the functions named by `keywords`, as Babel wants them: line, name, arguments (None for one
-    that is no literal string) and comments (none). There are no `options`.
+    that is no literal string) and comments (none). Also the text of each error that is made, as a call of
+    `_`. There are no `options`.
 
     Raises:
-        SyntaxError: The file is no Python, or a text is an f-string, whose words no catalogue can hold.
+        SyntaxError: The file is no Python, or a text is an f-string, whose words no catalogue can hold; the
+            text of an error must be a literal, or a name or attribute with another error's text.
     """
     for node in ast.walk(ast.parse(file.read())):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in keywords):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
-        if any(isinstance(each, ast.JoinedStr) for each in node.args):
-            raise SyntaxError(f"{getattr(file, 'name', '')}:{node.lineno}: an f-string cannot be translated")
+        name, arguments = node.func.id, node.args
+        if name in ERRORS:
+            name, arguments = "_", node.args[ERRORS[name] :][:1]
+            is_text = all(
+                isinstance(each, ast.Constant | ast.Name | ast.Attribute | ast.Call) for each in arguments
+            )
+        elif name in keywords:
+            is_text = not any(isinstance(each, ast.JoinedStr) for each in arguments)
+        else:
+            continue
+        if not is_text:
+            raise SyntaxError(
+                f"{getattr(file, 'name', '')}:{node.lineno}: this text cannot be found in a catalogue; write "
+                "a literal with places for its values"
+            )
         texts = tuple(
             each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
-            for each in node.args
+            for each in arguments
         )
-        yield node.lineno, node.func.id, texts, []
+        yield node.lineno, name, texts, []

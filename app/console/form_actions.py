@@ -8,6 +8,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dialint.app.console.i18n import _
+from dialint.app.console.messages import explain_as_sentence, explain_validation
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 
@@ -19,11 +20,9 @@ def attempt(work: Callable[[], str]) -> None:
     try:
         st.session_state[DONE] = work()
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        st.session_state[FAILED] = f"{where}: {first['msg']}"
+        st.session_state[FAILED] = explain_validation(error)
     except DialintError as refused:
-        st.session_state[FAILED] = f"{refused.message} ({refused.code})"
+        st.session_state[FAILED] = explain_as_sentence(refused)
     st.rerun()
 
 

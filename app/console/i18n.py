@@ -50,6 +50,17 @@ def current_language() -> Language:
 
 
 @contextmanager
+def speak(wanted: str) -> Iterator[None]:
+    """Answer a request outside of a page in the language that its ``Accept-Language`` prefers."""
+    language = next((each for each in LANGUAGES if wanted[:2].lower() == each), "en")
+    token = _HELD.set(language)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+
+
+@contextmanager
 def hold_language() -> Iterator[None]:
     """Read the language once, here: to read it is a call of Streamlit, at which it ends a run that a newer
     click replaces, and what must not be left half done makes none."""

@@ -17,6 +17,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from dialint.app.console.account_names import role_name
 from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.sign_in import current_account, sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.theme import ICON
@@ -115,7 +116,7 @@ def main() -> None:
             st.success(_("Your password was changed."))
         page.run()
     except DialintError as failed:  # the store is away, or refuses the page
-        st.error(safe_markdown(f"{failed.message} ({failed.code})"))
+        st.error(safe_markdown(explain_as_sentence(failed)))
 
 
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:

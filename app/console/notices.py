@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dialint.app.console.i18n import N_, _
+from dialint.app.console.messages import explain
 from dialint.app.console.text import safe_markdown
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.errors import DialogueMissing
@@ -35,5 +36,5 @@ def report_refusals(page: str) -> Iterator[None]:
     except DialogueMissing:
         set_notice(page, "error", _(ERASED))
     except DialintError as refused:
-        message = _("That was not saved: {message}.").format(message=refused.message)
+        message = _("That was not saved: {message}.").format(message=explain(refused))
         set_notice(page, "error", message)

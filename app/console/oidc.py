@@ -32,6 +32,8 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import Field, ValidationError
 
 from dialint.app.console.auth import LOGIN, SESSIONS
+from dialint.app.console.i18n import N_, _, current_language, speak
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.middleware import LOCAL_HOSTS, browser_id
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.records import Record
@@ -79,7 +81,9 @@ class OidcConfig(Record):
         try:
             value = Path(self.secret_file).read_text("utf-8").strip() if self.secret_file else ""
         except OSError as error:
-            raise ConfigError("E_OIDC", f"{self.secret_file}: {error.strerror}") from error
+            raise ConfigError(
+                "E_OIDC", "{secret_file}: {reason}", secret_file=self.secret_file, reason=error.strerror
+            ) from error
         value = value or os.environ.get(self.secret_env or "", "")
         if not value:
             raise ConfigError("E_OIDC", "the client's secret is neither in secret_env nor in secret_file")
@@ -98,16 +102,20 @@ def read_config(path: Path) -> OidcConfig:
             json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         )
     except OSError as error:
-        raise ConfigError("E_OIDC", f"{path}: {error.strerror}") from error
+        raise ConfigError("E_OIDC", "{path}: {reason}", path=path, reason=error.strerror) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ConfigError("E_OIDC", f"{path}, {where}: {first['msg']}") from None
+        raise ConfigError(
+            "E_OIDC", "{path}, {where}: {problem}", path=path, where=where, problem=first["msg"]
+        ) from None
     except ValueError as error:
-        raise ConfigError("E_OIDC", f"{path}: {type(error).__name__}, expected TOML or JSON") from None
+        raise ConfigError(
+            "E_OIDC", "{path}: {error}, expected TOML or JSON", path=path, error=type(error).__name__
+        ) from None
     for url in (config.issuer, config.metadata_url, config.redirect_uri):
         _require_safe(url, str(path))
-    _ = config.secret
+    _secret = config.secret  # raises if there is none
     return config
 
 
@@ -115,7 +123,12 @@ def _require_safe(url: str | None, where: str) -> None:
     """Raise unless an address is https, or http on this machine."""
     parts = urlsplit(url or "https://")
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOCAL_HOSTS):
-        raise ConfigError("E_OIDC", f"{where}: expected https:// addresses, {parts.scheme}:// is not safe")
+        raise ConfigError(
+            "E_OIDC",
+            "{where}: expected https:// addresses, {scheme}:// is not safe",
+            where=where,
+            scheme=parts.scheme,
+        )
 
 
 def configured() -> OidcConfig | None:
@@ -204,7 +217,7 @@ class Provider:
         except (JoseError, ValueError, TypeError, KeyError) as error:
             self._cached.clear()  # the provider may have new keys
             raise NotAllowed(
-                "E_SIGN_IN", f"the provider's token is not valid: {type(error).__name__}"
+                "E_SIGN_IN", "the provider's token is not valid: {error}", error=type(error).__name__
             ) from None
         now_s = time.time()
         audience = claims.get("aud")
@@ -219,7 +232,9 @@ class Provider:
             "nonce": secrets.compare_digest(str(claims.get("nonce")).encode(), nonce.encode()),
         }
         if wrong := [name for name, is_right in checks.items() if not is_right]:
-            raise NotAllowed("E_SIGN_IN", f"the provider's token is not for this sign-in: {', '.join(wrong)}")
+            raise NotAllowed(
+                "E_SIGN_IN", "the provider's token is not for this sign-in: {fields}", fields=", ".join(wrong)
+            )
         try:
             identity = Identity(issuer=self.config.issuer, subject=str(claims.get("sub", "")))
         except ValidationError:
@@ -266,9 +281,9 @@ def _fetch(url: str, body: bytes | None = None) -> dict[str, Any]:
             found = json.loads(answer.read(MAX_BYTES))
     except (OSError, ValueError) as error:
         status = error.code if isinstance(error, urllib.error.HTTPError) else type(error).__name__
-        raise WorldError("E_OIDC", f"{urlsplit(url).hostname}: {status}") from None
+        raise WorldError("E_OIDC", "{host}: {status}", host=urlsplit(url).hostname, status=status) from None
     if not isinstance(found, dict):
-        raise WorldError("E_OIDC", f"{urlsplit(url).hostname}: expected a JSON object")
+        raise WorldError("E_OIDC", "{host}: expected a JSON object", host=urlsplit(url).hostname)
     return found
 
 
@@ -288,7 +303,7 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
         try:
             state, address = await to_thread.run_sync(provider.begin, browser, uri)
         except DialintError as failed:
-            return _page(f"{failed.message} ({failed.code})", 502)
+            return _page(request, failed, 502)
         answer = RedirectResponse(address, 303)
         answer.set_cookie(
             STATE_COOKIE, state, max_age=STATE_S, path=CALLBACK, httponly=True, samesite="lax",
@@ -300,14 +315,15 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
         state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
         own = request.cookies.get(STATE_COOKIE, "")
         if not state or not secrets.compare_digest(state.encode(), own.encode()):
-            return _page("This sign-in was not begun in this browser.", 403)
+            return _page(request, N_("This sign-in was not begun in this browser."), 403)
         if not code:
-            return _page("The provider did not let you in.", 403)
+            return _page(request, N_("The provider did not let you in."), 403)
         try:
             await to_thread.run_sync(_sign_in, provider, location, state, code)
         except DialintError as failed:
-            return _page(failed.message, 403 if isinstance(failed, NotAllowed) else 502)
-        answer = _page("", 200)
+            status = 403 if isinstance(failed, NotAllowed) else 502
+            return _page(request, failed, status)
+        answer = _page(request, "", 200)
         answer.delete_cookie(STATE_COOKIE, path=CALLBACK)
         return answer
 
@@ -322,18 +338,24 @@ def _sign_in(provider: Provider, location: str, state: str, code: str) -> None:
         try:
             account = identities.sign_in_identity(store, claims.identity, name)
         except NotAllowed as refused:
-            subject = f"subject {claims.identity.subject!r} of {claims.identity.issuer}"
-            raise NotAllowed(refused.code, f"{refused.message}: tell an admin the {subject}") from None
+            raise NotAllowed(
+                refused.code, "{message}: tell an admin the subject {subject!r} of {issuer}",
+                message=refused.text, subject=claims.identity.subject, issuer=claims.identity.issuer,
+            ) from None  # fmt: skip
     SESSIONS.create(account.id, browser, by_identity=True)
 
 
-def _page(message: str, status: int) -> Response:
-    """A page that leads on to the console; at once, if there is no message to read."""
+def _page(request: Request, said: DialintError | str, status: int) -> Response:
+    """A page that leads on to the console; at once, if there is no message to read. The browser's language
+    decides, as nobody is signed in yet."""
     from starlette.responses import HTMLResponse
 
+    with speak(request.headers.get("accept-language", "")):
+        language = current_language()
+        message = explain_as_sentence(said) if isinstance(said, DialintError) else said and _(said)
     onward = "" if message else '<meta http-equiv="refresh" content="0; url=/">'
     return HTMLResponse(
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>dialint</title>{onward}'
+        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>dialint</title>{onward}'
         '<meta name="viewport" content="width=device-width"></head>'
         '<body style="font: 16px sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">'
         f'<p>{html.escape(message)}</p><p><a href="/">dialint</a></p></body></html>',

@@ -14,6 +14,7 @@ import streamlit as st
 from dialint.app.console.account_names import role_name
 from dialint.app.console.auth import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client
 from dialint.app.console.i18n import _, ngettext
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.middleware import browser_id
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
@@ -104,7 +105,7 @@ def _sign_in(store: Store, name: str, password: str) -> None:
         return
     except DialintError as failed:
         RATE_LIMITER.cancel(name, client)
-        st.error(safe_markdown(failed.message))
+        st.error(safe_markdown(explain_as_sentence(failed)))
         return
     st.rerun()
 
@@ -155,7 +156,7 @@ def _change_password(store: Store, name: str, old: str, new: str) -> None:
         return
     except DialintError as refused:
         RATE_LIMITER.cancel(name, client)
-        st.error(safe_markdown(f"{refused.message[:1].upper()}{refused.message[1:]}."))
+        st.error(safe_markdown(explain_as_sentence(refused)))
         return
     RATE_LIMITER.record_success(name, client)
     SESSIONS.end_all(name)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dialint.app.console.form_actions import attempt
 from dialint.app.console.i18n import _, ngettext, show_number, show_time
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError, DialintError
@@ -32,7 +33,7 @@ class Verification:
     state: str = "none"
     began: datetime | None = None
     counts: VerifiedCounts | None = None
-    problem: str = ""
+    problem: DialintError | None = None
     _lock: Lock = field(default_factory=Lock)
 
     def start(self, store: Store, actor: str, expected: Head | None) -> None:
@@ -43,8 +44,8 @@ class Verification:
         """
         with self._lock:
             if self.state == "running":
-                raise ConfigError("E_BUSY", _("A verification is running already."))
-            self.state, self.began, self.counts, self.problem = "running", datetime.now(UTC), None, ""
+                raise ConfigError("E_BUSY", "a verification is running already")
+            self.state, self.began, self.counts, self.problem = "running", datetime.now(UTC), None, None
         Thread(target=self._run, args=(store, actor, expected), daemon=True).start()
 
     def _run(self, store: Store, actor: str, expected: Head | None) -> None:
@@ -53,7 +54,7 @@ class Verification:
             self.counts = audit_log.verify_store(store, actor, expected)
             state = "whole"
         except DialintError as error:
-            self.problem = f"{error.message} ({error.code})"
+            self.problem = error
         finally:
             self.state = state
 
@@ -155,11 +156,9 @@ def _show_status() -> None:
     if VERIFICATION.state == "running":
         _show_running()
     elif VERIFICATION.state == "failed":
-        st.error(
-            safe_markdown(
-                _("The store is not what was written: {problem}").format(problem=VERIFICATION.problem)
-            )
-        )
+        problem = VERIFICATION.problem
+        reason = "–" if problem is None else explain_as_sentence(problem)
+        st.error(safe_markdown(_("The store is not what was written: {problem}").format(problem=reason)))
     elif VERIFICATION.counts is not None and VERIFICATION.began is not None:
         counts = VERIFICATION.counts
         template = _(

@@ -204,7 +204,7 @@ def end_of_day(day: date | None) -> datetime | None:
 def _create(store: Store, account: Account, values: dict[str, object]) -> str:
     project = Project.model_validate(values)
     if project.control_share and not store.read(has_gold):
-        raise ConfigError("E_GOLD", _("There is no gold to make control tasks of; import some first."))
+        raise ConfigError("E_GOLD", "there is no gold to make control tasks of; import some first")
     projects.create(store, account.id, project)
     return _("{name} was created.").format(name=project.id)
 

@@ -132,7 +132,7 @@ def _erase(
     store: Store, account: Account, names: list[str], reason: str, confirmed: bool, rewrite: bool
 ) -> str:
     if not confirmed:
-        raise ConfigError("E_CONFIRM", _("The words of the confirmation are not right; nothing was erased."))
+        raise ConfigError("E_CONFIRM", "the words of the confirmation are not right; nothing was erased")
     proof = erasure.erase(store, account.id, names, reason)
     st.session_state.pop(FOUND, None)
     st.session_state[PROOF] = proof

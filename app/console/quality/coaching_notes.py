@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_day
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
@@ -64,7 +65,7 @@ def _show_note(store: Store, account: Account, note: Note) -> None:
                 try:
                     acknowledge_note(store, account.id, note.id)
                 except DialintError as refused:
-                    st.session_state[NOTICE] = ("error", refused.message)
+                    st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
 
             st.button(_("I have read it"), key=f"acknowledge:{note.id}", type="primary", on_click=acknowledge)
         else:
@@ -86,7 +87,7 @@ def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[s
                 write_note(store, account.id, agent, text, about or None)
                 st.session_state[NOTICE] = ("success", _("The note was sent."))
             except DialintError as refused:
-                st.session_state[NOTICE] = ("error", refused.message)
+                st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
             st.rerun()
 
 

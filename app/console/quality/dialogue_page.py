@@ -13,6 +13,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.tables import DialogueLink, show_table
 from dialint.app.console.text import origin_text, percent, safe_markdown, safe_text
 from dialint.app.console.workspace.answer import Selection
@@ -216,7 +217,7 @@ def _show_similar(store: Store, account: Account, name: str) -> None:
     try:
         similar = find_similar(store, account.id, name)
     except DialintError as failed:
-        st.caption(safe_markdown(failed.message))
+        st.caption(safe_markdown(explain_as_sentence(failed)))
         return
     if not similar:
         st.caption(_("No other dialogue shares rare phrases with this one."))

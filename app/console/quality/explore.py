@@ -14,6 +14,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_time
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.quality.explore_filters import (
     describe_search,
     make_search,
@@ -190,7 +191,7 @@ def _report(done: str = "") -> Iterator[list[str]]:
     except ValidationError:
         st.session_state[NOTICE] = ("error", _("A name has 1 to 100 characters."))
     except DialintError as refused:
-        st.session_state[NOTICE] = ("error", refused.message)
+        st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
 
 
 def _show_notice() -> None:

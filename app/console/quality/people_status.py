@@ -10,6 +10,7 @@ import streamlit as st
 from dialint.app.console.account_names import role_name, status_name
 from dialint.app.console.auth import SESSIONS
 from dialint.app.console.i18n import _
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
@@ -73,5 +74,5 @@ def show_status_form(
                     SESSIONS.end_all(name)
                 st.session_state[NOTICE] = ("success", _("{name}: the status was changed.").format(name=name))
             except DialintError as refused:
-                st.session_state[NOTICE] = ("error", refused.message)
+                st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
             st.rerun()

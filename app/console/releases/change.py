@@ -12,6 +12,7 @@ import streamlit as st
 
 from dialint.app.console.attempts import attempt
 from dialint.app.console.i18n import _, show_time
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.releases.folders import (
     RELEASES_VARIABLE,
     ReleaseEntry,
@@ -84,7 +85,7 @@ def _show_rollback(store: Store, account: Account) -> None:
         try:
             pointer = Registry(kind).current()
         except DialintError as damaged:
-            st.error(safe_markdown(damaged.message))
+            st.error(safe_markdown(explain_as_sentence(damaged)))
             continue
         if pointer is not None and pointer.earlier:
             before[kind] = f"{kind}: {pointer.id} → {pointer.earlier[-1]}"
@@ -179,7 +180,7 @@ def _show_history(store: Store, account: Account) -> None:
                 (line.at, kind, line.action, line.before or "–", line.id) for line in Registry(kind).history()
             ]
         except DialintError as damaged:
-            st.error(safe_markdown(damaged.message))
+            st.error(safe_markdown(explain_as_sentence(damaged)))
     if rows:
         with st.expander(_("The registry’s own history, by the command line, too")):
             show_table(

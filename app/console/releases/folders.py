@@ -62,17 +62,17 @@ class ReleaseReport:
         return tuple(self.info.codes)
 
 
-def list_releases() -> tuple[list[ReleaseEntry], str]:
-    """The embedded release and those in the registry, and why a registry cannot be read (empty if all "
-    "can)."""
-    entries, problem = [], ""
+def list_releases() -> tuple[list[ReleaseEntry], DialintError | None]:
+    """The embedded release and those in the registry, and why a registry cannot be read, if one cannot."""
+    entries: list[ReleaseEntry] = []
+    problem: DialintError | None = None
     for kind in KINDS:
         registry = Registry(kind)
         try:
             pointer = registry.current()
             at = {line.id: line.at for line in registry.history() if line.action != "interrupted"}
         except DialintError as damaged:
-            problem = damaged.message
+            problem = damaged
             continue
         for name in registry.ids():
             is_current = pointer is not None and pointer.id == name
@@ -91,7 +91,7 @@ def read_report(entry: ReleaseEntry) -> ReleaseReport:
     try:
         status = (entry.folder / MANIFEST).stat()
     except OSError:
-        raise ConfigError("E_RELEASE", f"{entry.name} is gone") from None
+        raise ConfigError("E_RELEASE", "{name} is gone", name=entry.name) from None
     return _read_report(entry.folder, status.st_mtime_ns)
 
 

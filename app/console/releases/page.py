@@ -12,6 +12,7 @@ from datetime import datetime
 import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, show_number, show_percent, show_time
+from dialint.app.console.messages import explain, explain_as_sentence
 from dialint.app.console.notices import show_notice
 from dialint.app.console.releases import folders as release_folders
 from dialint.app.console.releases.change import NOTICE, show_changes
@@ -46,8 +47,8 @@ def releases_page(store: Store, account: Account) -> None:
     )  # fmt: skip
     show_notice(NOTICE)
     entries, problem = list_releases()
-    if problem:
-        st.error(safe_markdown(problem))
+    if problem is not None:
+        st.error(safe_markdown(explain_as_sentence(problem)))
     if view == "compare":
         show_comparison(store, account, entries, list(counts))
     elif view == "threshold":
@@ -88,7 +89,7 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
                 count = counts.get(info.id)
             state = _("verified")
         except DialintError as damaged:
-            state = _("damaged: {message}").format(message=damaged.message)
+            state = _("damaged: {message}").format(message=explain(damaged))
         use = _("● in use") if entry.in_use else ""
         origin = _("embedded") if entry.name == "embedded" else _since(entry.promoted_at)
         rows.append((name, kind_name(entry.kind), use, origin, state, *_count_cells(count)))
@@ -143,11 +144,11 @@ def _show_report(entries: list[ReleaseEntry]) -> None:
                 safe_markdown(_("Every byte is as it was made: {hash}…").format(hash=fingerprint[:16]))
             )
         except DialintError as damaged:
-            st.error(safe_markdown(damaged.message))
+            st.error(safe_markdown(explain_as_sentence(damaged)))
     try:
         report = read_report(entry)
     except DialintError as damaged:
-        st.error(safe_markdown(damaged.message))
+        st.error(safe_markdown(explain_as_sentence(damaged)))
         return
     _show_headline(report)
     tabs = st.tabs([safe_markdown(each) for each in (_("Codes"), _("Training and files"), _("Model card"))])

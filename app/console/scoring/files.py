@@ -276,7 +276,7 @@ def bring_policies(folder: JobFolder, policies: Sequence[tuple[str, bytes]]) -> 
         load_policies(tuple(sorted(fresh.glob("*.yaml"))))
     except ConfigError as refused:
         shutil.rmtree(fresh)
-        raise ConfigError(refused.code, refused.message.replace(f"{fresh}/", "")) from None
+        raise ConfigError(refused.code, refused.text.without(f"{fresh}/")) from None
     shutil.rmtree(target, ignore_errors=True)
     fresh.rename(target)
     return len(policies)

@@ -16,6 +16,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from dialint.app.console.attempts import set_refusal
 from dialint.app.console.i18n import _, ngettext, show_day, show_number
 from dialint.app.console.launch import MAX_UPLOAD_MB
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.notices import set_notice, show_notice
 from dialint.app.console.scoring import files as score_files
 from dialint.app.console.scoring.files import LOG_ENDINGS, LOGS_VARIABLE, Phase, job_folder
@@ -64,7 +65,7 @@ def score_page(store: Store, account: Account) -> None:
             try:
                 job = finish_job(store, account, score_jobs.load_job(store, account.id, chosen))
             except DialintError as refused:
-                st.warning(safe_markdown(refused.message[:1].upper() + refused.message[1:] + "."))
+                st.warning(safe_markdown(explain_as_sentence(refused)))
                 return
         if job is None and listed:
             job = listed[0]
@@ -100,7 +101,7 @@ def _show_upload(store: Store, account: Account) -> None:
                 try:
                     _bring(store, account, name, score_files.server_log(name))
                 except DialintError as refused:
-                    st.error(safe_markdown(refused.message))
+                    st.error(safe_markdown(explain_as_sentence(refused)))
 
 
 def _forget_upload(file_id: str) -> None:

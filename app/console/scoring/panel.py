@@ -13,6 +13,7 @@ import streamlit as st
 
 from dialint.app.console.attempts import attempt, set_refusal
 from dialint.app.console.i18n import _, ngettext, show_number
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.scoring import files as score_files
 from dialint.app.console.scoring.files import JobFolder, job_folder
 from dialint.app.console.scoring.preview import preview_log
@@ -111,7 +112,7 @@ def _show_new(store: Store, account: Account, job: ScoreJob, folder: JobFolder) 
             with st.spinner(_("Looking at the log…")):
                 seen = preview_log(folder)
         except DialintError as failed:
-            st.error(safe_markdown(_("{message}.").format(message=failed.message.capitalize())))
+            st.error(safe_markdown(explain_as_sentence(failed)))
             return
     show_preview(seen)
     if seen.get("mapping") is not None or folder.mapping.exists():
@@ -185,7 +186,7 @@ def _show_options(
 
     def start() -> str:
         if any(each.size > MAX_POLICY_BYTES for each in policies):
-            raise ConfigError("E_POLICY", _("a policy file has at most 1 MB"))
+            raise ConfigError("E_POLICY", "a policy file has at most 1 MB")
         read = [(each.name, each.getvalue()) for each in policies]
         n = score_files.bring_policies(folder, read)
         if seen.get("mapping") is not None and not folder.mapping.exists():
@@ -294,7 +295,7 @@ def _show_removal(store: Store, account: Account, job: ScoreJob, folder: JobFold
             def remove() -> str:
                 score_jobs.load_job(store, account.id, job.id)  # which checks the right
                 if folder.phase in ("waiting", "running", "stopping"):
-                    raise ConfigError("E_JOB", _("somebody has started this job again; stop it first"))
+                    raise ConfigError("E_JOB", "somebody has started this job again; stop it first")
                 score_files.remove_folder(folder)
                 score_jobs.remove_job(store, account.id, job.id)
                 st.query_params.clear()

@@ -48,7 +48,9 @@ def preview_log(folder: JobFolder) -> dict[str, Any]:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise WorldError("E_PREVIEW", f"looking at the log took more than {TIMEOUT_S:.0f} seconds") from None
+        raise WorldError(
+            "E_PREVIEW", "looking at the log took more than {seconds:.0f} seconds", seconds=TIMEOUT_S
+        ) from None
     except subprocess.CalledProcessError:
         raise WorldError("E_PREVIEW", "the log could not be looked at") from None
     content = folder.read_preview()

@@ -13,6 +13,7 @@ import streamlit as st
 from dialint.app.console.attempts import attempt
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
 from dialint.app.console.links import explore_address, link
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.scoring.downloads import download_address
 from dialint.app.console.scoring.exports import EXAMPLES, FILES, available_files, make_file
 from dialint.app.console.scoring.files import JobFolder
@@ -98,7 +99,7 @@ def _show_findings(folder: JobFolder, manifest: dict[str, Any], *, is_stored: bo
         with st.spinner(_("Collecting the findings…")):
             by_code: dict[str, Any] = json.loads(make_file(folder, EXAMPLES).read_bytes())
     except DialintError as failed:
-        st.error(safe_markdown(failed.message))
+        st.error(safe_markdown(explain_as_sentence(failed)))
         return
 
     def title(code: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.i18n import _, hold_language, show_number
+from dialint.app.console.messages import explain
 from dialint.app.console.notices import ERASED
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.workspace import items, reject_reasons
@@ -116,16 +117,16 @@ class PageSession:
             self.notify("warning", _(ERASED))
             self.open_item(None)
         except NotAllowed as refused:
-            self.notify("error", _("The store refuses: {reason}.").format(reason=refused.message))
+            self.notify("error", _("The store refuses: {reason}.").format(reason=explain(refused)))
         except StoreRefused as refused:
             if refused.code != "E_KEY":
-                self.notify("error", _("The store refuses: {reason}.").format(reason=refused.message))
+                self.notify("error", _("The store refuses: {reason}.").format(reason=explain(refused)))
                 return
             self.notify("warning", _("An earlier version of this answer is stored already; this one is not."))
             self.open_item(None)
         except DialintError as failed:
             message = _("That was not saved. {reason}. Your draft is kept; please try again.")
-            self.notify("error", message.format(reason=failed.message))
+            self.notify("error", message.format(reason=explain(failed)))
 
 
 def open_session(

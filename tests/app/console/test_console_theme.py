@@ -1,6 +1,7 @@
 """The look: contrast of both themes, and texts of the screens in every language."""
 
 import re
+import tomllib
 from io import BytesIO
 from pathlib import Path
 
@@ -8,12 +9,12 @@ import pytest
 from babel.messages.extract import extract, extract_from_dir
 from babel.messages.pofile import read_po
 
-import dialint.app.console
 from dialint.app.console import theme
 from dialint.app.console.catalogue import extract_calls
 from dialint.app.console.i18n import LOCALES
 
 AA = 4.5
+ROOT = Path(__file__).parents[3]
 
 
 def luminance(color: str) -> float:
@@ -42,11 +43,10 @@ def test_text_and_links_can_be_read_on_both_backgrounds(colors: dict[str, str]) 
 
 
 def messages() -> set[str]:
-    """All texts of the screens, as `make translations` finds them."""
-    folder = Path(dialint.app.console.__file__).parent
-    found = extract_from_dir(
-        folder, [("**.py", extract_calls)], {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)}
-    )
+    """All texts of the screens and of the errors that reach them, as `make translations` finds them."""
+    mappings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["babel"]["mappings"]
+    methods = [(pattern, each["method"]) for each in mappings for pattern in each["pattern"]]
+    found = extract_from_dir(ROOT, methods, {}, keywords={"_": None, "N_": None, "ngettext": (1, 2)})
     return {message[0] if isinstance(message, tuple) else message for _, _, message, _, _ in found}
 
 
@@ -55,8 +55,17 @@ def test_texts_inside_of_f_strings_are_found_and_texts_that_are_f_strings_are_re
     code = b"""show(f"**{safe(_('Agents'))}**", _(name), ngettext("{n} turn", "{n} turns", len(turns)))"""
     found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), keywords)}
     assert found == {"Agents", ("{n} turn", "{n} turns")}
-    with pytest.raises(SyntaxError, match="f-string"):
+    with pytest.raises(SyntaxError, match="literal"):
         list(extract(extract_calls, BytesIO(b"_(f'{n} turns')"), keywords))
+
+
+def test_the_texts_of_errors_are_found_and_those_no_catalogue_can_hold_are_refused() -> None:
+    code = b"""raise StoreRefused("E_X", "{n} of them", n=3); raise Conflict("saved by {name}", (), 1, name=who)"""
+    found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
+    assert found == {"{n} of them", "saved by {name}"}
+    for wrong in (b"""ConfigError("E_X", f"{n} of them")""", b"""NotAllowed("E_X", "no " + what)"""):
+        with pytest.raises(SyntaxError, match="literal"):
+            list(extract(extract_calls, BytesIO(wrong), {"_": None}))
 
 
 @pytest.mark.parametrize("language", ["es", "ru"])
@@ -76,4 +85,9 @@ def test_every_text_is_translated_with_its_placeholders(language: str) -> None:
         assert all(forms), f"{name!r} is not translated"
         assert not message.fuzzy, name
         for form in forms:
-            assert set(re.findall(r"\{\w*\}", form)) == set(re.findall(r"\{\w*\}", name)), (name, form)
+            assert places(form) == places(name), (name, form)
+
+
+def places(text: str) -> set[str]:
+    """The places for values, such as ``{n:,}``, without the plural of English."""
+    return set(re.findall(r"\{\w*[^{}]*\}", text)) - {"{plural}"}
