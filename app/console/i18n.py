@@ -52,7 +52,7 @@ def current_language() -> Language:
 @contextmanager
 def speak(wanted: str) -> Iterator[None]:
     """Answer a request outside of a page in the language that its ``Accept-Language`` prefers."""
-    language = next((each for each in LANGUAGES if wanted[:2].lower() == each), "en")
+    language: Language = next((each for each in LANGUAGES if wanted[:2].lower() == each), "en")
     token = _HELD.set(language)
     try:
         yield
