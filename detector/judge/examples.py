@@ -3,7 +3,8 @@
 An example is an agent's turn with the customer's turn before it, masked, for one code: an error that a person
 marked (confirmed), or a finding that a person took back (overturned). A question gets the most similar ones
 of its own code. Similarity is the cosine of weighted words and word pairs: it needs no model, so it is the
-same with every release, and it finds nothing across languages. The search is exact.
+same with every release, and it finds nothing across languages. The scan's embeddings found no better ones
+(2026-11-26: the nearest example agrees in .827 by words, .824 to .829 by embeddings). The search is exact.
 
 Against leakage an example is left out where it is from the same dialogue, from one made from the same
 dialogue, or has nearly the same text as the turn in question; those of the split `test` are never shown.
