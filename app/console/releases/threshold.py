@@ -283,9 +283,10 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
             ],
         },
     }]  # fmt: skip
-    marks = [(threshold, [1, 0], _("chosen"), "right")]
+    is_raised = today is not None and threshold > today  # the labels stand away from each other
+    marks = [(threshold, [1, 0], _("chosen"), "left" if is_raised else "right")]
     if today is not None:
-        marks.append((today, [5, 4], _("today"), "left"))
+        marks.append((today, [5, 4], _("today"), "right" if is_raised else "left"))
     for at, dash, label, align in marks:
         place = {"x": {"field": "at", "type": "quantitative"}}
         values = {"values": [{"at": at, "label": safe_text(label)}]}
