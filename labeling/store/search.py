@@ -122,7 +122,7 @@ class _Walker:
     def run(self) -> None:
         below, inclusive = self.after, False
         chunks: tuple[int, ...] = WORD_CHUNKS if self.plan.terms else CHUNKS
-        if self.plan.terms and self.plan.is_sqlite:
+        if self.plan.terms and (self.plan.is_sqlite or self._are_words_rare()):
             chunks = ()  # FTS5 gives its hits in order; a look for words in each row took seconds
         for n in chunks:
             if self._add(self._keys(self.plan.find(below, n, inclusive=inclusive))):
@@ -136,6 +136,11 @@ class _Walker:
             self._look_up(below)
         else:
             self.end, self.complete = below, False
+
+    def _are_words_rare(self) -> bool:
+        """Whether the look-up of the words costs less than a walk, by what PostgreSQL expects."""
+        expected = self.transaction.run(self.plan.explain_words(), self.plan.parameters()).scalar_one()
+        return int(expected[0]["Plan"]["Plan Rows"]) <= MAX_HITS
 
     def _look_up(self, below: Position | None) -> None:
         """Go on by the full-text index."""

@@ -226,6 +226,10 @@ class Plan:
         statement = text(query + limit).columns(dialogue_index.c.number)
         return statement.subquery("hits")
 
+    def explain_words(self) -> TextClause:
+        """Ask PostgreSQL how many dialogues it expects to have the words; nothing is searched."""
+        return text(f"EXPLAIN (FORMAT JSON) {_HITS_POSTGRESQL}")
+
     def find_words_end(self, below: Position | None, n: int) -> Select[Any]:
         """Select the number of the last of the newest `n` dialogues with the words; nothing if fewer."""
         hits = self._hits(below, n)
