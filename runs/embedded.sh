@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes from the data folder what ships: the small decoder (finetune/small_decoder) and the scanner release
-# (detector/embedded), with fixed seeds. About two hours on two cores. (What ships was trained in three runs: on
+# (detector/embedded), with fixed seeds. Under three hours of processor time for the
+# release. (What ships was trained in three runs: on
 # injected errors as of commit "More errors of language in each dense dialogue"; on the mixture below with two thirds
 # of the readings; then further with all of them, --repeat 0.06 1.5 and --seed 2.)
 #
