@@ -22,6 +22,7 @@ from dialint.labeling.store.permissions import Permission, has_permission, requi
 from dialint.labeling.store.projects import get_open_project
 from dialint.labeling.store.records import Account, Lease, Pool, Project, Purpose
 from dialint.labeling.store.task_queue import end_lease, find_next_open, find_share, lock_task, update_task
+from dialint.labeling.store.time_cap import is_used_up
 
 MAX_EXPIRED = 100
 """Expired leases that one claim ends at most."""
@@ -55,7 +56,8 @@ def claim(
     An actor who holds `at_once` tasks of this project and pool gets the first of them again, so that a lost
     connection loses nothing. Some tasks of the main pool are replaced by control tasks. An actor never gets a
     task on a dialogue of their own, nor the second review of an appeal if they have a part in the dialogue or
-    have seen annotations of others on it.
+    have seen annotations of others on it. Nobody gets one more when the project's time is used up
+    (`max_minutes`); what is held is answered.
 
     Without a `pool`, an active account gets tasks of the main pool; an account in training gets those of
     `training` and then those of `exam`, which decide whether it is admitted.
@@ -85,6 +87,8 @@ def _claim(
     if n_held >= at_once:
         first = transaction.run(_FIRST_HELD, key).one()
         return _to_lease(first, first.lease_token, first.expires_ms)
+    if is_used_up(transaction, project):
+        return None
     share = find_share(transaction, project, pool, account)
     n_answers = n_counted + (0 if share is None else share.answered)
     if pool == "main" and project.fair_share is not None and n_answers >= _max_answers(transaction, project):

@@ -1,7 +1,8 @@
-"""What an account sees of its own work beside the tasks themselves: how much waits for it, and what was right
-in a training task that it has answered.
+"""What an account sees of its own work beside the tasks themselves: how much waits for it, how many answers
+it is paid for, and what was right in a training task that it has answered.
 
-Nothing here is computed from control tasks or exams: a number that moves after an answer would reveal them.
+No grade here is computed from control tasks or exams: a number that moves after some answers would reveal
+them. The number of answers moves after each alike.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from dialint.labeling.store.database.schema import annotation_rows, counts, gold, leases, tasks
+from dialint.labeling.store.database.schema import annotation_rows, counts, gold, leases, shares, tasks
 from dialint.labeling.store.database.transactions import Transaction, read_operation
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import record_read
@@ -18,6 +19,7 @@ from dialint.labeling.store.grades import grade_account
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Gold
+from dialint.labeling.store.time_cap import is_used_up
 
 MAX_GRADED = 200
 """Newest training answers that are graded."""
@@ -30,7 +32,8 @@ _TAKEN = ("held", "answered", "skipped")
 @read_operation
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     """Open tasks of a project's main pool that the actor may still get: not those that the actor holds, has
-    answered or has skipped. Tasks that somebody else holds for now are among them if they need more answers.
+    answered or has skipped; none if the project's time is used up. Tasks that somebody else holds for now are
+    among them if they need more answers.
 
     Raises:
         NotAllowed: the account is unknown or closed.
@@ -38,6 +41,8 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     require_permission(transaction, actor, "label")
     of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
     n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
+    if not n_open or is_used_up(transaction, get_project(transaction, project)):
+        return 0
     if n_open > MAX_EXACT:
         return int(n_open)
     is_open = (tasks.c.project == project, tasks.c.pool == "main", tasks.c.state == "open")
@@ -48,6 +53,31 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
         .where(*is_open, leases.c.account == actor, leases.c.state.in_(_TAKEN))
     )
     return int(n_open - transaction.run(mine).scalar_one())
+
+
+@read_operation
+def is_time_used_up(transaction: Transaction, actor: str, project: str) -> bool:
+    """Whether nobody gets a task of a project any more because its answers have taken `max_minutes`.
+
+    Raises:
+        NotAllowed: the account is unknown or closed.
+        StoreRefused: no such project.
+    """
+    require_permission(transaction, actor, "label")
+    return is_used_up(transaction, get_project(transaction, project))
+
+
+@read_operation
+def count_own_answers(transaction: Transaction, actor: str, project: str) -> int:
+    """The answers that the actor gave in a project's main queue, control tasks among them; a correction is no
+    further answer.
+
+    Raises:
+        NotAllowed: the account is unknown or closed.
+    """
+    require_permission(transaction, actor, "label")
+    own = (shares.c.project == project, shares.c.account == actor, shares.c.pool.in_(("main", "control")))
+    return int(transaction.run(select(func.sum(shares.c.answered)).where(*own)).scalar() or 0)
 
 
 class TrainingGrade(NamedTuple):

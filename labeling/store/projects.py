@@ -11,12 +11,13 @@ from sqlalchemy import Select, bindparam, func, insert, select, update
 from dialint.detector.errors import Message
 from dialint.detector.invalid_values import invalid_value
 from dialint.labeling.store.database.audit import canonical_json
-from dialint.labeling.store.database.schema import annotation_rows, projects
+from dialint.labeling.store.database.schema import annotation_rows, projects, shares
 from dialint.labeling.store.database.schema import tasks as task_rows
 from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Project
+from dialint.labeling.store.time_cap import sum_seconds
 
 _PROJECT = select(projects).where(projects.c.id == bindparam("id"))
 
@@ -69,8 +70,10 @@ def change_limits(
     fair_share: float | None,
     control_share: float,
     deadline: datetime | None,
+    max_minutes: int | None,
 ) -> Project:
-    """Change what a project may cost. The overlap holds for tasks that are added from now on.
+    """Change what a project may cost, but not its pay, which was agreed for the answers that were given. The
+    overlap holds for tasks that are added from now on.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -79,7 +82,7 @@ def change_limits(
     require_permission(transaction, actor, "plan")
     changes = {
         "overlap": overlap, "most": most, "fair_share": fair_share, "control_share": control_share,
-        "deadline": deadline,
+        "deadline": deadline, "max_minutes": max_minutes,
     }  # fmt: skip
     try:
         changed = Project.model_validate(get_project(transaction, name).model_dump() | changes)
@@ -91,19 +94,24 @@ def change_limits(
         raise StoreRefused("E_PROJECT", "{field} {problem}", field=field, problem=problem) from None
     values = {"content": canonical_json(changed.model_dump(mode="json"))}
     transaction.run(update(projects).where(projects.c.id == name).values(values))
-    transaction.log(actor, "project.limits", name, **changed.model_dump(mode="json", include=set(changes)))
+    written = changed.model_dump(mode="json", include=set(changes))
+    transaction.log(actor, "project.limits", name, **{"max_minutes": None, **written})
     return changed
 
 
 class Spending(NamedTuple):
-    """What a project has cost and still may: answers in the main queue, and seconds as far as they are
-    known."""
+    """What a project has cost and still may. Seconds are those that are recorded."""
 
     answers: int
+    """All of them: in training and exams, corrections and imported ones, too."""
     seconds: float
     timed_answers: int
     open_answers: int
     """Answers that the tasks still ask for; one that newcomers give may ask for more."""
+    paid_answers: int
+    """Answers in the main queue, control tasks among them, without corrections."""
+    capped_seconds: float | None
+    """What counts against the project's `max_minutes`; none without it."""
 
     @property
     def minutes_left(self) -> float | None:
@@ -131,10 +139,17 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
     open_answers = {
         name: int(n) for name, n in map(tuple, transaction.run(left.group_by(task_rows.c.project)))
     }
+    paid: Select[Any] = select(shares.c.project, func.sum(shares.c.answered)).group_by(shares.c.project)
+    paid = paid.where(shares.c.pool.in_(("main", "control")))
+    paid_answers = {name: int(n) for name, n in map(tuple, transaction.run(paid))}
     spending = {}
-    for name in list_names(transaction):
-        answers, seconds, timed = by_project.get(name, (0, None, 0))
-        spending[name] = Spending(answers, float(seconds or 0.0), timed, open_answers.get(name, 0))
+    for row in transaction.run(select(projects).order_by(projects.c.created_ms, projects.c.id)).all():
+        answers, seconds, timed = by_project.get(row.id, (0, None, 0))
+        is_capped = Project.model_validate_json(row.content).max_minutes is not None
+        spending[row.id] = Spending(
+            answers, float(seconds or 0.0), timed, open_answers.get(row.id, 0), paid_answers.get(row.id, 0),
+            sum_seconds(transaction, row.id) if is_capped else None,
+        )  # fmt: skip
     return spending
 
 

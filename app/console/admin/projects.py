@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
-from typing import get_args
+from decimal import Decimal
+from typing import Any, get_args
 
 import streamlit as st
+from babel.numbers import is_currency
 
 from dialint.app.console.form_actions import attempt
-from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent
+from dialint.app.console.i18n import (
+    _,
+    choose_name,
+    ngettext,
+    show_day,
+    show_money,
+    show_number,
+    show_percent,
+)
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import ConfigError
@@ -18,11 +28,12 @@ from dialint.labeling.store import projects
 from dialint.labeling.store.control_tasks import mix_in_gold
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.gold import has_gold
-from dialint.labeling.store.records import Account, Project, Purpose
+from dialint.labeling.store.records import Account, Pay, Project, Purpose
 from dialint.labeling.store.tasks import Design, count_tasks
 
 MAX_SAMPLE = 10_000
 MAX_CODES = 8
+MAX_MINUTES = 10_000_000
 
 
 def show_projects(store: Store, account: Account) -> None:
@@ -180,6 +191,21 @@ def _show_create(store: Store, account: Account) -> None:
         deadline = day.date_input(
             _("Deadline"), None, key="project deadline", help=_("The end of the day, UTC.")
         )
+        time_cap, pay, currency = st.columns(3)
+        minutes = time_cap.number_input(
+            _("Minutes at most"), 0, MAX_MINUTES, 0, key="project minutes", help=_cap_help()
+        )
+        amount = pay.number_input(
+            _("Pay per answer"), 0.0, 1e6, 0.0, 0.01, "%.4f", key="project pay",
+            help=_(
+                "For each answer in the main queue; 0 is without pay. Labelers see what they have earned. It "
+                "cannot be changed later."
+            ),
+        )  # fmt: skip
+        currency_code = currency.text_input(
+            _("Currency"), max_chars=3, key="project currency",
+            help=_("The three letters of ISO 4217, such as EUR."),
+        )  # fmt: skip
         skills = st.text_input(_("Skills that are needed, by commas"), key="project skills")
         shown, masked = st.columns(2)
         prelabelled = shown.checkbox(_("Show the model's findings"), key="project prelabelled")
@@ -192,8 +218,16 @@ def _show_create(store: Store, account: Account) -> None:
                 "control_share": control_share / 100, "control_uses": int(control_uses),
                 "deadline": end_of_day(deadline), "prelabelled": prelabelled, "masked": is_masked,
                 "skills": tuple(each.strip() for each in skills.split(",") if each.strip()),
+                "max_minutes": int(minutes) or None,
             }  # fmt: skip
-            attempt(lambda: _create(store, account, values))
+            attempt(lambda: _create(store, account, values, f"{amount:.4f}", currency_code.strip().upper()))
+
+
+def _cap_help() -> str:
+    return _(
+        "When the answers in the main queue have taken so long, nobody gets more tasks; those that are held "
+        "can still be answered. 0 is without a limit."
+    )
 
 
 def end_of_day(day: date | None) -> datetime | None:
@@ -201,8 +235,13 @@ def end_of_day(day: date | None) -> datetime | None:
     return None if day is None else datetime.combine(day, time(23, 59, 59), UTC)
 
 
-def _create(store: Store, account: Account, values: dict[str, object]) -> str:
-    project = Project.model_validate(values)
+def _create(store: Store, account: Account, values: dict[str, object], amount: str, currency: str) -> str:
+    pay = None
+    if Decimal(amount):
+        if not is_currency(currency):
+            raise ConfigError("E_CURRENCY", "pay needs a currency by its three letters, such as EUR")
+        pay = Pay(amount=Decimal(amount), currency=currency)
+    project = Project.model_validate({**values, "pay": pay})
     if project.control_share and not store.read(has_gold):
         raise ConfigError("E_GOLD", "there is no gold to make control tasks of; import some first")
     projects.create(store, account.id, project)
@@ -216,40 +255,55 @@ def show_budgets(store: Store, account: Account) -> None:
     if not listed:
         st.info(_("There is no project yet."))
         return
+    is_capped = any(project.max_minutes is not None for project, _state in listed)
+    is_paid = any(project.pay is not None for project, _state in listed)
     rows = []
     for project, state in listed:
         spent = spending[project.id]
         mean_s = spent.seconds / spent.timed_answers if spent.timed_answers else None
         left = spent.minutes_left if state == "open" else 0.0
+        cap, cost = "–", "–"
+        if project.max_minutes is not None:
+            cap = _("{used} of {most}").format(
+                used=show_number((spent.capped_seconds or 0.0) / 60, "#,##0.#"),
+                most=show_number(project.max_minutes),
+            )
+        if project.pay is not None:
+            cost = show_money(project.pay.amount * spent.paid_answers, project.pay.currency)
         rows.append((
             project.id, show_number(spent.answers), show_number(spent.seconds / 60, "#,##0"),
             "–" if mean_s is None else show_number(mean_s, "0.0"),
             show_number(spent.open_answers if state == "open" else 0),
-            "–" if left is None else show_number(left, "#,##0"), f"{project.overlap}–{project.most}",
+            "–" if left is None else show_number(left, "#,##0"), *([cap] if is_capped else []),
+            *([cost] if is_paid else []), f"{project.overlap}–{project.most}",
             "–" if project.fair_share is None else show_percent(project.fair_share),
             show_percent(project.control_share), show_day(project.deadline) if project.deadline else "–",
         ))  # fmt: skip
     show_table(
         (
             _("Project"), _("Answers given"), _("Minutes spent"), _("Seconds per answer"),
-            _("Answers to come"), _("Minutes to come"), _("Answers per task"), _("Fair share"),
-            _("Control tasks"), _("Deadline"),
+            _("Answers to come"), _("Minutes to come"), *([_("Minutes allowed")] if is_capped else []),
+            *([_("Pay")] if is_paid else []), _("Answers per task"), _("Fair share"), _("Control tasks"),
+            _("Deadline"),
         ),
         rows,
     )  # fmt: skip
-    st.caption(
-        _(
-            "Minutes to come are the answers that open tasks still ask for, at the mean time of "
-            "the project's answers so far. Closing a project ends its cost."
-        )
+    explained = _(
+        "Minutes to come are the answers that open tasks still ask for, at the mean time of "
+        "the project's answers so far. Closing a project ends its cost."
     )
+    if is_capped:
+        explained += " " + _("Minutes allowed are used by answers in the main queue only.")
+    if is_paid:
+        explained += " " + _("Pay is for answers in the main queue, control tasks among them.")
+    st.caption(explained)
     by_name = {project.id: project for project, _state in listed}
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Change the limits of a project'))}**")
         name = st.selectbox(_("Project"), list(by_name), format_func=safe_text, key="budget project")
         project = by_name[name]
         with st.form(f"limits:{name}", border=False):
-            columns = st.columns(5)
+            columns = st.columns(6)
             overlap = columns[0].number_input(
                 _("Answers per task"), 1, 99, project.overlap, key=f"limits overlap:{name}",
                 help=_("Holds for tasks that are added from now on."),
@@ -268,27 +322,19 @@ def show_budgets(store: Store, account: Account) -> None:
             )
             day = None if project.deadline is None else project.deadline.date()
             deadline = columns[4].date_input(_("Deadline"), day, key=f"limits deadline:{name}")
+            minutes = columns[5].number_input(
+                _("Minutes at most"), 0, MAX_MINUTES, project.max_minutes or 0, key=f"limits minutes:{name}",
+                help=_cap_help(),
+            )  # fmt: skip
             if st.form_submit_button(_("Save limits"), type="primary"):
-                attempt(
-                    lambda: _save_limits(
-                        store,
-                        account,
-                        name,
-                        int(overlap),
-                        int(most),
-                        fair / 100,
-                        control / 100,
-                        end_of_day(deadline),
-                    )
-                )
+                limits = {
+                    "overlap": int(overlap), "most": int(most), "fair_share": fair / 100 or None,
+                    "control_share": control / 100, "deadline": end_of_day(deadline),
+                    "max_minutes": int(minutes) or None,
+                }  # fmt: skip
+                attempt(lambda: _save_limits(store, account, name, limits))
 
 
-def _save_limits(
-    store: Store, account: Account, name: str, overlap: int, most: int, fair: float, control: float,
-    deadline: datetime | None,
-) -> str:  # fmt: skip
-    projects.change_limits(
-        store, account.id, name, overlap=overlap, most=most, fair_share=fair or None, control_share=control,
-        deadline=deadline,
-    )  # fmt: skip
+def _save_limits(store: Store, account: Account, name: str, limits: dict[str, Any]) -> str:
+    projects.change_limits(store, account.id, name, **limits)
     return _("The limits of {name} were changed.").format(name=name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import get_args
 
@@ -30,7 +31,7 @@ from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.database.upgrade import upgrade
 from dialint.labeling.store.gold import put_gold
 from dialint.labeling.store.permissions import require_permission
-from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Project
+from dialint.labeling.store.records import Account, AccountRole, Gold, NewTask, Pay, Project
 
 SAMPLE = Path(__file__).parents[2] / "sample" / "dialogues.jsonl"
 REVIEW, LABEL = "review", "label"
@@ -124,8 +125,9 @@ def _create_review_project(store: Store, verdicts: Sequence[Verdict]) -> None:
 def _create_label_project(store: Store, sample: Sequence[Dialogue]) -> None:
     """A blind project over part of the sample; the author's labels of another part are control tasks."""
     project = Project(
-        id=LABEL, codes=LABEL_CODES, instructions=INSTRUCTIONS, overlap=OVERLAP, control_share=CONTROL_SHARE
-    )
+        id=LABEL, codes=LABEL_CODES, instructions=INSTRUCTIONS, overlap=OVERLAP, control_share=CONTROL_SHARE,
+        max_minutes=600, pay=Pay(amount=Decimal("0.35"), currency="EUR"),
+    )  # fmt: skip
     projects.create(store, "lead", project)
     author = [Label.model_validate_json(line) for line in SAMPLE_LABELS.read_bytes().splitlines()]
     errors = {(each.dialogue_id, each.turn, each.code) for each in author if each.code in LABEL_CODES}

@@ -35,7 +35,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import DialogueMissing, NotAllowed, StaleLease, StoreRefused
 from dialint.labeling.store.own_work import count_waiting
 from dialint.labeling.store.preferences import Preferences, load_preferences, save_preferences
-from dialint.labeling.store.records import Account, Project, Purpose
+from dialint.labeling.store.records import Account, Pay, Project, Purpose
 
 COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
@@ -50,6 +50,8 @@ class PageSession:
     blind: bool
     preferences: Preferences = field(default_factory=Preferences)
     project: str | None = None
+    pay: Pay | None = None
+    """What an answer in the project is paid; none on Review, which has no counter."""
     started: bool = False
     """Whether tasks are claimed: opening a page takes no work from others."""
     item: Item | None = None
@@ -148,6 +150,7 @@ def open_session(
         and account.id in (project.members or (account.id,))
     }
     _choose_project(session, list(by_id))
+    session.pay = by_id[session.project].pay if blind and session.project is not None else None
     if session.item is None and session.solution is None and session.project is not None:
         with session.report_refusals():
             _claim(session, by_id[session.project])
@@ -163,7 +166,7 @@ def _claim(session: PageSession, project: Project) -> None:
     session.open_item(items.claim_next(store, actor, project.id, blind=session.blind or second_review))
     if session.item is not None:
         return
-    session.started = False
+    session.started, session.waiting = False, None
     if second_review and (n := count_withheld(store, actor, project.id)):
         message = _(
             "Waiting here for a second review, but not for you: {n}. You have a part in the dialogue, or "

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dialint.app.console.i18n import _, show_number
 from dialint.app.console.text import safe_markdown
+from dialint.app.console.workspace.earnings import earnings_text
 from dialint.app.console.workspace.page_session import (
     PageSession,
     count_queue,
@@ -17,6 +18,7 @@ from dialint.app.console.workspace.page_session import (
     undo,
 )
 from dialint.app.console.workspace.workspace_words import ACTIONS, USUAL_KEYS
+from dialint.labeling.store.own_work import is_time_used_up
 from dialint.labeling.store.records import Purpose
 
 COLUMNS = 2
@@ -34,8 +36,15 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
         show_projects(session, purposes)
         n = count_queue(session)
         st.markdown(f"**{safe_markdown(waiting.format(n=show_number(n)))}**")
-        if n == 0:
+        assert session.project is not None
+        if is_time_used_up(session.store, session.account.id, session.project):
+            st.info(
+                _("The time of this project is used up: nobody gets more tasks until a lead gives it more.")
+            )
+        elif n == 0:
             st.info(_("Nothing is waiting for you in this queue."))
+        if earned := earnings_text(session):
+            st.caption(safe_markdown(earned))
         st.caption(
             _(
                 "A task that you start is reserved for you until you save it, skip it or stop. What you "

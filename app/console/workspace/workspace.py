@@ -22,6 +22,7 @@ from dialint.app.console.i18n import _, choose_name, show_number
 from dialint.app.console.text import coverage_text, lookup_code, percent, safe_text
 from dialint.app.console.workspace.answer import Answer, Choice
 from dialint.app.console.workspace.dialogue_view import find_page, view_data
+from dialint.app.console.workspace.earnings import earnings_text
 from dialint.app.console.workspace.evidence import Evidence, describe_source, find_evidence
 from dialint.app.console.workspace.items import Item
 from dialint.app.console.workspace.page_session import PageSession, receive
@@ -211,7 +212,7 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "page_text": _page_text(session),
         "question_turn": item.turn,
         "notices": [[kind, safe_text(text)] for kind, text in notices],
-        "own": _own_speed(session.durations),
+        "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
         "keys": _known_keys(session.preferences.keys),
         "auto_save": session.preferences.auto_save,
     }

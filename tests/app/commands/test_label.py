@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.store import annotations, leases, passwords, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import MustChangePassword, NotAllowed
+from dialint.labeling.store.records import Pay
 
 SAID = "Let me look into"
 Dialint = Callable[..., str]
@@ -276,6 +278,23 @@ def test_labelers_see_masked_text_unless_told_otherwise(
     with Store.open(str(tmp_path / "store.sqlite")) as store:
         masked = {project.id: project.masked for project, _ in projects.list_projects(store, "lea")}
     assert masked == {"a": True, "b": True, "c": False}
+
+
+def test_a_project_has_a_cap_and_pay(dialint: Dialint, people: dict[str, str], tmp_path: Path) -> None:
+    options = ("label", "project", "create", "p", "--codes", "C1")
+    dialint(*options, "--max-minutes", 600, "--pay", "0.120", "--currency", "EUR")
+    with Store.open(str(tmp_path / "store.sqlite")) as store:
+        ((project, _state),) = projects.list_projects(store, "lea")
+    assert project.max_minutes == 600
+    assert project.pay == Pay(amount=Decimal("0.12"), currency="EUR")
+    for wrong, said in (
+        (("--pay", "0.12"), "--pay and --currency belong together"), (("--currency", "EUR"), "belong together"),
+        (("--pay", "much", "--currency", "EUR"), "--pay: expected an amount"),
+        (("--pay", "0", "--currency", "EUR"), "--pay: "), (("--pay", "1", "--currency", "euro"), "--currency: "),
+        (("--max-minutes", 0), "--max-minutes: "),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match=said):
+            dialint(*options, *wrong)
 
 
 def test_appeals_need_a_blind_project(dialint: Dialint, people: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,13 +13,16 @@ from dialint.app.console.admin import audit as admin_audit
 from dialint.app.console.admin.page import VIEWS
 from dialint.labeling.store import (
     accounts,
+    annotations,
     audit_log,
     dialogues,
     erasure,
     gold,
     identities,
+    leases,
     passwords,
     projects,
+    tasks,
 )
 from dialint.labeling.store.database.schema import metadata
 from dialint.labeling.store.database.transactions import Store
@@ -26,7 +30,7 @@ from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.permissions import has_permission
-from dialint.labeling.store.records import Account, Gold
+from dialint.labeling.store.records import Account, Gold, NewTask, Pay
 
 PASSWORD = "a long enough one"
 GIVEN = "once-for the first time"
@@ -180,12 +184,41 @@ def test_limits_are_changed_and_costs_shown(view: Open, store: Store) -> None:
     project = next(
         project for project, _ in projects.list_projects(store, "lea") if project.id == "to review"
     )
-    assert (project.overlap, project.fair_share) == (4, 0.3)
+    assert (project.overlap, project.fair_share, project.max_minutes) == (4, 0.3, None)
     press(fill(page, **{"limits overlap:to review": 9}), "Save limits")
     assert "Most must not be less than overlap" in words(page)
     spending = projects.list_spending(store, "lea")
     assert spending["to review"].open_answers == 3
     assert spending["to label"].open_answers == 6
+
+
+def test_a_project_gets_pay_and_a_cap_and_budgets_shows_both(view: Open, store: Store) -> None:
+    page = view("projects", "lea")
+    assert "Minutes allowed" not in words(view("budgets", "lea")), "only where a project has a cap"
+    fill(page, project_name="paid", project_codes=["C1"], project_pay=0.125, project_currency="xyz")
+    press(page, "Create project")
+    assert "Pay needs a currency by its three letters, such as EUR (E_CURRENCY)." in words(page)
+    press(fill(page, project_currency="eur", project_minutes=2), "Create project")
+    assert "paid was created." in words(page)
+    pay = Pay(amount=Decimal("0.125"), currency="EUR")
+    project = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
+    assert (project.pay, project.max_minutes) == (pay, 2)
+    tasks.add(store, "lea", "paid", [NewTask(dialogue=name) for name in ("d1", "d2", "d3")])
+    for _ in range(3):
+        lease = leases.claim(store, "ben", "paid")
+        assert lease is not None
+        annotations.submit(store, "ben", lease.task, lease.token, f"paid {lease.task}", seconds=31.0)
+    page = view("budgets", "lea")
+    tables = [each.value for each in page.test.get("table")]
+    row = tables[0].loc[tables[0]["Project"] == "paid"].iloc[0]
+    assert (row["Minutes allowed"], row["Pay"]) == (r"1\.6 of 2", r"€0\.375")
+    fill(page, budget_project="paid")
+    page.test.run()
+    press(fill(page, **{"limits minutes:paid": 5}), "Save limits")
+    changed = {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"]
+    assert (changed.max_minutes, changed.pay) == (5, pay)
+    press(fill(page, **{"limits minutes:paid": 0}), "Save limits")
+    assert {each.id: each for each, _ in projects.list_projects(store, "lea")}["paid"].max_minutes is None
 
 
 def test_gold_is_pasted_retired_and_brought_back(view: Open, store: Store) -> None:
@@ -326,7 +359,7 @@ def test_what_a_lead_may_not_do_changes_nothing(store: Store) -> None:
         lambda: identities.link(store, "lea", who, "rob"), lambda: identities.unlink(store, "lea", who),
         lambda: identities.list_identities(store, "lea"), lambda: accounts.change(store, "lea", "rob", "admin", None),
         lambda: accounts.change(store, "ada", "ada", "labeler", None), lambda: erasure.erase(store, "lea", ["d1"], "x"),
-        lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None),
+        lambda: projects.change_limits(store, "rob", "to label", overlap=1, most=1, fair_share=None, control_share=0, deadline=None, max_minutes=None),
         lambda: projects.list_spending(store, "rob"), lambda: gold.restore_gold(store, "rob", "d1"),
     ):  # fmt: skip
         with pytest.raises(NotAllowed):

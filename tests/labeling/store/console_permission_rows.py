@@ -88,7 +88,7 @@ CONSOLE_ROWS: dict[str, Row] = {
 }
 
 WHO = identities.Identity(issuer="https://id.example", subject="1")
-NO_LIMIT: dict[str, Any] = {"fair_share": None, "control_share": 0.0, "deadline": None}
+NO_LIMIT: dict[str, Any] = {"fair_share": None, "control_share": 0.0, "deadline": None, "max_minutes": None}
 
 
 def erased(store: Store, actor: str, made: Any) -> object:
@@ -273,6 +273,13 @@ CONSOLE_ROWS |= {
         upto="expert",
     ),
     "store.own_work.count_waiting": Row("labeler", lambda s, a, m: own_work.count_waiting(s, a, "p")),
+    "store.own_work.is_time_used_up": Row("labeler", lambda s, a, m: own_work.is_time_used_up(s, a, "p")),
+    "store.own_work.count_own_answers": Row(
+        "labeler",
+        lambda s, a, m: own_work.count_own_answers(s, a, "p"),
+        others=lambda s, a, m: own_work.count_own_answers(s, a, "p"),
+        instead=0,
+    ),
     "store.own_work.load_training_gold": Row(
         "labeler",
         lambda s, a, m: own_work.load_training_gold(s, a, m.task),
