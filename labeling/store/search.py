@@ -27,7 +27,8 @@ WORD_CHUNKS = CHUNKS[:2]
 """With words: then the full-text index is asked."""
 FIRST_HITS, MAX_HITS = 1000, 20_000
 """Dialogues with the words that one page looks at, first and at most."""
-MAX_COUNTED = 10_000
+MAX_COUNTED, MAX_PHRASES_COUNTED = 10_000, 1000
+"""To find a phrase each dialogue with its words is read."""
 MAX_CHOICES = 500
 BEFORE, AFTER = 60, 120
 """Characters of a snippet around the words."""
@@ -122,8 +123,9 @@ class _Walker:
     def run(self) -> None:
         below, inclusive = self.after, False
         chunks: tuple[int, ...] = WORD_CHUNKS if self.plan.terms else CHUNKS
-        if self.plan.terms and (self.plan.is_sqlite or self._are_words_rare()):
-            chunks = ()  # FTS5 gives its hits in order; a look for words in each row took seconds
+        all_first = bool(self.plan.terms) and self._is_look_up_cheaper()
+        if all_first:
+            chunks = ()
         for n in chunks:
             if self._add(self._keys(self.plan.find(below, n, inclusive=inclusive))):
                 return
@@ -133,24 +135,28 @@ class _Walker:
             # once more from the last row, as its dialogue may have further findings; then on
             inclusive, below = self.plan.search.is_of_findings and last != below, last
         if self.plan.terms:
-            self._look_up(below)
+            self._look_up(below, all_first=all_first)
         else:
             self.end, self.complete = below, False
 
-    def _are_words_rare(self) -> bool:
-        """Whether the look-up of the words costs less than a walk, by what PostgreSQL expects."""
+    def _is_look_up_cheaper(self) -> bool:
+        """Whether to look up all dialogues with the words costs less than a walk, by what PostgreSQL expects.
+        FTS5 gives its hits in order, and there a look for words in each row took seconds."""
+        if self.plan.is_sqlite:
+            return True
         expected = self.transaction.run(self.plan.explain_words(), self.plan.parameters()).scalar_one()
         return int(expected[0]["Plan"]["Plan Rows"]) <= MAX_HITS
 
-    def _look_up(self, below: Position | None) -> None:
+    def _look_up(self, below: Position | None, *, all_first: bool) -> None:
         """Go on by the full-text index."""
         if below is not None and self.plan.search.is_of_findings and self.plan.search.sort == "newest":
             below = below._replace(number=below.number + 1)
         by_time = self.plan.search.sort == "newest"
-        if by_time and self._add(self._keys(self.plan.find_by_words(below, FIRST_HITS, FIRST_HITS))):
+        first = self.plan.find_by_words(below, FIRST_HITS, FIRST_HITS, all_first=all_first)
+        if by_time and self._add(self._keys(first)):
             return
         while len(self.found) < self.per_page:
-            query = self.plan.find_by_words(below, MAX_HITS, 8 * self.per_page)
+            query = self.plan.find_by_words(below, MAX_HITS, 8 * self.per_page, all_first=all_first)
             rows = self._keys(query)
             if self._add(rows):
                 return
@@ -252,7 +258,8 @@ def find_place(text: str, terms: Sequence[Term]) -> int | None:
 
 @read_operation
 def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
-    """How many dialogues pass: exactly up to about `MAX_COUNTED`, and if nothing is filtered.
+    """How many dialogues pass: exactly up to about `MAX_COUNTED` (`MAX_PHRASES_COUNTED` with a phrase), and
+    if nothing is filtered.
 
     Raises:
         NotAllowed: the actor does not review.
@@ -266,15 +273,15 @@ def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
             daily_counts.c.level == "total"
         )
         return Count(n=int(transaction.run(total).scalar_one()), exact=True)
-    parameters, n = plan.parameters(), MAX_COUNTED + 1
+    has_phrase = any(len(term.words) > 1 for term in plan.terms)
+    most = MAX_PHRASES_COUNTED if has_phrase else MAX_COUNTED
     if plan.terms:
-        n_counted = transaction.run(plan.count_by_words(n), parameters).scalar_one()
-        end = plan.find_words_end(None, n)
+        n_passed, n_with_words = transaction.run(plan.count_by_words(most + 1), plan.parameters()).one()
+        is_exact = n_with_words <= most
     else:
-        n_counted = transaction.run(plan.count(n), parameters).scalar_one()
-        end = plan.find_end(None, n)
-    is_exact = transaction.run(end, parameters).first() is None
-    return Count(n=int(n_counted) if is_exact else min(int(n_counted), MAX_COUNTED), exact=is_exact)
+        n_passed = transaction.run(plan.count(most + 1), plan.parameters()).scalar_one()
+        is_exact = transaction.run(plan.find_end(None, most + 1), plan.parameters()).first() is None
+    return Count(n=int(n_passed) if is_exact else min(int(n_passed), most), exact=is_exact)
 
 
 class Choices(NamedTuple):

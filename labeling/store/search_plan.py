@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 from sqlalchemy import (
     ColumnElement,
-    FromClause,
     Select,
     Subquery,
     TextClause,
@@ -201,9 +200,12 @@ class Plan:
         columns = self.table.c
         return walk.with_only_columns(columns.probability, columns.number).limit(1).offset(n - 1)
 
-    def find_by_words(self, below: Position | None, n: int, page: int) -> Select[Any]:
-        """Select the keys of a page of rows that pass, among the newest `n` dialogues with the words."""
-        hits = self._hits(below if self.search.sort == "newest" else None, n)
+    def find_by_words(
+        self, below: Position | None, n: int, page: int, *, all_first: bool = False
+    ) -> Select[Any]:
+        """Select the keys of a page of rows that pass, among the newest `n` dialogues with the words. With
+        `all_first` all of them are looked up before the newest are taken."""
+        hits = self._hits(below if self.search.sort == "newest" else None, n, all_first=all_first)
         columns = self.table.c
         query = select(columns.probability, columns.number).join(hits, hits.c.number == columns.number)
         query = query.where(*self.filters(columns))
@@ -211,8 +213,9 @@ class Plan:
             query = query.where(self._key(columns) < tuple(below))
         return query.order_by(*self._order(columns)).limit(page)
 
-    def _hits(self, below: Position | None, n: int | None) -> Subquery:
-        """The newest `n` dialogues with the words."""
+    def _hits(self, below: Position | None, n: int | None, *, all_first: bool = False) -> Subquery:
+        """The newest `n` dialogues with the words. PostgreSQL, asked for the newest few, reads dialogue after
+        dialogue instead of its index of words, unless it is kept from knowing that (``OFFSET 0``)."""
         name = "rowid" if self.is_sqlite else "number"
         bounds = []
         if self.search.since_ms is not None:
@@ -222,6 +225,8 @@ class Plan:
         if below is not None:
             bounds.append(f"{name} < {int(below.number)}")
         query = " AND ".join([_HITS_SQLITE if self.is_sqlite else _HITS_POSTGRESQL, *bounds])
+        if all_first and not self.is_sqlite:
+            query = f"SELECT number FROM ({query} OFFSET 0) AS found"
         limit = "" if n is None else f" ORDER BY {name} DESC LIMIT {int(n)}"
         statement = text(query + limit).columns(dialogue_index.c.number)
         return statement.subquery("hits")
@@ -241,13 +246,14 @@ class Plan:
         return select(func.count(walk.c.number.distinct())).where(*self._checked(walk))
 
     def count_by_words(self, n: int) -> Select[Any]:
-        """Count the dialogues that pass among the newest `n` with the words."""
-        hits: FromClause = self._hits(None, n)
+        """Count the dialogues that pass among the newest `n` with the words, and those with the words."""
+        hits = self._hits(None, n).select().cte("hits")
+        with_words = select(func.count()).select_from(hits).scalar_subquery()
         if self.search.is_of_findings or self.filters(self.table.c):
             number = self.table.c.number
-            query = select(func.count(number.distinct())).join(hits, hits.c.number == number)
+            query = select(func.count(number.distinct()), with_words).join(hits, hits.c.number == number)
             return query.where(*self.filters(self.table.c))
-        return select(func.count()).select_from(hits)
+        return select(with_words, with_words)
 
     def parameters(self, **others: Any) -> dict[str, Any]:
         """The parameters of a query."""
