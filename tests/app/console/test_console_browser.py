@@ -1,4 +1,4 @@
-"""The console in a real browser: both pages, hostile text, and faults F7 and F8 around a click.
+"""The console in a real browser: both pages, hostile text, and faults F7 to F9.
 
 Runs where Chromium is. ``DIALINT_CONSOLE_FAULTS=100`` gives the faults at
 full size, ``DIALINT_SCREENSHOTS=folder`` keeps pictures.
@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from dialint.app.console.workspace.reject_reasons import order_reasons
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, projects, tasks
+from dialint.labeling.store.database.schema import leases as lease_rows
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Project
 
@@ -590,6 +592,52 @@ def test_f7_the_server_is_killed_around_a_click(
             page.close()
         assert [row["said"] for row in saved() if row["dialogue"] == name] == [[(1, "C1", "S2", 0, 14)]]
     context.close()
+
+
+@pytest.mark.slow
+def test_f9_two_reviewers_save_the_same_item(
+    browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved
+) -> None:
+    """Rob's lease runs out with his decision made, ria answers the same dialogue, and then he saves."""
+    one, verdict = dialogues.read(store, "rob", "d1")
+    assert verdict is not None
+    projects.set_state(store, "lea", "to review", "closed")
+    projects.create(store, "lea", Project(id="same", codes=("C1",), purpose="review", prelabelled=True))
+    pages = {who: browser.new_context().new_page() for who in ("rob", "ria")}
+    rob, ria = pages["rob"], pages["ria"]
+    for who, page in pages.items():
+        page.set_default_timeout(WAIT_MS)
+        signed_in(page, server.port, who)
+    for number in range(N):
+        name = f"same{number}"
+        dialogues.add(store, "lea", [one.model_copy(update={"id": name})])
+        dialogues.add_verdicts(store, "lea", [verdict.model_copy(update={"dialogue_id": name})])
+        tasks.add(store, "lea", "same", [NewTask(dialogue=name)])
+        for page, decision in ((rob, "Reject"), (ria, "Confirm")):
+            page.goto(f"http://127.0.0.1:{server.port}/review")
+            started(page)
+            page.get_by_text(f"Dialogue {name};").wait_for()
+            button(page, decision).click()
+            page.get_by_text("1 of 1 decided").first.wait_for()
+            acknowledged(page)
+            run_out = update(lease_rows).where(lease_rows.c.account == "rob").values(expires_ms=0)
+            store.write(lambda transaction, run_out=run_out: transaction.run(run_out))
+        button(ria, "Save and next").click()
+        ria.get_by_text("Saved as answer").first.wait_for()
+        hers: list[Any] = [(1, "C1", "S2", 0, 14)]
+        assert [row["said"] for row in saved() if row["dialogue"] == name] == [hers]
+        button(rob, "Save and next").click()
+        rob.get_by_text("Yours is not saved yet").wait_for()
+        for shown in ("ria (", "C1 Question ignored", "Nothing wrong here."):
+            assert rob.get_by_text(shown).count(), "both values are shown"
+        assert [row["said"] for row in saved() if row["dialogue"] == name] == [hers], "nothing is overwritten"
+        keeps_both = number % 2 == 0
+        rob.get_by_role("button", name="Save mine as well" if keeps_both else "Keep theirs").click()
+        rob.get_by_text("Yours is not saved yet").wait_for(state="detached")
+        expected = [hers, []] if keeps_both else [hers]
+        assert [row["said"] for row in saved() if row["dialogue"] == name] == expected
+    for page in pages.values():
+        page.context.close()
 
 
 def test_f8_the_connection_drops_with_a_draft_open(
