@@ -33,7 +33,8 @@ _TAKEN = ("held", "answered", "skipped")
 def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     """Open tasks of a project's main pool that the actor may still get: not those that the actor holds, has
     answered or has skipped; none if the project's time is used up. Tasks that somebody else holds for now are
-    among them if they need more answers.
+    among them if they need more answers. With control tasks in the project the number is rounded up to tens:
+    as it does not fall after a control task, it would tell one.
 
     Raises:
         NotAllowed: the account is unknown or closed.
@@ -41,7 +42,7 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     require_permission(transaction, actor, "label")
     of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
     n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
-    if not n_open or is_used_up(transaction, get_project(transaction, project)):
+    if not n_open or is_used_up(transaction, found := get_project(transaction, project)):
         return 0
     if n_open > MAX_EXACT:
         return int(n_open)
@@ -52,7 +53,8 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
         .join(tasks, tasks.c.id == leases.c.task)
         .where(*is_open, leases.c.account == actor, leases.c.state.in_(_TAKEN))
     )
-    return int(n_open - transaction.run(mine).scalar_one())
+    n = int(n_open - transaction.run(mine).scalar_one())
+    return n if not found.control_share else -(-n // 10) * 10
 
 
 @read_operation

@@ -83,6 +83,15 @@ def test_no_task_is_claimed_when_the_time_is_used_up_and_held_ones_are_answered(
     assert used(store) == pytest.approx(65.0)
 
 
+def test_the_number_of_waiting_tasks_tells_no_control_task(store: Store, made: Any) -> None:
+    project(store, made, 12, control_share=0.5)
+    assert own_work.count_waiting(store, "ann", "p") == 20
+    answer(store, "ann", 1.0)
+    answer(store, "ann", 1.0)
+    assert own_work.count_waiting(store, "ann", "p") == 10
+    assert own_work.count_waiting(store, "ben", "p") == 10, "of ten tasks"
+
+
 def test_a_lead_raises_the_cap_or_lifts_it(store: Store, made: Any) -> None:
     project(store, made, max_minutes=1)
     answer(store, "ann", 60.0)
