@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import random
-import shutil
 import signal
 import time
 import traceback
