@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from dialint.detector.statistics import Z_95
-from dialint.detector.taxonomy import Taxonomy
+from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
 from dialint.labeling.raters.agreement import cohen_kappa
@@ -102,6 +102,16 @@ def measure_people(
     pairs |= {code: _compare(table, shown) for code, table in tables.items()}
     n = sum(work.annotations for work in workload.work.values())
     return People(people, pairs, quality.flags, n, len(gold))
+
+
+def measure_store(location: str, actor: str, project: str | None, since: datetime | None) -> People | None:
+    """Measure the people of the store at `location`, as the console does in a process of its own.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    with Store.open(location, interface="console") as store:
+        return measure_people(store, actor, load_taxonomy(), project, since)
 
 
 def _competence(anomalies: CrowdAnomalies) -> dict[str, Figure]:
