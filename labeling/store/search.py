@@ -276,7 +276,8 @@ def count(transaction: Transaction, actor: str, wanted: Search) -> Count:
     has_phrase = any(len(term.words) > 1 for term in plan.terms)
     most = MAX_PHRASES_COUNTED if has_phrase else MAX_COUNTED
     if plan.terms:
-        n_passed, n_with_words = transaction.run(plan.count_by_words(most + 1), plan.parameters()).one()
+        counted = transaction.run(plan.count_by_words(most + 1), plan.parameters())
+        n_passed, n_with_words = tuple(counted.one())
         is_exact = n_with_words <= most
     else:
         n_passed = transaction.run(plan.count(most + 1), plan.parameters()).scalar_one()
