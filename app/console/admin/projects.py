@@ -296,7 +296,7 @@ def show_budgets(store: Store, account: Account) -> None:
         explained += " " + _("Minutes allowed are used by answers in the main queue only.")
     if is_paid:
         explained += " " + _("Pay is for answers in the main queue, control tasks among them.")
-    st.caption(explained)
+    st.caption(safe_markdown(explained))
     by_name = {project.id: project for project, _state in listed}
     with st.container(border=True):
         st.markdown(f"**{safe_markdown(_('Change the limits of a project'))}**")
