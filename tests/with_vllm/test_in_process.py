@@ -153,7 +153,7 @@ def test_the_grammar_takes_parts_of_the_text_only(text: str) -> None:
     assert not accepts(grammar, '{"verdict": "no_error", "probability": 0.02}')
 
 
-def test_a_reason_costs_no_time() -> None:
+def test_a_reason_is_taken_and_what_its_grammar_costs() -> None:
     """What may follow each token is computed by the server's only thread, while all other requests wait."""
     prompt = JudgePrompt.of(SMALL_DECODER)
     info = xgrammar.TokenizerInfo.from_huggingface(prompt.tokenizer, vocab_size=len(prompt.tokenizer))
@@ -167,7 +167,7 @@ def test_a_reason_costs_no_time() -> None:
         assert matcher.accept_string("word, ")
     seconds = time.process_time() - started_s
     print(f"in process: {1000 * seconds / 40:.2f} ms of processor time for each token of a reason")
-    assert seconds < 1
+    assert matcher.accept_string('"}') and matcher.is_terminated()
 
 
 def test_a_text_without_a_word_has_no_quote() -> None:
