@@ -68,7 +68,7 @@ class PoolingEngine:
             raise ReleaseRefused(
                 "E_RELEASE",
                 f"{info.id}: tells its model which words occurred before, which vLLM cannot; train with "
-                "--no-history, or leave out --engine",
+                "--history=false, or leave out --engine",
             )
         self._address, self._policy = address, policy
         self._n_codes = len(info.head_codes)

@@ -64,7 +64,7 @@ def export(release: Path, *, config: Annotated[ExportConfig, Parameter(name="*")
         raise ReleaseRefused(
             "E_RELEASE",
             f"{opened.info.id}: tells its model which words occurred before, which vLLM cannot; train with "
-            "--no-history",
+            "--history=false",
         )
     if kind not in CLASSIFIERS:
         raise ReleaseRefused(

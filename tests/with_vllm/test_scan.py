@@ -2,7 +2,7 @@
 
 The scan is that of the embedded release without its vectors of history: its scores are those of no release that
 anybody trained, and do for comparing two engines. DIALINT_SCAN_RELEASE names a release to take instead, one that
-was trained with ``--no-history``.
+was trained with ``--history=false``.
 """
 
 from __future__ import annotations

@@ -156,9 +156,9 @@ def test_what_cannot_be_asked_is_one_line(release: Path, tmp_path: Path) -> None
     for url in ("remote", "ftp://x", "http://"):
         with pytest.raises(ConfigError, match="E_OPTION: --engine"):
             load_detector(DetectorConfig(release=release, engine=url))
-    with pytest.raises(ReleaseRefused, match="--no-history, or leave out --engine"):
+    with pytest.raises(ReleaseRefused, match="--history=false, or leave out --engine"):
         load_detector(DetectorConfig(engine="http://127.0.0.1:9"))
-    with pytest.raises(ReleaseRefused, match="train with --no-history"):
+    with pytest.raises(ReleaseRefused, match="train with --history=false"):
         export(EMBEDDED, config=ExportConfig(out=tmp_path / "out"))
 
 
