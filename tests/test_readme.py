@@ -21,6 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cyclopts import CycloptsError
+
+from dialint.app.cli import app
+from dialint.detector.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -100,6 +104,29 @@ def test_blocks_of_commands_are_marked_as_such() -> None:
     assert not [text for text in plain if re.match(r"(dialint|make|python|pip) ", text)]
     assert {line.needs for line in lines()} <= {None, *NEEDS}
     assert sum(line.needs is None for line in lines()) >= 30
+
+
+def test_every_command_has_the_options_that_it_is_shown_with() -> None:
+    """Those that need a GPU or a server too, which nothing else here runs."""
+    n = 0
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))):
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                while words and re.match(r"[A-Z_]+=", words[0]):
+                    words.pop(0)
+                if words and words[0] == "dialint":
+                    ends = [words.index(sign) for sign in ("|", ">", "&&") if sign in words]
+                    n += 1
+                    try:
+                        app.parse_args(
+                            words[1 : min(ends, default=None)], print_error=False, exit_on_error=False
+                        )
+                    except CycloptsError as error:
+                        raise AssertionError(f"{page.name}: {line}") from error
+                    except UserError:
+                        pass  # a file that is not there
+    assert n > 60
 
 
 def test_the_example_in_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
