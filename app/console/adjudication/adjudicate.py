@@ -259,12 +259,12 @@ def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
 def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decision) -> None:
     """Severity and words of a yes."""
     entry = lookup_code(question.code, session.taxonomy)
-    key = f"case:{session.case.task.task}:{question.code}:{decision.start}:{decision.end}"
+    key = _evidence_key(session, question.code, decision)
     severities = list(entry.severities)
     usual = decision.severity if decision.severity in severities else entry.severity
     level, words = st.columns([2, 3])
     with level:
-        severity = st.selectbox(
+        st.selectbox(
             _("Severity"), severities, index=severities.index(usual), key=f"{key}:severity",
             format_func=lambda each: safe_text(severity_title(each, session.taxonomy)),
         )  # fmt: skip
@@ -274,16 +274,30 @@ def _evidence_form(session: CaseSession, question: CodeQuestion, decision: Decis
         spans |= dict.fromkeys((one.start, one.end) for one in evidence(session.case, question))
         spans[whole] = None
         text = turn_text(session.case)
-        span = st.selectbox(
+        st.selectbox(
             _("Evidence; or select words in the turn"), list(spans), key=f"{key}:span",
             format_func=lambda each: safe_text(
                 _("the whole turn") if each == whole else f"“{text[each[0] : each[1]][:MAX_QUOTE]}”"
             ),
         )  # fmt: skip
-    changed = {"severity": severity, "start": span[0], "end": span[1]}
-    if decision.model_copy(update=changed) != decision:
-        session.update(question.code, decision.model_copy(update=changed))
+    if _keep_evidence(session, question.code, decision):
         st.rerun()
+
+
+def _evidence_key(session: CaseSession, code: str, decision: Decision) -> str:
+    return f"case:{session.case.task.task}:{code}:{decision.start}:{decision.end}"
+
+
+def _keep_evidence(session: CaseSession, code: str, decision: Decision) -> bool:
+    """Put the severity and the words that are chosen on the screen into the draft; whether they are new."""
+    key = _evidence_key(session, code, decision)
+    severity = st.session_state.get(f"{key}:severity", decision.severity)
+    start, end = st.session_state.get(f"{key}:span", (decision.start, decision.end))
+    changed = decision.model_copy(update={"severity": severity, "start": start, "end": end})
+    if changed == decision:
+        return False
+    session.update(code, changed)
+    return True
 
 
 def _decision_form(session: CaseSession) -> None:
@@ -299,6 +313,9 @@ def _decision_form(session: CaseSession) -> None:
         if not reason:
             set_notice("adjudicate", "error", _("A decision needs a reason."))
             return
+        for code, decision in session.draft.decisions.items():
+            if decision.answer == "yes":  # chosen together with this click, it is in no draft yet
+                _keep_evidence(session, code, decision)
         with report_refusals("adjudicate"):
             seconds = min(time.monotonic() - session.started_s, AWAY_S)
             submit_decision(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_percent
@@ -94,19 +96,23 @@ def _send_form(
         _("Answers of"), list(sources), format_func=safe_text, key="send source",
         help=_("A question is open if its posterior is not sure enough, or if people disagree."),
     )  # fmt: skip
-    sure = st.selectbox(
+    st.selectbox(
         _("Open if less sure than"), (0.8, 0.9, 0.95), index=1, key="send sure",
         format_func=lambda each: safe_text(show_percent(each)),
     )  # fmt: skip
-    disagreements = st.toggle(_("And whenever people disagree"), value=True, key="send disagreements")
+    st.toggle(_("And whenever people disagree"), value=True, key="send disagreements")
 
     def send() -> None:
+        chosen = st.session_state  # newer than what this run saw, where a choice and the click came together
         with report_refusals("adjudicate"):
-            target = into
+            name, target = chosen["send source"], into
             if target is None:
-                project = Project(id=DEFAULT_PROJECT, codes=sources[source].codes, purpose="adjudication")
+                project = Project(id=DEFAULT_PROJECT, codes=sources[name].codes, purpose="adjudication")
                 target = projects.create(store, account.id, project).id
-            config = AdjudicateConfig(into=target, project=source, sure=sure, disagreements=disagreements)
+            config = AdjudicateConfig(
+                into=target, project=name, sure=chosen["send sure"],
+                disagreements=chosen["send disagreements"],
+            )  # fmt: skip
             counts = adjudicate(store, account.id, config, taxonomy)
             done = _("{cases} turns have open questions; {added} are new in the queue.")
             text = done.format(cases=show_number(counts.cases), added=show_number(counts.added))
@@ -118,33 +124,42 @@ def _send_form(
 def _accept_form(store: Store, account: Account, sources: dict[str, Project], taxonomy: Taxonomy) -> None:
     source = st.selectbox(_("Answers of"), list(sources), format_func=safe_text, key="accept source")
     with st.container(horizontal=True):
-        minimum = st.selectbox(
+        st.selectbox(
             _("People, at least"),
             (2, 3, 4, 5),
             key="accept minimum",
             width=150,
             format_func=lambda each: safe_text(str(each)),
         )
-        sure = st.selectbox(
+        st.selectbox(
             _("Posterior, at least"), (0.8, 0.9, 0.95), key="accept sure", width=170,
             format_func=lambda each: safe_text(show_percent(each)),
         )  # fmt: skip
-    config = AcceptConfig(project=source, minimum=minimum, sure=sure)
+
+    def config() -> AcceptConfig:
+        """What is chosen now: a callback may come before the run that draws the choice."""
+        chosen = st.session_state
+        return AcceptConfig(
+            project=chosen["accept source"], minimum=chosen["accept minimum"], sure=chosen["accept sure"]
+        )
 
     def preview() -> None:
         with report_refusals("adjudicate"):
-            st.session_state["accept preview"] = (config, preview_agreed(store, account.id, config, taxonomy))
+            chosen = config()
+            st.session_state["accept preview"] = (chosen, preview_agreed(store, account.id, chosen, taxonomy))
 
     def accept() -> None:
         with report_refusals("adjudicate"):
-            applied = AcceptConfig(project=source, minimum=minimum, sure=sure, apply=True)
-            counts = accept_agreed(store, account.id, applied, taxonomy)
-            st.session_state.pop("accept preview", None)
+            chosen = config()
+            if st.session_state.pop("accept preview", (None,))[0] != chosen:
+                set_notice("adjudicate", "info", _("The choice has changed: preview it first."))
+                return
+            counts = accept_agreed(store, account.id, replace(chosen, apply=True), taxonomy)
             set_notice("adjudicate", *_describe_accepted(counts))
 
     st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
     shown = st.session_state.get("accept preview")
-    if shown is not None and shown[0] == config:
+    if shown is not None and shown[0] == config():
         _show_accept_preview(shown[1])
         st.button(
             _("Accept them"), key="accept", type="primary", on_click=accept,

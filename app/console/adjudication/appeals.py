@@ -253,22 +253,27 @@ def _decision_form(store: Store, account: Account, dispute: Dispute, taxonomy: T
             _("Decision"), list(outcomes), format_func=lambda each: safe_text(outcomes[each]),
             key=f"outcome:{appeal.id}", index=None, horizontal=True,
         )  # fmt: skip
-        code = quote = None
         if outcome == "amended":
-            code = st.selectbox(
+            st.selectbox(
                 _("Error that stands"), list(taxonomy.codes), key=f"amended:{appeal.id}",
                 format_func=lambda each: safe_text(_code_name(each, taxonomy)),
             )  # fmt: skip
-            quote = st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
+            st.text_input(_("Its words in the turn; empty: the whole turn"), key=f"quote:{appeal.id}")
         reason = st.text_area(
             _("Reason, which the agent reads"), max_chars=MAX_CHARACTERS, key=f"reason:{appeal.id}", height=80
         )
 
         def decide() -> None:
-            assert outcome is not None  # or the button is disabled
+            # What is chosen now: where a choice and the click came together, this run saw the old one.
+            chosen = st.session_state
+            outcome, reason = chosen[f"outcome:{appeal.id}"], chosen[f"reason:{appeal.id}"]
             with report_refusals("appeals"):
                 corrected = None
-                if code is not None:
+                if outcome == "amended":
+                    code, quote = chosen.get(f"amended:{appeal.id}"), chosen.get(f"quote:{appeal.id}")
+                    if code is None:
+                        set_notice("appeals", "info", _("Choose the error that stands, then decide."))
+                        return
                     severity = taxonomy.codes[code].severity
                     corrected = quoted_finding(
                         dispute.dialogue, appeal.turn, code, severity, reason, quote or None

@@ -75,15 +75,16 @@ def show_editor(
         note = _("There is no version yet: the text below starts as {origin}.").format(origin=document.origin)
     number = 0 if newest is None else newest.version
     key = f"{document.kind}:{document.name}:{number}"
+    field = f"rules text:{key}"
 
     def take_packaged() -> None:
-        st.session_state[f"rules text:{key}"] = document.base
+        st.session_state[field] = document.base
 
     left, right = st.columns([7, 5], gap="medium")
     with left:
         st.caption(safe_markdown(note))
         edited = st.text_area(
-            _("Text in YAML. Ctrl+Enter checks it."), text, height=HEIGHT, key=f"rules text:{key}",
+            _("Text in YAML. Ctrl+Enter checks it."), text, height=HEIGHT, key=field,
             max_chars=documents.MAX_CHARACTERS,
         )  # fmt: skip
         if document.is_packaged and edited != document.base:
@@ -108,9 +109,9 @@ def show_editor(
                 _warn_of_version(taxonomy, parsed)
         previewed = f"rules preview:{document.kind}:{document.name}"
         if not isinstance(parsed, ConfigError):
-            _preview_form(store, account, edited, parsed, taxonomy, before, others, previewed)
+            _preview_form(store, account, edited, parsed, taxonomy, before, others, previewed, field)
         _save_form(
-            store, account, document, edited, name, versions, key,
+            store, account, document, edited, name, versions, key, field,
             is_valid=not isinstance(parsed, ConfigError),
             is_previewed=st.session_state.get(previewed, (None,))[0] == edited,
         )  # fmt: skip
@@ -120,6 +121,15 @@ def show_editor(
             _show_taxonomy_preview(shown[1])
         else:
             _show_policy_preview(shown[1])
+
+
+def _is_unchanged(field: str, text: str) -> bool:
+    """Whether a text that the page has checked still stands in its field: a callback may come before the run
+    that checks what was typed last. Says so if not."""
+    if st.session_state[field] == text:
+        return True
+    set_notice("rules", "info", _("The text has changed: it is checked now. Look at it, then press again."))
+    return False
 
 
 def _summary(parsed: Taxonomy | Policy) -> str:
@@ -152,7 +162,7 @@ def _warn_of_version(before: Taxonomy, after: Taxonomy) -> None:
 
 def _preview_form(
     store: Store, account: Account, text: str, parsed: Taxonomy | Policy, taxonomy: Taxonomy,
-    before: Policy | None, others: Mapping[str, Policy], previewed: str,
+    before: Policy | None, others: Mapping[str, Policy], previewed: str, field: str,
 ) -> None:  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
         n = st.selectbox(
@@ -166,6 +176,8 @@ def _preview_form(
 
         def preview() -> None:
             with report_refusals("rules"):
+                if not _is_unchanged(field, text):
+                    return
                 if isinstance(parsed, Taxonomy):
                     stored = documents.list_newest_verdicts(store, account.id, n)
                     changes = preview_taxonomy(taxonomy, parsed, stored)
@@ -183,7 +195,7 @@ def _preview_form(
 
 def _save_form(
     store: Store, account: Account, document: Document, text: str, name: str,
-    versions: tuple[documents.Version, ...], key: str, *, is_valid: bool, is_previewed: bool,
+    versions: tuple[documents.Version, ...], key: str, field: str, *, is_valid: bool, is_previewed: bool,
 ) -> None:  # fmt: skip
     newest = versions[0] if versions else None
     reason = st.text_input(
@@ -195,12 +207,20 @@ def _save_form(
 
     def save(*, then_publish: bool) -> None:
         with report_refusals("rules"):
+            if not _is_unchanged(field, text):
+                return
             if is_saved and newest is not None:  # a draft, which has its reason
                 number = newest.version
             else:
                 expected = 0 if newest is None else newest.version
                 number = documents.save_version(
-                    store, account.id, document.kind, name, text, reason, expected=expected
+                    store,
+                    account.id,
+                    document.kind,
+                    name,
+                    text,
+                    st.session_state[f"rules reason:{key}"],
+                    expected=expected,
                 ).version
             done = _("Saved as version {version}, a draft.")
             if then_publish:

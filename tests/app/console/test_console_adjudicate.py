@@ -130,6 +130,31 @@ def test_accepting_an_error_says_how_many_labels_were_written(store: Store, open
     assert (kept.code, kept.probability) == ("C1", 1.0)
 
 
+def test_what_is_chosen_together_with_a_click_counts(disputed: Store, open_page: Open) -> None:
+    """A browser may send a choice and the click after it in one: the callback comes before the run of the page
+    that draws the choice."""
+    page = open_page("lea", at="Adjudicate")
+    assert page.test.selectbox(key="send source").value != "to label"
+    page.test.selectbox(key="send source").set_value("to label")
+    page.press("Send open questions")
+    assert count_tasks(disputed, "lea", "adjudication")["main"]["open"] >= 1
+    page = open_page("lea", at="Adjudicate")
+    page.test.selectbox(key="accept source").set_value("to label")
+    page.press("Preview")
+    assert "All agree on" in page.words
+    page.test.selectbox(key="accept minimum").set_value(3)
+    page.press("Accept them")
+    assert "The choice has changed: preview it first." in page.words.replace("\\", "")
+
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
+    (words,) = (each for each in page.test.selectbox if each.key and each.key.endswith(":span"))
+    words.set_value((0, 14))
+    page.test.text_area[0].set_value("She asked.")
+    page.press("Decide and next")
+    last = annotations.list_own(disputed, "eve")[0]
+    assert [(one.quote, one.start, one.end) for one in last.findings] == [("Anything else?", 0, 14)]
+
+
 def test_experts_alone_reach_the_page_and_leads_alone_its_forms(disputed: Store, open_page: Open) -> None:
     assert "not open to your role" in open_page("rob", at="Adjudicate").words
     projects.create(disputed, "lea", Project(id="adjudication", codes=("C1",), purpose="adjudication"))

@@ -672,9 +672,17 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
     assert "Reviewer 1 sees no such error" in page.words
     assert "ria" not in page.words
     assert not page.enabled("Decide"), "neither outcome nor reason"
+    page.test.radio[0].set_value("upheld")
+    page.test.text_area[0].set_value("She asked.")
+    page.test.run()
+    page.test.radio[0].set_value("amended")
+    page.press("Decide")
+    assert "Choose the error that stands" in page.words
+    page.test.radio[0].set_value("upheld")
+    page.test.run()
+    # together with the click: the callback comes before the run of the page that draws the choice
     page.test.radio[0].set_value("overturned")
     page.test.text_area[0].set_value("She asked what else was wanted, and answered in the next turn.")
-    page.test.run()
     page.press("Decide")
     assert "No appeal is open." in page.words
     page = open_page("agnes", at="My findings")
