@@ -157,7 +157,9 @@ def test_a_change_is_checked_previewed_published_and_exported(
     page.test.text_area[0].set_value(NEXT.replace("penalty: 40", "penalty: 60"))
     page.press("Publish")
     assert "The text has changed: it is checked now." in page.words.replace("\\", "")
-    assert documents.load_published(store, "lea", "taxonomy") == {}, "nobody has previewed what was typed last"
+    assert documents.load_published(store, "lea", "taxonomy") == {}, (
+        "nobody has previewed what was typed last"
+    )
     edit(page, NEXT, "major errors cost more").press("Publish")
     assert "Version 1 is published" in page.words
     assert "the team's published taxonomy" in page.words.replace("\\", "")
