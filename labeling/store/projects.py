@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
-from sqlalchemy import Select, bindparam, func, insert, select, update
+from sqlalchemy import Select, bindparam, case, func, insert, select, update
 
 from dialint.detector.errors import Message
 from dialint.detector.invalid_values import invalid_value
@@ -103,9 +103,11 @@ class Spending(NamedTuple):
     """What a project has cost and still may. Seconds are those that are recorded."""
 
     answers: int
-    """All of them: in training and exams, corrections and imported ones, too."""
+    """All of them: in training and exams and imported ones, too. A correction is none of its own."""
     seconds: float
+    """Of all answers, each with its corrections, whose seconds go on from those of the answer."""
     timed_answers: int
+    """Answers whose seconds are recorded."""
     open_answers: int
     """Answers that the tasks still ask for; one that newcomers give may ask for more."""
     paid_answers: int
@@ -127,8 +129,14 @@ def list_spending(transaction: Transaction, actor: str) -> dict[str, Spending]:
         NotAllowed: the actor does not plan.
     """
     require_permission(transaction, actor, "plan")
-    rows = annotation_rows.c
-    spent: Select[Any] = select(rows.project, func.count(), func.sum(rows.seconds), func.count(rows.seconds))
+    rows, corrected = annotation_rows.c, annotation_rows.alias("corrected")
+    spent: Select[Any] = select(
+        rows.project,
+        func.count() - func.count(rows.supersedes),
+        func.sum(rows.seconds - func.coalesce(corrected.c.seconds, 0.0)),
+        func.count(case((corrected.c.seconds.is_(None), rows.seconds))),
+    )
+    spent = spent.select_from(annotation_rows.outerjoin(corrected, corrected.c.id == rows.supersedes))
     spent = spent.where(rows.project.is_not(None)).group_by(rows.project)
     by_project: dict[str, tuple[int, float | None, int]] = {
         name: (answers, seconds, timed)

@@ -125,6 +125,8 @@ def test_time_is_that_of_answers_with_their_corrections_in_the_main_queue(store:
     spending = projects.list_spending(store, "lea")["p"]
     assert spending.capped_seconds == pytest.approx(25.0)
     assert spending.paid_answers == 2
+    # with the training: ann's answer, ben's without a time, ben's in training
+    assert (spending.answers, spending.seconds, spending.timed_answers) == (3, pytest.approx(65.0), 2)
 
 
 def test_sums_are_kept_and_right(store: Store, made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
