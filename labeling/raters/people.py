@@ -7,6 +7,7 @@ left out where there are too few answers for one. Decides nothing about anybody.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ from dialint.detector.statistics import Z_95
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.dialogue_answers import dialogue_codes
+from dialint.labeling.annotation import Annotation
 from dialint.labeling.raters.agreement import cohen_kappa
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
 from dialint.labeling.raters.estimates import Figure, Speed, quartiles
@@ -34,6 +36,9 @@ MATRIX_PEOPLE = 12
 """People with most answers whose pairs are compared: more are not read in a matrix."""
 ROUNDS = 200
 """Bootstrap rounds of the interval of a pair."""
+MAX_ANNOTATIONS = 5_000
+"""The newest so many are measured: each takes about 100 KB and 5 ms, as an annotation answers for each turn
+and code (2026-11-26)."""
 LEAST_SHARED = 10
 """Questions that both of a pair answered from which their agreement is given."""
 
@@ -69,27 +74,34 @@ class PairAgreement:
 @dataclass(frozen=True)
 class People:
     """Everybody, most answers first; the pairs of the busiest by code, `ALL_CODES` for all together; every
-    suspicion; how many annotations and known answers the figures are from."""
+    suspicion; how many annotations and known answers the figures are from, and how many older annotations
+    are left out."""
 
     people: tuple[Person, ...]
     pairs: Mapping[str, tuple[PairAgreement, ...]]
     flags: tuple[Flag, ...]
     annotations: int
     gold: int
+    left_out: int
 
 
 def measure_people(
     store: Store, actor: str, taxonomy: Taxonomy, project: str | None = None, since: datetime | None = None
 ) -> People | None:
-    """Measure the people who answered in a project, or in the whole store, `since` a time; None if nobody
-    did.
+    """Measure the people who answered in a project, or in the whole store, `since` a time, by their newest
+    `MAX_ANNOTATIONS` annotations; None if nobody did.
 
     Raises:
         NotAllowed: the actor does not decide.
     """
     annotations, dialogues, gold = load_annotations(store, actor, project)
-    recent = (one for one in annotations if since is None or one.at is None or one.at >= since)
-    workload = measure_workload(recent, dialogues, dialogue_codes(taxonomy))
+    newest: deque[Annotation] = deque(maxlen=MAX_ANNOTATIONS)
+    n_recent = 0
+    for annotation in annotations:
+        if annotation.kind != "model" and (since is None or annotation.at is None or annotation.at >= since):
+            newest.append(annotation)
+            n_recent += 1
+    workload = measure_workload(newest, dialogues, dialogue_codes(taxonomy))
     if not workload.answers.codes:
         return None
     anomalies = find_anomalies(*workload.crowd())
@@ -101,7 +113,7 @@ def measure_people(
     pairs = {ALL_CODES: _compare(_join(list(tables.values())), shown)}
     pairs |= {code: _compare(table, shown) for code, table in tables.items()}
     n = sum(work.annotations for work in workload.work.values())
-    return People(people, pairs, quality.flags, n, len(gold))
+    return People(people, pairs, quality.flags, n, len(gold), n_recent - len(newest))
 
 
 def measure_store(location: str, actor: str, project: str | None, since: datetime | None) -> People | None:

@@ -79,6 +79,10 @@ def people_page(store: Store, account: Account) -> None:
         annotations=show_number(people.annotations), people=show_number(len(people.people)),
         gold=show_number(people.gold), time=show_time(measured_at),
     )  # fmt: skip
+    if people.left_out:
+        told += " " + _("{n} older answers are left out; choose a project or fewer days.").format(
+            n=show_number(people.left_out)
+        )
     st.caption(safe_markdown(told))
     _show_everybody(people.people, accounts, statuses)
     left, right = st.columns([3, 2], gap="medium")

@@ -1,11 +1,15 @@
 """The People page: who is measured, and how a lead changes a status with a reason."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from dialint.app.console.quality import people as page_module
 from dialint.app.console.quality.people import _measure
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.raters import people as raters
 from dialint.labeling.store import accounts, annotations
 from dialint.labeling.store.database.schema import audit
 from dialint.labeling.store.database.transactions import Store
@@ -36,6 +40,17 @@ def test_people_have_figures_with_intervals(answered: Store, open_page: Callable
     assert "ria" in cells
     assert "10 answers of 2 people" in page.words.replace("\\", "")
     assert "20 (20–20)" in cells
+
+
+def test_only_the_newest_answers_are_measured_and_the_page_says_so(
+    answered: Store, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raters, "MAX_ANNOTATIONS", 4)
+    measured = raters.measure_people(answered, "lea", load_taxonomy())
+    assert measured is not None
+    assert (measured.annotations, measured.left_out) == (4, 6)
+    monkeypatch.setattr(page_module, "_measure", lambda *_: (datetime.now(UTC), measured))
+    assert "6 older answers are left out" in open_page("lea", at="People").words.replace("\\", "")
 
 
 def test_without_answers_the_page_says_so(open_page: Callable[..., Any]) -> None:
