@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from cyclopts import App, Parameter
 
 from dialint.app.commands.ingest import ingest
+from dialint.app.output import print_error
 from dialint.detector import extras
 from dialint.detector.errors import DialintError
 from dialint.detector.option_ranges import format_usage_error
@@ -223,7 +224,7 @@ def main() -> None:
         check_extras(sys.argv[1:])
         sys.exit(app(sys.argv[1:]))
     except DialintError as error:
-        print(f"dialint: {error}", file=sys.stderr)
+        print_error(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -253,7 +254,7 @@ def exit_after_defect(error: Exception) -> NoReturn:
     module = error.name if isinstance(error, ModuleNotFoundError) else None
     if module and (extra := extras.extra_providing(module)):
         refusal = extras.missing_extra_error(extra, "this", [module])
-        print(f"dialint: {refusal}", file=sys.stderr)
+        print_error(refusal)
         sys.exit(refusal.exit_code)
     frame = error.__traceback__
     while frame and frame.tb_next:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dialint.detector.errors import DialintError, WorldError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal obeys instead of showing them, except line ends and tabs."""
+
+
+ERROR_FILE_VARIABLE = "DIALINT_ERROR_FILE"
+"""Environment: where a command that ends with an error also leaves it as JSON, its code and its message with
+the values, for a program that started the command and shows it in another language."""
 
 
 def escape_controls(text: str) -> str:
@@ -39,6 +49,16 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def print_status(line: str) -> None:
     """Print a message about the progress of the command on standard error."""
     sys.stderr.write(f"dialint: {line}\n")
+
+
+def print_error(error: DialintError) -> None:
+    """Print an error on standard error, and leave it in the file that `ERROR_FILE_VARIABLE` names."""
+    print(f"dialint: {error}", file=sys.stderr)
+    if path := os.environ.get(ERROR_FILE_VARIABLE):
+        from dialint.detector.artifacts import write_json
+
+        with suppress(WorldError):  # the disk is full: the line above must do
+            write_json(Path(path), {"code": error.code, "message": error.text.as_json()})
 
 
 def print_rich(renderable: RenderableType, *, to_stderr: bool) -> None:

@@ -13,7 +13,8 @@
 `dialint.detector.isolation` makes failed verdicts too (`E_TIMEOUT`), as a killed worker cannot raise.
 
 A message is a text in English with places for values, both kept, so that a screen can show it in another
-language (`dialint.app.console.i18n.explain`). No message may contain dialogue text; `excerpt` masks values.
+language (`dialint.app.console.messages.explain`). No message may contain dialogue text; `excerpt` masks
+values.
 """
 
 from __future__ import annotations
@@ -21,22 +22,28 @@ from __future__ import annotations
 import copyreg
 import re
 from pathlib import PurePath
+from typing import Any
 
 MAX_EXCERPT = 20
 
 
-class Message:
+class Message(str):
     """A text with places ``{name}``, as `str.format` knows them, and their values: a plain text without any.
 
-    A value is a text, a number or another message, which is then translated, too.
+    It is the text in English, and keeps the template and the values, so that a screen can show it in another
+    language. A value is a text, a number or another message, which is then translated, too. Of a message
+    alone it is that message.
     """
 
-    def __init__(self, template: str, /, **values: object) -> None:
-        self.template = template
-        self.values = values
+    template: str
+    values: dict[str, object]
 
-    def __str__(self) -> str:
-        return self.template.format(**self.values) if self.values else self.template
+    def __new__(cls, template: str, /, **values: object) -> Message:
+        if isinstance(template, Message) and not values:
+            return template
+        self = super().__new__(cls, template.format(**values) if values else template)
+        self.template, self.values = template, values
+        return self
 
     def without(self, part: str) -> Message:
         """The message without a text that occurs in its values, such as the path of a folder."""
@@ -50,6 +57,36 @@ class Message:
         }
         return Message(self.template, **values)
 
+    def as_json(self) -> dict[str, Any]:
+        """The message for a file of JSON."""
+        values = {
+            name: value.as_json()
+            if isinstance(value, Message)
+            else value
+            if isinstance(value, int | float)
+            else str(value)
+            for name, value in self.values.items()
+        }
+        return {"template": self.template, "values": values}
+
+    @classmethod
+    def from_json(cls, content: Any) -> Message:
+        """The message that `as_json` wrote; of a text, a message without values.
+
+        Raises:
+            ValueError: It is none.
+        """
+        if isinstance(content, str):
+            return cls(content)
+        try:
+            values = {
+                str(name): cls.from_json(value) if isinstance(value, dict) else value
+                for name, value in content["values"].items()
+            }
+            return cls(str(content["template"]), **values)
+        except (TypeError, LookupError, AttributeError):
+            raise ValueError("no message with its values") from None
+
 
 class DialintError(Exception):
     """An error with a stable code (``E_...``) and one line for a person: a `text`, which `message` is in
@@ -57,8 +94,8 @@ class DialintError(Exception):
 
     exit_code = 2
 
-    def __init__(self, code: str, message: str | Message, /, **values: object) -> None:
-        self.text = message if isinstance(message, Message) else Message(message, **values)
+    def __init__(self, code: str, message: str, /, **values: object) -> None:
+        self.text = Message(message, **values)
         self.code = code
         self.message = str(self.text)
         super().__init__(f"{code}: {self.message}")

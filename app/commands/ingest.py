@@ -97,7 +97,8 @@ def _show(result: Preview) -> None:
         _show_dialogue(dialogue)
     print_line("")
     if result.refused:
-        print_line(f"the log would be refused: {result.refused}")
+        code = "" if result.code is None else f"{result.code}: "
+        print_line(f"the log would be refused: {code}{result.refused}")
         return
     counts = result.counts
     good = counts.read - counts.rejected

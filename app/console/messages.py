@@ -3,7 +3,8 @@
 An error keeps its text in English with places for values (`dialint.detector.errors.Message`). The text is
 found in the catalogues, as `dialint.app.console.catalogue` collects the texts of all errors that can reach a
 screen. Values are shown as they are: names, numbers, codes. A word of the store, such as a role, is shown in
-the words of the screens.
+the words of the screens. A text that is in no catalogue, such as a masked excerpt of a log, is shown as it
+is.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ def explain_as_sentence(error: DialintError) -> str:
     return f"{text[:1].upper()}{text[1:]} ({error.code})."
 
 
+def explain_text(text: str) -> str:
+    """A message that is not an error's own, such as one that a process left in a file."""
+    return _translate(Message(text))
+
+
 def explain_validation(error: ValidationError) -> str:
     """What is wrong with the first value that a form's record refuses."""
     first = error.errors(include_url=False, include_input=False)[0]
@@ -67,7 +73,7 @@ def explain_validation(error: ValidationError) -> str:
 
 
 def _translate(message: Message) -> str:
-    template = _(message.template)
+    template = _(message.template) if message.template else ""  # of "", a catalogue gives its header
     if not message.values:
         return template
     values = {

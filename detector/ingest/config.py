@@ -17,6 +17,7 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.mapping import (
     MEANINGS,
     ROLES,
+    InvalidRoute,
     LogMapping,
     check_reading,
     load_mapping,
@@ -124,7 +125,10 @@ class ReadConfig:
     def __post_init__(self) -> None:
         if self.format not in ("auto", *FORMATS):
             raise ConfigError(
-                "E_OPTION", f"--input-format {self.format!r}: expected auto, {', '.join(FORMATS)}"
+                "E_OPTION",
+                "--input-format {name!r}: expected auto, {names}",
+                name=self.format,
+                names=", ".join(FORMATS),
             )
         if not 0.0 <= self.max_bad <= 1.0:
             raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
@@ -143,8 +147,14 @@ class ReadConfig:
         for meaning, path in columns.items():
             try:
                 parse_route(path)
-            except ValueError as error:
-                raise ConfigError("E_OPTION", f"--column {meaning}={path}: {error}") from None
+            except InvalidRoute as error:
+                raise ConfigError(
+                    "E_OPTION",
+                    "--column {name}={path}: {problem}",
+                    name=meaning,
+                    path=path,
+                    problem=error.problem,
+                ) from None
         return LogMapping(
             {**base.fields, **columns},
             {**base.roles, **self._roles()},
@@ -177,7 +187,7 @@ class ReadConfig:
         results = {}
         for word, meaning in _pairs("privacy", self.privacy, value_first=True).items():
             if meaning not in ("internal", "public"):
-                raise ConfigError("E_OPTION", f"--privacy {meaning!r}: expected internal or public")
+                raise ConfigError("E_OPTION", "--privacy {word!r}: expected internal or public", word=meaning)
             results[fold(word)] = meaning == "internal"
         return results
 
@@ -185,7 +195,9 @@ class ReadConfig:
         results: dict[str, Role] = {}
         for name, role in _pairs("role", self.role, value_first=True).items():
             if role not in ROLES:
-                raise ConfigError("E_OPTION", f"--role {role!r}: expected {', '.join(ROLES)}")
+                raise ConfigError(
+                    "E_OPTION", "--role {word!r}: expected {names}", word=role, names=", ".join(ROLES)
+                )
             results[name] = ROLES[role]
         return results
 
@@ -195,9 +207,16 @@ def _pairs(option: str, values: tuple[str, ...], *, value_first: bool) -> dict[s
     for value in values:
         left, equals, right = value.rpartition("=") if value_first else value.partition("=")
         if not equals or not left or not right:
-            raise ConfigError("E_OPTION", f"--{option} {value!r}: expected a pair such as a=b")
+            raise ConfigError(
+                "E_OPTION", "--{option} {value!r}: expected a pair such as a=b", option=option, value=value
+            )
         if option == "column" and left not in MEANINGS:
-            expected = f"{nearest(left, MEANINGS)}Expected one of {', '.join(MEANINGS)}"
-            raise ConfigError("E_OPTION", f"--column {left!r}: unknown; {expected}")
+            raise ConfigError(
+                "E_OPTION",
+                "--column {name!r}: unknown; {nearest}Expected one of {names}",
+                name=left,
+                nearest=nearest(left, MEANINGS),
+                names=", ".join(MEANINGS),
+            )
         results[left] = right
     return results

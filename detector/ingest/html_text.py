@@ -15,6 +15,7 @@ from html import unescape
 from html.entities import html5
 from typing import Literal, NamedTuple
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.offsets import Piece
 
@@ -154,9 +155,8 @@ class _Reader:
                 continue
             n_tags += 1
             if n_tags > MAX_TAGS:
-                raise BadRecord(
-                    "E_TURN_SIZE", "", f"over {MAX_TAGS} tags", f"at most {MAX_TAGS} tags in a text"
-                )
+                found = Message("over {n} tags", n=MAX_TAGS)
+                raise BadRecord("E_TURN_SIZE", "", found, Message("at most {n} tags in a text", n=MAX_TAGS))
             self._text(position, start)
             position = searched = end
             name = (match[4] or "").lower()

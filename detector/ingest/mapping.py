@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.phrases import fold
 from dialint.detector.ingest.times import check_time_format
@@ -25,8 +25,8 @@ from dialint.detector.yaml_document import Document, read_document
 
 MEANINGS = {
     "id": "dialogue; several joined by + make one id",
-    "role": "who speaks",
-    "text": "what is said",
+    "role": Message("who speaks"),
+    "text": Message("what is said"),
     "time": "when",
     "order": "place of the turn in its dialogue, where the log is not in order",
     "author": "name or id of who speaks",
@@ -93,7 +93,7 @@ def load_mapping(path: Path) -> LogMapping:
     document = read_document(path, CODE)
     value = document.value
     if not isinstance(value, dict):
-        raise ConfigError(CODE, f"{path}: expected fields such as 'fields:' and 'roles:'")
+        raise ConfigError(CODE, "{path}: expected fields such as 'fields:' and 'roles:'", path=path)
     field_names = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
     for key in value:
         if key not in field_names:
@@ -105,12 +105,17 @@ def load_mapping(path: Path) -> LogMapping:
         try:
             for part in where.split("+"):
                 parse_route(part)
-        except ValueError as error:
-            raise ConfigError(CODE, f"{document.place(('fields', name))}: {where!r}: {error}") from None
+        except InvalidRoute as error:
+            raise ConfigError(
+                CODE, "{place}: {path!r}: {problem}",
+                place=document.place(("fields", name)), path=where, problem=error.problem,
+            ) from None  # fmt: skip
     for need in ("role", "text"):
         if need not in fields:
-            message = f"no {need}: say under 'fields:' which column or path says {MEANINGS[need]}"
-            raise ConfigError(CODE, f"{document.place(('fields',))}: {message}")
+            raise ConfigError(
+                CODE, "{place}: no {name}: say under 'fields:' which column or path says {meaning}",
+                place=document.place(("fields",)), name=need, meaning=MEANINGS[need],
+            )  # fmt: skip
     mapping = LogMapping(
         fields,
         {word: _role(document, word, role) for word, role in _texts(document, "roles").items()},
@@ -129,7 +134,7 @@ def load_mapping(path: Path) -> LogMapping:
         check_reading(mapping.encoding, mapping.delimiter, mapping.time_format, mapping.time_zone)
         MappedRecord(mapping)
     except ConfigError as error:
-        raise ConfigError(CODE, f"{path}: {error.message}") from None
+        raise ConfigError(CODE, "{path}: {problem}", path=path, problem=error.text) from None
     return mapping
 
 
@@ -143,7 +148,7 @@ def check_reading(encoding: str, delimiter: str, time_format: str, time_zone: st
         raise ConfigError("E_OPTION", "--delimiter: expected one character, 'tab' or 'auto'")
     if encoding != "auto" and not _is_encoding(encoding):
         raise ConfigError(
-            "E_OPTION", f"--encoding {encoding!r}: not known; such as utf-8, cp1251, cp1252, utf-16"
+            "E_OPTION", "--encoding {name!r}: not known; such as utf-8, cp1251, cp1252, utf-16", name=encoding
         )
     check_time_format(time_format, time_zone)
 
@@ -161,51 +166,62 @@ def _is_encoding(name: str) -> bool:
 def nearest(word: str, choices: Iterable[str]) -> str:
     """``did you mean 'x'? `` if one of `choices` is similar to `word`, else an empty string."""
     result = get_close_matches(word, list(choices), 1, 0.6)
-    return f"did you mean {result[0]!r}? " if result else ""
+    return Message("did you mean {name!r}? ", name=result[0]) if result else ""
 
 
 def _unknown_field_error(
     document: Document, location: tuple[str, ...], key: str, field_names: tuple[str, ...]
 ) -> ConfigError:
-    expected = f"{nearest(key, field_names)}Expected one of {', '.join(field_names)}"
-    return ConfigError(CODE, f"{document.place(location)}: unknown; {expected}")
+    return ConfigError(
+        CODE, "{place}: unknown; {nearest}Expected one of {names}",
+        place=document.place(location), nearest=nearest(key, field_names), names=", ".join(field_names),
+    )  # fmt: skip
 
 
 def _texts(document: Document, key: str) -> dict[str, str]:
     """The object under `key`, of texts; an absent one is empty."""
     value = document.value.get(key) or {}
     if not isinstance(value, dict):
-        raise ConfigError(CODE, f"{document.place((key,))}: expected lines of the form 'name: value'")
+        raise ConfigError(
+            CODE, "{place}: expected lines of the form 'name: value'", place=document.place((key,))
+        )
     for name, one in value.items():
         if not isinstance(one, str) or not one.strip():
-            raise ConfigError(CODE, f"{document.place((key, name))}: expected one word or path")
+            raise ConfigError(CODE, "{place}: expected one word or path", place=document.place((key, name)))
     return dict(value)
 
 
 def _scalar(document: Document, key: str, default: str) -> str:
     value = document.value.get(key)
     if value is not None and not isinstance(value, str):
-        raise ConfigError(CODE, f"{document.place((key,))}: expected one word")
+        raise ConfigError(CODE, "{place}: expected one word", place=document.place((key,)))
     return value or default
 
 
 def _role(document: Document, word: str, role: str) -> Role:
     if role not in ROLES:
-        expected = f"{nearest(role, ROLES)}Expected one of {', '.join(ROLES)}"
-        raise ConfigError(CODE, f"{document.place(('roles', word))}: {role!r} is no role; {expected}")
+        raise ConfigError(
+            CODE, "{place}: {word!r} is no role; {nearest}Expected one of {names}",
+            place=document.place(("roles", word)), word=role, nearest=nearest(role, ROLES),
+            names=", ".join(ROLES),
+        )  # fmt: skip
     return ROLES[role]
 
 
 def _privacy(document: Document, word: str, value: str) -> bool:
     if value not in ("internal", "public"):
-        raise ConfigError(CODE, f"{document.place(('privacy', word))}: expected internal or public")
+        raise ConfigError(
+            CODE, "{place}: expected internal or public", place=document.place(("privacy", word))
+        )
     return value == "internal"
 
 
 def _html(document: Document) -> bool | None:
     value = _scalar(document, "text", "auto")
     if value not in HTML:
-        raise ConfigError(CODE, f"{document.place(('text',))}: expected one of {', '.join(HTML)}")
+        raise ConfigError(
+            CODE, "{place}: expected one of {names}", place=document.place(("text",)), names=", ".join(HTML)
+        )
     return HTML[value]
 
 
@@ -218,19 +234,29 @@ class Route:
     key: str
 
 
+class InvalidRoute(ValueError):
+    """A text is no path, and why."""
+
+    def __init__(self, problem: Message) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
 def parse_route(text: str) -> Route:
     """Parse a path.
 
     Raises:
-        ValueError: with the reason.
+        InvalidRoute: with the reason.
     """
     if _INDEX.search(text):
-        raise ValueError("a list is written name[], without a number")
+        raise InvalidRoute(Message("a list is written name[], without a number"))
     parts = text.split("[]")
     if any(part and not part.startswith(".") for part in parts[1:]):
-        raise ValueError("a dot stands between a list and what is in it, as in messages[].author.name")
+        raise InvalidRoute(
+            Message("a dot stands between a list and what is in it, as in messages[].author.name")
+        )
     if len(parts) - 1 > MAX_LISTS:
-        raise ValueError(f"at most {MAX_LISTS} lists within one another")
+        raise InvalidRoute(Message("at most {n} lists within one another", n=MAX_LISTS))
     return Route(tuple(part.removeprefix(".") for part in parts[:-1]), parts[-1].removeprefix("."))
 
 
@@ -268,8 +294,9 @@ class MappedRecord:
             if route.lists != self.lists[: len(route.lists)]:
                 path, text = mapping.fields[meaning], mapping.fields["text"]
                 raise ConfigError(
-                    CODE, f"fields.{meaning}: {path!r} leads into another list than fields.text, {text!r}"
-                )
+                    CODE, "fields.{name}: {path!r} leads into another list than fields.text, {text!r}",
+                    name=meaning, path=path, text=text,
+                )  # fmt: skip
         depths = [len(route.lists) for route in ids]
         if not ids and not self.lists:
             raise ConfigError(CODE, "fields: no id: say which column or path names the dialogue of a message")

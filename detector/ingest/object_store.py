@@ -18,19 +18,19 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.errors import ConfigError, Message, WorldError
 
 SCHEME = "s3://"
 ATTEMPTS = 5
 CONNECT_S = 10.0
 PART_BYTES = 1 << 20
 REFUSALS = {
-    "ACCESS_DENIED": "access denied",
-    "INVALID_ACCESS_KEY_ID": "the access key is not known there",
-    "INVALID_CLIENT_TOKEN_ID": "the access key is not known there",
-    "SIGNATURE_DOES_NOT_MATCH": "the secret key is wrong",
-    "NO_SUCH_BUCKET": "there is no such bucket",
-    "UNKNOWN (HTTP status 301)": "the bucket is in another region: AWS_REGION",
+    "ACCESS_DENIED": Message("access denied"),
+    "INVALID_ACCESS_KEY_ID": Message("the access key is not known there"),
+    "INVALID_CLIENT_TOKEN_ID": Message("the access key is not known there"),
+    "SIGNATURE_DOES_NOT_MATCH": Message("the secret key is wrong"),
+    "NO_SUCH_BUCKET": Message("there is no such bucket"),
+    "UNKNOWN (HTTP status 301)": Message("the bucket is in another region: AWS_REGION"),
 }
 """What the store says that no further try will change, and how it is said here."""
 
@@ -59,7 +59,7 @@ def list_objects(pattern: str) -> list[str]:
         parts = PurePosixPath(key).parts
         fixed = next(n for n, part in enumerate(parts) if glob.has_magic(part))
         if fixed == 0:
-            raise ConfigError("E_S3", f"{pattern}: name the bucket; only keys may be patterns")
+            raise ConfigError("E_S3", "{name}: name the bucket; only keys may be patterns", name=pattern)
         selector = FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
         found = [info.path for info in store.get_file_info(selector) if info.type == FileType.File]
     names = [PurePosixPath(path) for path in found]
@@ -96,7 +96,7 @@ def _key(name: str) -> str:
     key = name.removeprefix(SCHEME)
     bucket, _, rest = key.partition("/")
     if not bucket or not rest or rest.endswith("/") or "//" in key or not key.isprintable():
-        raise ConfigError("E_S3", f"{name}: expected s3://BUCKET/KEY")
+        raise ConfigError("E_S3", "{name}: expected s3://BUCKET/KEY", name=name)
     return key
 
 
@@ -124,11 +124,13 @@ def _errors(name: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise ConfigError("E_S3", f"{name}: there is no such object") from None
+        raise ConfigError("E_S3", "{name}: there is no such object", name=name) from None
     except OSError as error:
         text = str(error)
-        for sign, reason in REFUSALS.items():
+        for sign, refusal in REFUSALS.items():
             if sign in text:
-                raise ConfigError("E_S3", f"{name}: {reason}") from None
+                raise ConfigError("E_S3", "{name}: {reason}", name=name, reason=refusal) from None
         reason = text.rpartition("AWS Error ")[2].strip().partition("\n")[0] or type(error).__name__
-        raise WorldError("E_S3", f"{name}: no answer of the store ({reason[:120]})") from None
+        raise WorldError(
+            "E_S3", "{name}: no answer of the store ({reason})", name=name, reason=reason[:120]
+        ) from None

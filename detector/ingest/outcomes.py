@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dialint.detector.errors import InputRefused, TooManyBad
+from dialint.detector.errors import InputRefused, Message, TooManyBad
 from dialint.detector.records import Dialogue
 
 
@@ -37,8 +37,8 @@ class Reject:
     byte_offset: int
     path: str
     code: str
-    found: str
-    expected: str
+    found: Message
+    expected: Message
     dialogue_id: str | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -48,7 +48,8 @@ class Reject:
 
 class BadRecord(Exception):
     """A record that cannot be used, and why; its file and line are added by `reject`. `found` is a
-    description or an `excerpt` of the value."""
+    description or an `excerpt` of the value, `expected` a description. A description that holds values is a
+    `Message`."""
 
     def __init__(
         self, code: str, path: str, found: str, expected: str, dialogue_id: str | None = None
@@ -56,8 +57,8 @@ class BadRecord(Exception):
         super().__init__(code)
         self.code = code
         self.path = path
-        self.found = found
-        self.expected = expected
+        self.found = Message(found)
+        self.expected = Message(expected)
         self.dialogue_id = dialogue_id
 
     def reject(self, file: str, line: int, offset: int) -> Reject:
@@ -67,13 +68,22 @@ class BadRecord(Exception):
 
 def line_too_long(n_bytes: int, max_bytes: int) -> BadRecord:
     """The fault of a record with more bytes than a line may have."""
-    return BadRecord("E_LINE_SIZE", "", f"{n_bytes} bytes", f"at most {max_bytes} bytes; one record a line")
+    found = Message("{n} bytes", n=n_bytes)
+    return BadRecord("E_LINE_SIZE", "", found, Message("at most {n} bytes; one record a line", n=max_bytes))
 
 
 def record_too_large(n_bytes: int, max_bytes: int, dialogue_id: str | None = None) -> BadRecord:
     """The fault of a dialogue, or a row of it, that has more bytes than a record may have."""
-    found = f"over {n_bytes} bytes" if n_bytes else "too much"
-    return BadRecord("E_RECORD_SIZE", "", found, f"at most {max_bytes} bytes in one dialogue", dialogue_id)
+    found = Message("over {n} bytes", n=n_bytes) if n_bytes else Message("too much")
+    expected = Message("at most {n} bytes in one dialogue", n=max_bytes)
+    return BadRecord("E_RECORD_SIZE", "", found, expected, dialogue_id)
+
+
+TYPE_NAMES = (
+    Message("NoneType"), Message("bool"), Message("int"), Message("float"), Message("str"), Message("list"),
+    Message("dict"),
+)  # fmt: skip
+"""What `found` may be where a value has the wrong type: its name in Python."""
 
 
 @dataclass
@@ -87,7 +97,7 @@ class Counts:
     bytes_read: int = 0
     warnings: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
-    facts: dict[str, list[str]] = field(default_factory=dict)
+    facts: dict[str, list[Message]] = field(default_factory=dict)
 
     def check_share(self, max_bad: float) -> None:
         """Raises:
@@ -97,15 +107,20 @@ class Counts:
             causes = ", ".join(f"{count} x {code}" for code, count in self.codes.most_common(4))
             raise TooManyBad(
                 "E_TOO_MANY_BAD",
-                f"{self.rejected} of {self.read} records are bad ({causes}); {max_bad:.1%} are allowed",
+                "{n_bad} of {n} records are bad ({causes}); {share:.1%} are allowed",
+                n_bad=self.rejected,
+                n=self.read,
+                causes=causes,
+                share=max_bad,
             )
 
 
-def preview_hint(file: str) -> str:
-    """The command to try on a log of unknown shape."""
-    return f"try: dialint ingest preview {shlex.quote(file)}"
+def preview_hint(file: str) -> Message:
+    """The command to try on a log of unknown shape. As the value ``hint`` of a message it is left out on a
+    screen, of which only the value ``problem`` is shown then (`dialint.app.console.scoring.preview`)."""
+    return Message("try: dialint ingest preview {file}", file=shlex.quote(file))
 
 
-def file_error(code: str, file: str, message: str) -> InputRefused:
-    """The exception for a file that cannot be read; the message begins with its name."""
-    return InputRefused(code, f"{file}: {message}")
+def file_error(code: str, file: str, message: str, /, **values: object) -> InputRefused:
+    """The exception for a file that cannot be read; the message, with its values, begins with its name."""
+    return InputRefused(code, "{file}: {message}", file=file, message=Message(message, **values))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from dialint.detector.errors import InputRefused, excerpt
+from dialint.detector.errors import InputRefused, Message, excerpt
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
@@ -49,7 +49,7 @@ LIKELY = 0.9
 """Least `_by_content` score of a guess that no name supports."""
 LONG_TEXT = 12
 """Least mean number of characters of message texts."""
-UNKNOWN = "of unknown shape"
+UNKNOWN = Message("of unknown shape")
 GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
 ORDER = (
     "text",
@@ -71,12 +71,12 @@ ORDER = (
 class Preview:
     """The preview of a log. `native`: its format needs no mapping. `fields` maps meanings to columns or
     paths, `by_content` lists those guessed by content, `words` are the speakers with their roles (None if
-    unknown). `refused` is why the log cannot be read."""
+    unknown). `refused` is why the log cannot be read, `code` the code of the error that says so."""
 
     file: str
-    format: str
+    format: Message
     native: bool = False
-    facts: list[str] = field(default_factory=list)
+    facts: list[Message] = field(default_factory=list)
     fields: dict[str, str] = field(default_factory=dict)
     by_content: list[str] = field(default_factory=list)
     words: dict[str, str | None] = field(default_factory=dict)
@@ -87,7 +87,8 @@ class Preview:
     rejects: list[Reject] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     is_complete: bool = True
-    refused: str | None = None
+    refused: Message | None = None
+    code: str | None = None
 
     @property
     def is_readable(self) -> bool:
@@ -124,37 +125,42 @@ def _preview_detected(source: Source, detected: DetectedFormat, config: ReadConf
     known."""
     if config.mapped.is_whole:
         unread = _unread_paths(source, detected, config)
-        result = Preview(source.name, "read by the mapping that was given", config=config, unread=unread)
+        result = Preview(
+            source.name, Message("read by the mapping that was given"), config=config, unread=unread
+        )
         result.fields = dict(config.columns())
         return result
     if detected.framing == "csv":
         header, rows = _table(source, config)
         columns = Columns.of(header, config)
-        if isinstance(columns, str):
+        if isinstance(columns, Message):
             return None
-        return _of_columns(source, "CSV, one message a row", header, rows, config)
+        return _of_columns(source, Message("CSV, one message a row"), header, rows, config)
     if detected.framing == "parquet":
         records = _parquet_records(source, config)
         header = list(records[0]) if records else []
         if "turns" in header:
-            return Preview(source.name, "Parquet, one dialogue a row", native=True, config=config)
-        if isinstance(Columns.of(header, config), str):
+            return Preview(source.name, Message("Parquet, one dialogue a row"), native=True, config=config)
+        if isinstance(Columns.of(header, config), Message):
             return None
         rows = [[record.get(name) for name in header] for record in records]
-        return _of_columns(source, "Parquet, one message a row", header, rows, config)
+        return _of_columns(source, Message("Parquet, one message a row"), header, rows, config)
     if detected.framing == "document" and detected.split in ("members", "lists"):
-        return Preview(source.name, f"{detected.shape.name}, a JSON document", native=True, config=config)
+        format = Message("{name}, a JSON document", name=detected.shape.name)
+        return Preview(source.name, format, native=True, config=config)
     if any(detected.shape.matches(record) for record in _json_sample(source, detected, config)):
-        framing = "one JSON record a line" if detected.framing == "lines" else "a JSON document"
-        return Preview(source.name, f"{detected.shape.name}, {framing}", native=True, config=config)
+        format = Message("{name}, a JSON document", name=detected.shape.name)
+        if detected.framing == "lines":
+            format = Message("{name}, one JSON record a line", name=detected.shape.name)
+        return Preview(source.name, format, native=True, config=config)
     return None
 
 
 def _of_columns(
-    source: Source, format: str, header: list[str], rows: list[list[Any]], config: ReadConfig
+    source: Source, format: Message, header: list[str], rows: list[list[Any]], config: ReadConfig
 ) -> Preview:
     columns = Columns.of(header, config)
-    assert not isinstance(columns, str)
+    assert not isinstance(columns, Message)
     fields = {"id": "+".join(header[at] for at in columns.ids)}
     fields |= {meaning: header[at] for meaning, at in columns.positions.items()}
     values = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(header)}
@@ -228,7 +234,7 @@ def _table(source: Source, config: ReadConfig) -> tuple[list[str], list[list[str
 def _guess(source: Source, config: ReadConfig) -> Preview | None:
     """Guess the meanings of the fields of a log of unknown shape. None if it is no log."""
     if magic(source).startswith(PARQUET):
-        records, format = _parquet_records(source, config), "Parquet of an unknown shape"
+        records, format = _parquet_records(source, config), Message("Parquet of an unknown shape")
     else:
         head = _head(source, config)[0].lstrip()
         if head[:1] in (b"{", b"["):
@@ -236,13 +242,15 @@ def _guess(source: Source, config: ReadConfig) -> Preview | None:
             split = "elements" if head[:1] == b"[" else "whole"
             result = DetectedFormat("lines") if lines else DetectedFormat("document", split=split)  # type: ignore[arg-type]
             records = _json_sample(source, result, config)
-            format = "JSON of an unknown shape, " + ("one record a line" if lines else "a document")
+            format = Message("JSON of an unknown shape, a document")
+            if lines:
+                format = Message("JSON of an unknown shape, one record a line")
         else:
             header, rows = _table(source, config)
             if not rows:
                 return None
             records = [dict(zip(header, row, strict=False)) for row in rows]
-            format = "CSV with columns of unknown names"
+            format = Message("CSV with columns of unknown names")
     values = _values(records)
     return _assign_meanings(source, format, values, config)
 
@@ -277,7 +285,7 @@ def _reach(values: Sequence[Any], keys: Sequence[str]) -> Iterator[Any]:
 
 
 def _assign_meanings(
-    source: Source, format: str, values: dict[str, list[Any]], config: ReadConfig
+    source: Source, format: Message, values: dict[str, list[Any]], config: ReadConfig
 ) -> Preview:
     fields: dict[str, str] = {}
     by_content: list[str] = []
@@ -436,14 +444,19 @@ def _try(source: Source, result: Preview, limit: int) -> None:
     missing = [field for field in ("id", "role", "text") if field not in result.fields]
     missing = [field for field in missing if field != "id" or "[]" not in result.fields.get("text", "")]
     if not result.native and missing:
-        result.refused = (
-            f"no column or path was recognised for: {', '.join(missing)}; name it under 'fields:'"
+        result.refused = Message(
+            "{problem}; {hint}",
+            problem=Message("no column or path was recognised for: {names}", names=", ".join(missing)),
+            hint=Message("name it under 'fields:'"),
         )
         return
     try:
         if not magic(source).startswith(PARQUET):
             encoding = encoding_of(source, result.config)
-            result.facts.append(f"encoding {encoding.name}{', guessed' if encoding.guessed else ''}")
+            fact = Message("encoding {name}", name=encoding.name)
+            if encoding.guessed:
+                fact = Message("encoding {name}, guessed", name=encoding.name)
+            result.facts.append(fact)
             config = replace(config, encoding=encoding.name)
         inspect(source, config)
         for item in read([source], config, result.counts):
@@ -456,7 +469,7 @@ def _try(source: Source, result: Preview, limit: int) -> None:
                 result.is_complete = False
                 break
     except InputRefused as error:
-        result.refused = str(error)
+        result.refused, result.code = error.text, error.code
     result.facts += [
         fact for fact in result.counts.facts.get(source.name, []) if not fact.startswith("encoding")
     ]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from dialint.detector.errors import TooManyBad
+from dialint.detector.errors import Message, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.duplicates import SeenIds, content_hash
 from dialint.detector.ingest.mapping import MappedRecord
@@ -82,15 +82,22 @@ def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, di
         last_return = block.endswith(b"\r")
         returns -= last_return
     if not feeds and returns:
-        hint = "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')"
-        raise file_error("E_FORMAT", source.name, hint)
+        raise file_error(
+            "E_FORMAT",
+            source.name,
+            "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')",
+        )
     if (
         detected.framing == "document"
         and detected.split == "whole"
         and size > config.max_document_bytes + len(BOM)
     ):
-        limit = f"over {config.max_document_bytes} bytes in one JSON value; export one conversation a file"
-        raise file_error("E_LINE_SIZE", source.name, limit)
+        raise file_error(
+            "E_LINE_SIZE",
+            source.name,
+            "over {n} bytes in one JSON value; export one conversation a file",
+            n=config.max_document_bytes,
+        )
 
 
 __all__ = [
@@ -170,7 +177,9 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
         return read_parquet(source, config, counts.warnings)
     encoding = encoding_of(source, config)
     if encoding.name != "utf-8":
-        facts.append(f"encoding {encoding.name}{' (guessed)' if encoding.guessed else ''}")
+        known = Message("encoding {name}", name=encoding.name)
+        guessed = Message("encoding {name} (guessed)", name=encoding.name)
+        facts.append(guessed if encoding.guessed else known)
     if detected.framing == "csv":
         return read_csv(source, config, counts.warnings, facts)
     if detected.by_mapping:
@@ -183,7 +192,7 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
 
 
 def _by_mapping(
-    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[Message]
 ) -> Iterator[list[ParsedRecord]]:
     if MappedRecord(config.mapped).by_row:
         return read_mapped_rows(source, detected, config, warnings, facts)
@@ -250,15 +259,22 @@ def _stop_if_hopeless(last: Loaded | Reject | None, config: ReadConfig, counts: 
     if not isinstance(last, Reject) or counts.rejected < counts.read or config.max_bad == 1.0:
         return
     code, n = counts.codes.most_common(1)[0]
-    detail = f", as at line {last.line}, {last.path or 'record'}: {last.found}; expected {last.expected}"
-    raise TooManyBad(
-        "E_TOO_MANY_BAD",
-        f"{last.file}: the first {counts.read} records are all bad, mostly {code} ({n})"
-        f"{detail if last.code == code else ''}; {preview_hint(last.file)}",
-    )
+    problem = Message(
+        "{file}: the first {n_read} records are all bad, mostly {code} ({n})",
+        file=last.file, n_read=counts.read, code=code, n=n,
+    )  # fmt: skip
+    if last.code == code:
+        problem = Message(
+            "{problem}, as at line {line}, {path}: {found}; expected {expected}",
+            problem=problem, line=last.line, path=last.path or Message("record"),
+            found=last.found, expected=last.expected,
+        )  # fmt: skip
+    raise TooManyBad("E_TOO_MANY_BAD", "{problem}; {hint}", problem=problem, hint=preview_hint(last.file))
 
 
 def _conflict(name: str, position: int, sources: Sequence[Source]) -> BadRecord:
     file, line = sources[position >> _LINE_BITS].name, position & (1 << _LINE_BITS) - 1
-    expected = f"each id once; it stands at line {line} of {file} with other content"
+    expected = Message(
+        "each id once; it stands at line {line} of {file} with other content", line=line, file=file
+    )
     return BadRecord("E_DUP_ID", "id", "an id again", expected, name)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dialint.detector.artifacts import TEMPORARY, disk_errors
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects
 from dialint.detector.ingest.outcomes import file_error
 
@@ -107,9 +107,12 @@ def _source(path: str, pattern: str) -> Source:
     try:
         status = Path(path).stat()
     except OSError as error:
-        raise file_error("E_PATH", path, (error.strerror or "cannot be opened").lower()) from None
+        reason = Message("cannot be opened")
+        raise file_error("E_PATH", path, Message((error.strerror or reason).lower())) from None
     if stat.S_ISDIR(status.st_mode):
-        raise file_error("E_PATH", path, f"is a folder; name files, or a pattern such as '{path}/*.jsonl'")
+        raise file_error(
+            "E_PATH", path, "is a folder; name files, or a pattern such as '{path}/*.jsonl'", path=path
+        )
     if not stat.S_ISREG(status.st_mode):
         raise file_error("E_PATH", path, "is a device, pipe or socket; use '-' to read standard input")
     _validate_location(path, pattern)

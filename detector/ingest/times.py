@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from dialint.detector.errors import ConfigError, excerpt
+from dialint.detector.errors import ConfigError, Message, excerpt
 
 Order = Literal["day-first", "month-first"]
 DAY_FIRST: Order = "day-first"
@@ -46,14 +46,19 @@ def check_time_format(pattern: str, zone: str | None) -> None:
         except ValueError:
             whole = False
         if not whole:
-            expected = "day-first, month-first, or a pattern of day, month and year, such as '%d.%m.%Y %H:%M'"
-            raise ConfigError("E_OPTION", f"--time-format {pattern!r}: expected {expected}")
+            raise ConfigError(
+                "E_OPTION",
+                "--time-format {pattern!r}: expected day-first, month-first, or a pattern of day, month and "
+                "year, such as '%d.%m.%Y %H:%M'",
+                pattern=pattern,
+            )
     if zone is not None:
         try:
             ZoneInfo(zone)
         except (OSError, ValueError, KeyError):
-            expected = "a name such as Europe/Berlin"
-            raise ConfigError("E_OPTION", f"--time-zone {zone!r}: expected {expected}") from None
+            raise ConfigError(
+                "E_OPTION", "--time-zone {zone!r}: expected a name such as Europe/Berlin", zone=zone
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -189,10 +194,12 @@ class DateOrderDetector:
         """The order, if it is not ambiguous."""
         return MONTH_FIRST if self.month_first > self.day_first else DAY_FIRST
 
-    def ambiguity_message(self) -> str:
+    def ambiguity_message(self) -> Message:
         """The error message for an ambiguous order."""
-        why = "both stand there" if self.day_first else "no day above 12 stands there"
-        return (
-            f"dates such as {self.example} may have the day or the month first, and {why}; say which with "
-            f"--time-format {DAY_FIRST} or --time-format {MONTH_FIRST}"
-        )
+        both, neither = Message("both stand there"), Message("no day above 12 stands there")
+        return Message(
+            "dates such as {example} may have the day or the month first, and {why}; say which with "
+            "--time-format {day_first} or --time-format {month_first}",
+            example=self.example, why=both if self.day_first else neither,
+            day_first=DAY_FIRST, month_first=MONTH_FIRST,
+        )  # fmt: skip

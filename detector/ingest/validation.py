@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dialint.detector.errors import excerpt
+from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
 from dialint.detector.ingest.config import ROLES, ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE
@@ -102,21 +102,23 @@ def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> 
     return dialogue
 
 
+_GOOD_ID = Message("a text of 1 to {n} bytes without control characters", n=MAX_ID_BYTES)
+
+
 def check_id(value: object) -> str:
     """Validate a dialogue id and return it.
 
     Raises:
         BadRecord: E_ID or E_HOMOGLYPH.
     """
-    expected = f"a text of 1 to {MAX_ID_BYTES} bytes without control characters"
     if not isinstance(value, str):
-        raise BadRecord("E_ID", "id", "none" if value is None else type(value).__name__, expected)
+        raise BadRecord("E_ID", "id", "none" if value is None else type(value).__name__, _GOOD_ID)
     if not value.strip() or len(value.encode()) > MAX_ID_BYTES:
-        raise BadRecord("E_ID", "id", excerpt(value), expected)
+        raise BadRecord("E_ID", "id", excerpt(value), _GOOD_ID)
     if value.isascii() and value.isprintable():
         return value
     if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in value):
-        raise BadRecord("E_ID", "id", excerpt(value), expected)
+        raise BadRecord("E_ID", "id", excerpt(value), _GOOD_ID)
     if _mixed_scripts(value):
         raise BadRecord("E_HOMOGLYPH", "id", "mixed scripts", "letters of one script")
     return value
@@ -132,7 +134,8 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
     if not draft.turns:
         raise BadRecord("E_EMPTY", draft.path, "no turns", "at least one turn")
     if len(draft.turns) > config.max_turns:
-        raise BadRecord("E_TURNS", draft.path, f"{len(draft.turns)}", f"at most {config.max_turns} turns")
+        expected = Message("at most {n} turns", n=config.max_turns)
+        raise BadRecord("E_TURNS", draft.path, str(len(draft.turns)), expected)
     roles = config.roles()
     clean = _clean(draft, config)
     turns = []
@@ -146,8 +149,8 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         text = _text(turn.text if clean is None else clean[index].text, config, path, warnings)
         size += len(text) if text.isascii() else len(text.encode())
         if size > config.max_record_bytes:
-            expected = f"at most {config.max_record_bytes} bytes in one dialogue"
-            raise BadRecord("E_RECORD_SIZE", draft.path, f"over {size} bytes", expected)
+            expected = Message("at most {n} bytes in one dialogue", n=config.max_record_bytes)
+            raise BadRecord("E_RECORD_SIZE", draft.path, Message("over {n} bytes", n=size), expected)
         if turn.internal is None and role not in ("customer", "tool") and has_note_prefix(text):
             warnings["W_INTERNAL_NOTE"] += 1
             continue
@@ -172,7 +175,7 @@ def _add_tool_fields(fields: dict[str, Any], turn: DraftTurn, path: str) -> int:
     the arguments."""
     if turn.tool_calls:
         if fields["role"] not in JUDGED_ROLES:
-            found = f"calls of the role {fields['role']}"
+            found = Message("calls of the role {name}", name=fields["role"])
             raise BadRecord("E_TYPE", f"{path}.tool_calls", found, "calls of an agent or a bot only")
         fields["tool_calls"] = turn.tool_calls
     for name, value, kind in (
@@ -182,10 +185,11 @@ def _add_tool_fields(fields: dict[str, Any], turn: DraftTurn, path: str) -> int:
         if value is None:
             continue
         if not isinstance(value, kind):
-            expected = "a text or null" if kind is str else "true, false or null"
+            expected = Message("a text or null") if kind is str else Message("true, false or null")
             raise BadRecord("E_TYPE", f"{path}.{name}", type(value).__name__, expected)
         if fields["role"] != "tool":
-            raise BadRecord("E_TYPE", f"{path}.{name}", f"the role {fields['role']}", "of the role tool only")
+            found = Message("the role {name}", name=fields["role"])
+            raise BadRecord("E_TYPE", f"{path}.{name}", found, "of the role tool only")
         fields[name] = value
     return sum(len(msgspec.json.encode(call.arguments)) + len(call.name) for call in turn.tool_calls)
 
@@ -230,15 +234,17 @@ def _role(value: object, roles: Mapping[str, Role], path: str) -> Role:
         return role
     if not value.isascii() and _mixed_scripts(value):
         raise BadRecord("E_HOMOGLYPH", f"{path}.role", "mixed scripts", "letters of one script")
-    raise BadRecord("E_ROLE", f"{path}.role", excerpt(value), f"{', '.join(ROLES)}; or --role NAME=ROLE")
+    expected = Message("{names}; or --role NAME=ROLE", names=", ".join(ROLES))
+    raise BadRecord("E_ROLE", f"{path}.role", excerpt(value), expected)
 
 
 def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) -> str:
     if not isinstance(value, str):
         raise BadRecord("E_TYPE", f"{path}.text", type(value).__name__, "a text")
     if len(value) * 4 > config.max_turn_bytes and len(value.encode()) > config.max_turn_bytes:
-        expected = f"at most {config.max_turn_bytes} bytes"
-        raise BadRecord("E_TURN_SIZE", f"{path}.text", f"{len(value)} characters", expected)
+        found = Message("{n} characters", n=len(value))
+        expected = Message("at most {n} bytes", n=config.max_turn_bytes)
+        raise BadRecord("E_TURN_SIZE", f"{path}.text", found, expected)
     if TEMPLATE.search(value):
         warnings["W_TEMPLATE_TOKEN"] += 1
     if CONTROL.search(value):
@@ -270,9 +276,8 @@ def _time(value: object, path: str) -> datetime | None:
     else:
         raise BadRecord("E_TYPE", path, type(value).__name__, "an ISO 8601 time, epoch seconds or null")
     if value is not None and (time is None or not FIRST_YEAR <= time.year <= LAST_YEAR):
-        raise BadRecord(
-            "E_TIME", path, excerpt(value), f"a time between {FIRST_YEAR} and {LAST_YEAR}, ISO 8601"
-        )
+        expected = Message("a time between {first} and {last}, ISO 8601", first=FIRST_YEAR, last=LAST_YEAR)
+        raise BadRecord("E_TIME", path, excerpt(value), expected)
     return time
 
 

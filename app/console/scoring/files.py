@@ -6,6 +6,7 @@
     request.json              the command that scores it; with it the job waits for its turn
     process.json, .lock       the process that runs it; the lock is held as long as it lives
     errors.txt                what it wrote to standard error
+    error.json                the error with which it ended, if that is one of dialint's
     stop                      somebody wants it to end
     result.json               how it ended
     out/verdicts.jsonl ...    the output of `dialint score` with its manifest, and other formats made of it
@@ -28,6 +29,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dialint.app.console.scoring.stored_messages import (
+    StoredMessage,
+    load_message,
+    store_messages,
+    without_hints,
+)
 from dialint.detector.artifacts import (
     atomic_file,
     create_private,
@@ -36,7 +43,7 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_json,
 )
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, Message
 from dialint.detector.records import Record
 from dialint.detector.registry import Registry, home_folder
 from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem, rejects_path
@@ -58,7 +65,7 @@ class JobEnd(Record):
     """Content of ``result.json``: the phase in which the job ended and, if it failed, why."""
 
     phase: Literal["done", "failed", "stopped"]
-    message: str = ""
+    message: StoredMessage = Message("")
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,11 @@ class JobFolder:
     def errors(self) -> Path:
         """What the process wrote to standard error."""
         return self.path / "errors.txt"
+
+    @property
+    def error(self) -> Path:
+        """The error with which it ended (`dialint.app.output.print_error`)."""
+        return self.path / "error.json"
 
     @property
     def log(self) -> Path | None:
@@ -175,16 +187,24 @@ class JobFolder:
     def read_preview(self) -> dict[str, Any] | None:
         """What was recognised; none if the log was not looked at yet."""
         try:
-            content: dict[str, Any] = json.loads(self.preview.read_bytes())
+            content: dict[str, Any] = json.loads(self.preview.read_bytes(), object_hook=load_message)
         except FileNotFoundError:
             return None
         return content
+
+    def write_preview(self, content: dict[str, Any]) -> None:
+        """Keep what was recognised, with the messages in it."""
+        write_json(self.preview, store_messages(content))
+
+    def for_screen(self, message: Message) -> Message:
+        """A message without this folder's path, and without hints at commands for a terminal."""
+        return without_hints(message).without(f"{self.path}/log/").without(f"{self.path}/")
 
     def ask(self, options: ScoreOptions) -> None:
         """Put the job into the queue; one that ended goes on where it was."""
         command = score_command(self, options)
         with disk_errors(self.path):
-            for path in (self.stop, self.result, self.process):
+            for path in (self.stop, self.result, self.process, self.error):
                 path.unlink(missing_ok=True)
         write_json(self.request, command)
 

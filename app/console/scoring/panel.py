@@ -13,7 +13,7 @@ import streamlit as st
 
 from dialint.app.console.attempts import attempt, set_refusal
 from dialint.app.console.i18n import _, ngettext, show_number
-from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.messages import explain_as_sentence, explain_text
 from dialint.app.console.scoring import files as score_files
 from dialint.app.console.scoring.files import JobFolder, job_folder
 from dialint.app.console.scoring.preview import preview_log
@@ -257,7 +257,7 @@ def _show_ended(store: Store, account: Account, job: ScoreJob, folder: JobFolder
     end = folder.end
     n, _seconds = folder.count_scored()
     if end is not None and end.phase == "failed":
-        message = end.message.rstrip(".")
+        message = explain_text(end.message).rstrip(".")
         st.error(safe_markdown(_("The job failed: {message}.").format(message=message)))
     else:
         st.info(_("The job was stopped."))

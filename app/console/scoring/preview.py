@@ -9,7 +9,6 @@ process of its own, because a bad log may take time and memory, and the console 
 
 from __future__ import annotations
 
-import re
 import resource
 import subprocess
 import sys
@@ -18,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dialint.app.console.scoring.files import JobFolder, worker_environment
-from dialint.detector.artifacts import write_json
-from dialint.detector.errors import DialintError, WorldError
+from dialint.detector.errors import DialintError, Message, WorldError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.preview import Preview, as_yaml, masked_word, preview
 from dialint.detector.ingest.sources import open_logs
@@ -31,7 +29,6 @@ N_TURNS, WIDTH = 12, 400
 TIMEOUT_S = 60.0
 MEMORY_BYTES = 4 << 30
 """Address space of the process, much of it code; a log takes under 512 MB."""
-HIDDEN = ("dialint ingest", "name it under")
 
 
 def preview_log(folder: JobFolder) -> dict[str, Any]:
@@ -59,25 +56,24 @@ def preview_log(folder: JobFolder) -> dict[str, Any]:
 
 
 def describe_log(folder: JobFolder) -> dict[str, Any]:
-    """The content of ``preview.json``; ``refused`` is none if at least one dialogue can be read."""
+    """The content of ``preview.json``; ``refused`` is none if at least one dialogue can be read. Texts of
+    ours are messages, so that a page shows them in the language of who looks."""
     log = folder.log
     if log is None:
-        return {"refused": "the log is gone"}
+        return {"refused": Message("the log is gone")}
     try:
         config = ReadConfig(mapping=folder.mapping if folder.mapping.exists() else None)
         (source,) = open_logs([str(log)])
         result = preview(source, config, N_RECORDS)
     except DialintError as refused:
-        return {"refused": _without_paths(refused.message, folder), "code": refused.code}
+        return {"refused": folder.for_screen(refused.text), "code": refused.code}
     n, size = result.counts.read, max(source.size, 1)
-    code, refusal = None, result.refused
-    if refusal is not None and (coded := re.match(r"(E_[A-Z_0-9]{1,40}): (.*)", refusal, re.DOTALL)):
-        code, refusal = coded.groups()
+    refusal = result.refused
     if refusal is None and not result.is_readable:
-        refusal = "no record of it can be read as a dialogue"
+        refusal = Message("no record of it can be read as a dialogue")
     return {
-        "refused": None if refusal is None else _without_paths(refusal, folder),
-        "code": code,
+        "refused": None if refusal is None else folder.for_screen(refusal),
+        "code": result.code,
         "format": result.format,
         "needs_mapping": not result.native,
         "facts": result.facts,
@@ -93,7 +89,15 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         "warnings": dict(sorted(result.counts.warnings.items())),
         "is_complete": result.is_complete,
         "estimated": n if result.is_complete else round(n * size / max(result.counts.bytes_read, 1)),
-        "rejects": [{**reject.as_json(), "file": log.name, "dialogue_id": None} for reject in result.rejects],
+        "rejects": [
+            {
+                **reject.as_json(),
+                "file": log.name,
+                "dialogue_id": None,
+                "expected": folder.for_screen(reject.expected),
+            }
+            for reject in result.rejects
+        ],
         "dialogues": [_describe_dialogue(result, at) for at in range(len(result.dialogues))],
         "mapping": None if result.native else as_yaml(result),
     }
@@ -117,13 +121,6 @@ def _describe_dialogue(result: Preview, at: int) -> dict[str, Any]:
     }
 
 
-def _without_paths(message: str, folder: JobFolder) -> str:
-    """The message without the folder's path and without commands for a terminal."""
-    text = message.replace(f"{folder.path}/log/", "").replace(f"{folder.path}/", "")
-    parts = [part for part in text.split("; ") if not any(word in part for word in HIDDEN)]
-    return "; ".join(parts) or text
-
-
 def main() -> None:
     """Look at the log of the folder that the command line names."""
     folder = JobFolder(Path(sys.argv[1]))
@@ -132,8 +129,8 @@ def main() -> None:
     try:
         content = describe_log(folder)
     except MemoryError:
-        content = {"refused": "the log takes too much memory to be looked at"}
-    write_json(folder.preview, content)
+        content = {"refused": Message("the log takes too much memory to be looked at")}
+    folder.write_preview(content)
 
 
 if __name__ == "__main__":

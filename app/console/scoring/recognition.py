@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_percent
+from dialint.app.console.messages import explain_text
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown
 from dialint.detector.ingest.config import ReadConfig
@@ -19,7 +20,7 @@ def show_preview(seen: dict[str, Any]) -> None:
     """What was recognised of a log; in one sentence, what is wrong with it."""
     if seen["refused"] is not None:
         code = f" ({seen['code']})" if seen.get("code") else ""
-        text = str(seen["refused"])
+        text = explain_text(seen["refused"])
         st.error(safe_markdown(f"{_('This log cannot be scored')}: {text.rstrip('.')}{code}."))
         if "format" not in seen:
             return
@@ -36,7 +37,7 @@ def show_preview(seen: dict[str, Any]) -> None:
         safe_markdown(("" if seen["is_complete"] else "≈ ") + show_number(seen["estimated"])),
         help=_("Records; estimated by the size of those that were read."),
     )
-    facts = ", ".join([seen["format"], *seen["facts"]])
+    facts = ", ".join(explain_text(each) for each in (seen["format"], *seen["facts"]))
     st.caption(safe_markdown(_("Recognised: {facts}.").format(facts=facts)))
     notes = [f"{name} × {show_number(n)}" for name, n in seen["warnings"].items()]
     if notes:
@@ -100,7 +101,13 @@ def _show_rejects(seen: dict[str, Any]) -> None:
     show_table(
         (_("Line"), _("Field"), _("Code"), _("Found"), _("Expected")),
         [
-            (str(each["line"]), each["path"] or _("record"), each["code"], each["found"], each["expected"])
+            (
+                str(each["line"]),
+                each["path"] or _("record"),
+                each["code"],
+                explain_text(each["found"]),
+                explain_text(each["expected"]),
+            )
             for each in seen["rejects"]
         ],
     )

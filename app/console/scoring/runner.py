@@ -20,8 +20,9 @@ from pathlib import Path
 from threading import Event, Thread
 
 from dialint.app.console.scoring.files import JobEnd, JobFolder, jobs_folder, worker_environment
+from dialint.app.output import ERROR_FILE_VARIABLE
 from dialint.detector.artifacts import create_private, make_output_folder, write_json
-from dialint.detector.errors import WorldError
+from dialint.detector.errors import Message, WorldError
 
 POLL_S = 0.3
 MAX_ATTEMPTS = 3
@@ -84,7 +85,7 @@ class ScoreRunner:
                 else:
                     self._launch(folder, 1)
             except (ValueError, KeyError, TypeError):  # a file of the folder that is not what was written
-                folder.write_end(JobEnd(phase="failed", message="the files of the job are damaged"))
+                folder.write_end(JobEnd(phase="failed", message=Message("the files of the job are damaged")))
                 continue
             return
 
@@ -108,10 +109,12 @@ class ScoreRunner:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(errors, 0)
+            folder.error.unlink(missing_ok=True)
             write_json(folder.process, {"pid": 0, "attempt": attempt, "started_s": time.time()})
             self._child = subprocess.Popen(
-                command, cwd=folder.path, env=worker_environment(), stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True, pass_fds=(lock,),
+                command, cwd=folder.path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                env={**worker_environment(), ERROR_FILE_VARIABLE: str(folder.error)},
+                start_new_session=True, pass_fds=(lock,),
             )  # fmt: skip
         except BlockingIOError:  # the process of an earlier start is still there
             write_json(folder.process, {"pid": 0, "attempt": attempt, "started_s": time.time()})
@@ -185,16 +188,21 @@ def _is_process_of(pid: int, folder: JobFolder) -> bool:
         return not Path("/proc/self").exists()
 
 
-def describe_failure(folder: JobFolder, code: int | None) -> str:
-    """Why a job failed, in a line: the last message of the process, without paths of this machine."""
+def describe_failure(folder: JobFolder, code: int | None) -> Message:
+    """Why a job failed, in a line, without paths of this machine: the error of dialint that its process left,
+    else the last line that it wrote."""
+    with suppress(OSError, ValueError, LookupError, TypeError):  # it left none, or not the whole of it
+        error = json.loads(folder.error.read_bytes())
+        text = Message.from_json(error["message"])
+        return folder.for_screen(Message("{code}: {message}", code=error["code"], message=text))
     with suppress(OSError), folder.errors.open("rb") as file:
         file.seek(max(0, folder.errors.stat().st_size - ERROR_BYTES))
-        text = file.read().decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip().startswith("dialint: ")]
+        written = file.read().decode(errors="replace")
+        lines = [line.strip() for line in written.splitlines() if line.strip().startswith("dialint: ")]
         messages = [line for line in lines if not line.startswith(("dialint: scoring:", "dialint: warning"))]
         if messages:
             message = messages[-1].removeprefix("dialint: ")
-            return message.replace(f"{folder.path}/log/", "").replace(f"{folder.path}/", "")[:1000]
+            return Message(message.replace(f"{folder.path}/log/", "").replace(f"{folder.path}/", "")[:1000])
     if code is not None and code < 0:
-        return f"the process was killed by signal {-code}"
-    return f"the process ended without a message (exit code {code})"
+        return Message("the process was killed by signal {n}", n=-code)
+    return Message("the process ended without a message (exit code {code})", code=code)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.outcomes import BadRecord
 
 
@@ -69,5 +70,8 @@ def name(value: object) -> str | None:
 
 def kind(value: object) -> str:
     """A JSON type in words, for messages."""
-    words = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "nothing"}
-    return words.get(type(value), "a number")
+    words = {
+        dict: Message("an object"), list: Message("a list"), str: Message("a text"),
+        bool: Message("a boolean"), type(None): Message("nothing"),
+    }  # fmt: skip
+    return words.get(type(value), Message("a number"))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import helpdesk, messaging, openai, research, traces
 from dialint.detector.ingest.formats.tool_turns import read_calls
 from dialint.detector.ingest.outcomes import BadRecord
@@ -92,8 +93,11 @@ def _as_text(name: object) -> str | None:
 
 
 def _kind(value: object) -> str:
-    names = {dict: "object", list: "list", str: "text", bool: "boolean", type(None): "nothing"}
-    return names.get(type(value), "number")
+    names = {
+        dict: Message("object"), list: Message("list"), str: Message("text"), bool: Message("boolean"),
+        type(None): Message("nothing"),
+    }  # fmt: skip
+    return names.get(type(value), Message("number"))
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class LogFormat:
             BadRecord: it is not an object, or not of this shape.
         """
         if not isinstance(record, dict) and not (self.array == "whole" and isinstance(record, list)):
-            kind = "list" if isinstance(record, list) else "a single value"
+            kind = Message("list") if isinstance(record, list) else Message("a single value")
             raise BadRecord("E_TYPE", "", kind, "an object, one a line")
         yield from self.read(record, fallback_id)
 
@@ -156,17 +160,18 @@ LOG_FORMATS: tuple[LogFormat, ...] = (
 )
 
 
-def unsupported_hint(record: Any) -> str | None:
+def unsupported_hint(record: Any) -> Message | None:
     """A hint for records of tools whose format is recognised and not read."""
     if not isinstance(record, dict):
         return None
-    later = "which is not read yet; write it as canonical JSON lines"
-    if isinstance(record.get("chats"), list):
-        return f"looks like a Zendesk Chat or Telegram export, {later}"
-    if isinstance(record.get("transcripts"), list):
-        return f"looks like a Genesys transcript, {later}"
     messages = record.get("messages")
     first = messages[0] if isinstance(messages, list) and messages else None
-    if isinstance(first, dict) and "date_unixtime" in first:
-        return f"looks like a Telegram export, {later}"
-    return None
+    if isinstance(record.get("chats"), list):
+        what = Message("a Zendesk Chat or Telegram export")
+    elif isinstance(record.get("transcripts"), list):
+        what = Message("a Genesys transcript")
+    elif isinstance(first, dict) and "date_unixtime" in first:
+        what = Message("a Telegram export")
+    else:
+        return None
+    return Message("looks like {what}, which is not read yet; write it as canonical JSON lines", what=what)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import CONTROL, DraftTurn
@@ -61,7 +62,7 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
             break
     name = inner.get("name")
     if not isinstance(name, str) or not name.strip():
-        found = "an empty text" if isinstance(name, str) else fields.kind(name)
+        found = Message("an empty text") if isinstance(name, str) else fields.kind(name)
         raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
     key = "arguments" if "arguments" in inner else "input"
     return tool_call(name, inner.get(key), value.get("id"))

@@ -10,7 +10,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.message_rows import (
@@ -26,12 +26,12 @@ from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.validation import ParsedRecord
 
 GROUP = 256
-DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+DELIMITERS = {",": "','", ";": "';'", "\t": Message("tab"), "|": "'|'"}
 """The delimiters that are tried, with their names in messages and options."""
 
 
 def read_csv(
-    source: Source, config: ReadConfig, warnings: Counter[str], facts: list[str]
+    source: Source, config: ReadConfig, warnings: Counter[str], facts: list[Message]
 ) -> Iterator[list[ParsedRecord]]:
     """Batches of dialogues, each with the line of its first row. Adds to `facts` what is unusual about the
     file.
@@ -43,7 +43,7 @@ def read_csv(
     table = _Table(source, config)
     rows = table.rows() if survey.is_together else group_on_disk(table.rows(), table.columns)
     if table.delimiter != ",":
-        facts.append(f"delimiter {DELIMITERS.get(table.delimiter, table.delimiter)}")
+        facts.append(Message("delimiter {name}", name=DELIMITERS.get(table.delimiter, table.delimiter)))
     facts += survey.facts()
     batch: list[ParsedRecord] = []
     for result in gather_dialogues(rows, table.columns, config, warnings, survey.times(source.name)):
@@ -80,7 +80,7 @@ def delimiter_of(header: str, config: ReadConfig) -> str:
     if config.mapped.delimiter != "auto":
         return "\t" if config.mapped.delimiter == "tab" else config.mapped.delimiter
     for sign in DELIMITERS:
-        if not isinstance(Columns.of(cells_of(header, sign), config), str):
+        if not isinstance(Columns.of(cells_of(header, sign), config), Message):
             return sign
     return max(DELIMITERS, key=header.count)
 
@@ -102,17 +102,19 @@ class _Table:
         self.reader = CsvReader(source, config, self.delimiter)
         self.header = self.reader.next_row() or []
         columns = Columns.of(self.header, config)
-        if isinstance(columns, str):
+        if isinstance(columns, Message):
             raise self._bad_header(columns)
         self.columns = columns
 
-    def _bad_header(self, problem: str) -> InputRefused:
+    def _bad_header(self, problem: Message) -> InputRefused:
         for sign, name in DELIMITERS.items():
             if len(self.header) == 1 and sign in self.header[0] and sign != self.delimiter:
-                problem = f"the delimiter is not {self.delimiter!r}; try --delimiter {name}"
-        return file_error(
-            "E_CSV", self._source.name, f"line 1: {problem}; or {preview_hint(self._source.name)}"
-        )
+                problem = Message(
+                    "the delimiter is not {sign!r}; try --delimiter {name}", sign=self.delimiter, name=name
+                )
+        problem = Message("line {n}: {problem}", n=1, problem=problem)
+        hint = preview_hint(self._source.name)
+        return file_error("E_CSV", self._source.name, "{problem}; or {hint}", problem=problem, hint=hint)
 
     def rows(self) -> Iterator[Row]:
         """The rows after the header, each with its fault if it cannot be used."""

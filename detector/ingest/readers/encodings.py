@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.readers.streams import BOM, decompress
@@ -123,8 +124,12 @@ def _as_utf8(stream: Iterator[bytes], encoding: str, source: Source) -> Iterator
         try:
             text = decoder.decode(block or b"", last)
         except UnicodeError:
-            message = f"is not {encoding}: it does not begin with a byte order mark; name another --encoding"
-            raise file_error("E_ENCODING", source.name, message) from None
+            raise file_error(
+                "E_ENCODING",
+                source.name,
+                "is not {name}: it does not begin with a byte order mark; name another --encoding",
+                name=encoding,
+            ) from None
         if text:
             yield text.encode("utf-8", "surrogatepass")
 
@@ -195,8 +200,12 @@ def _validate_marks(head: bytes, source: Source) -> None:
     elif max(even, odd) > 0.3 * len(head):
         guess = "utf-16-le" if odd > even else "utf-16-be"
     if guess:
-        message = f"looks like {guess} without a byte order mark; if it is, say --encoding {guess}"
-        raise file_error("E_ENCODING", source.name, message)
+        raise file_error(
+            "E_ENCODING",
+            source.name,
+            "looks like {name} without a byte order mark; if it is, say --encoding {name}",
+            name=guess,
+        )
 
 
 def _guess(sample: bytes, source: Source) -> str:
@@ -227,12 +236,15 @@ def _guess(sample: bytes, source: Source) -> str:
     ranked = sorted(texts.values(), reverse=True)
     if ranked and ranked[0][0] >= MIN_LETTERS and all(_is_better(ranked[0], other) for other in ranked[1:]):
         return ranked[0][-1]
-    likely = [name for *_, name in ranked][:3] or ["cp1252", "cp1251"]
+    first, *others = [name for *_, name in ranked][:3] or ["cp1252", "cp1251"]
+    names = Message("--encoding {name}", name=first)
+    for name in others:
+        names = Message("{names} or --encoding {name}", names=names, name=name)
     raise file_error(
         "E_ENCODING",
         source.name,
-        "is not UTF-8, and what else it is cannot be told safely; name it, for instance "
-        + " or ".join(f"--encoding {name}" for name in likely),
+        "is not UTF-8, and what else it is cannot be told safely; name it, for instance {names}",
+        names=names,
     )
 
 

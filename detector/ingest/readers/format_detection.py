@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import CANONICAL, LOG_FORMATS, LogFormat, unsupported_hint
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
@@ -49,7 +50,7 @@ def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
     ending = check_ending(source)
     if magic(source).startswith(PARQUET):
         if config.format not in ("auto", "parquet"):
-            raise file_error("E_FORMAT", source.name, f"is Parquet and not {config.format}")
+            raise file_error("E_FORMAT", source.name, "is Parquet and not {name}", name=config.format)
         return DetectedFormat("parquet")
     prefix = _prefix(source, config)
     return replace(_detect_text(prefix, source, config, ending), bom=prefix.startswith(BOM))
@@ -63,7 +64,7 @@ def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str)
         )
     if config.format in ("csv", "parquet"):
         if config.format == "parquet" or text[:1] in b"{[":
-            raise file_error("E_FORMAT", source.name, f"is not {config.format}")
+            raise file_error("E_FORMAT", source.name, "is not {name}", name=config.format)
         return DetectedFormat("csv")
     if text[:1] in b"{[" and ending not in (".csv", ".tsv", ".parquet"):
         return _json(text, source, config, ending)
@@ -86,15 +87,18 @@ def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
     header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
     names = cells_of(header, delimiter_of(header, config))
     if text[:1] in b"{[" or (ending == ".json" and not text[:1].isalpha()):
-        raise file_error("E_FORMAT", source.name, f"holds JSON, against its ending {ending}")
-    if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), str):
+        raise file_error("E_FORMAT", source.name, "holds JSON, against its ending {ending}", ending=ending)
+    if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), Message):
         return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
         return DetectedFormat("lines", _requested_format(config) or CANONICAL)
     if _CHAT_EXPORT.match(text):
         raise file_error("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
-    hint = f"name it with --input-format, or {preview_hint(source.name)}"
-    raise file_error("E_FORMAT", source.name, f"is none of the formats that are read; {hint}")
+    raise file_error(
+        "E_FORMAT", source.name, "{problem}; {hint}",
+        problem=Message("is none of the formats that are read"),
+        hint=Message("name it with --input-format, or {hint}", hint=preview_hint(source.name)),
+    )  # fmt: skip
 
 
 def _requested_format(config: ReadConfig) -> LogFormat | None:
@@ -132,8 +136,12 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
             "document", _requested_format(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
         )
     if detected.split == "elements" and detected.shape.array == "refused":
-        hint = "one JSON array; write one object a line (jq -c '.[]')"
-        raise file_error("E_FORMAT", source.name, f"{detected.shape.name} records in {hint}")
+        raise file_error(
+            "E_FORMAT",
+            source.name,
+            "{name} records in one JSON array; write one object a line (jq -c '.[]')",
+            name=detected.shape.name,
+        )
     if detected.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
         return DetectedFormat("lines", detected.shape)  # one long line: passed over if it is too long
     return detected

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import LogFormat as Format
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
@@ -109,17 +109,22 @@ def _path_error(
     path = config.mapped.fields[meaning]
     there = paths_of(first)
     near = [one for one in there if one.rpartition("[]")[0] == path.rpartition("[]")[0]]
-    choices = ", ".join((near + [one for one in there if one not in near])[:N_PATHS]) or "none"
+    choices = ", ".join((near + [one for one in there if one not in near])[:N_PATHS])
     position = config.mapped.places.get(meaning, meaning)
     return InputRefused(
         CODE,
-        f"{position}: {path!r} is in none of the first {n_records} records of {source.name}; "
-        f"{nearest(path, there)}there are {choices}",
+        "{place}: {path!r} is in none of the first {n} records of {file}; {nearest}there are {paths}",
+        place=position,
+        path=path,
+        n=n_records,
+        file=source.name,
+        nearest=nearest(path, there),
+        paths=choices or Message("none"),
     )
 
 
 def read_mapped_rows(
-    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[str]
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str], facts: list[Message]
 ) -> Iterator[list[ParsedRecord]]:
     """Batches of dialogues of a log whose messages have the id of their dialogue.
 

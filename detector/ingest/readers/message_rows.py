@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.mapping import MappedRecord, nearest
@@ -77,7 +78,7 @@ class Columns:
     by_mapping: bool = False
 
     @classmethod
-    def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | str:
+    def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | Message:
         """The columns of a header, or a message that says what is missing."""
         configured = config.columns()
         exact = {name: index for index, name in enumerate(header)}
@@ -90,8 +91,10 @@ class Columns:
                 parts = [chosen] if chosen in exact else chosen.split("+") if meaning == "id" else [chosen]
                 lost = next((part for part in parts if part not in exact), None)
                 if lost is not None:
-                    hint = nearest(lost, header)
-                    return f"no column {lost!r}; {hint}there are {', '.join(header[:12])}"
+                    return Message(
+                        "no column {name!r}; {nearest}there are {names}",
+                        name=lost, nearest=nearest(lost, header), names=", ".join(header[:12]),
+                    )  # fmt: skip
                 results = [exact[part] for part in parts]
             else:
                 results = [loose[name] for name in usual if name in loose][:1]
@@ -101,10 +104,10 @@ class Columns:
                 positions[meaning] = results[0]
         missing = [need for need in REQUIRED if need not in positions and not (need == "id" and ids)]
         if missing:
-            return (
-                f"no column for {', '.join(missing)} among {', '.join(header[:12])}; name it with --column "
-                f"{missing[0]}=..."
-            )
+            return Message(
+                "no column for {missing} among {names}; name it with --column {first}=...",
+                missing=", ".join(missing), names=", ".join(header[:12]), first=missing[0],
+            )  # fmt: skip
         private = header[positions["private"]] if "private" in positions else ""
         inbound = normalize_name(header[positions["role"]]) == "inbound"
         html = _is_html(header[positions["text"]], config)
@@ -292,12 +295,13 @@ def check_privacy(row: Row, columns: Columns, config: ReadConfig, file: str) -> 
     if _internal(row.cells, columns, config) is None:
         value = _cell(row.cells, columns, "private")
         word = BLANK if value in (None, "") else format_word(value)
-        message = (
-            f"line {row.line}: column {columns.private_name!r} holds {word!r}, which says neither that a "
-            f"message is internal nor that it is public; say what it means with --privacy '{word}=internal' "
-            f"or --privacy '{word}=public'"
-        )
-        raise file_error("E_PRIVACY", file, message)
+        raise file_error(
+            "E_PRIVACY", file,
+            "line {n}: column {column!r} holds {word!r}, which says neither that a message is internal nor "
+            "that it is public; say what it means with --privacy '{word}=internal' or --privacy "
+            "'{word}=public'",
+            n=row.line, column=columns.private_name, word=word,
+        )  # fmt: skip
 
 
 def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
@@ -354,9 +358,9 @@ class Survey:
 
         return len(np.unique(np.frombuffer(self._starts, dtype=np.int64))) == len(self._starts)
 
-    def facts(self) -> list[str]:
+    def facts(self) -> list[Message]:
         """The detected order of dates, as shown to users."""
-        return [f"dates {self._dates.order}"] if self._dates.is_decided else []
+        return [Message("dates {order}", order=self._dates.order)] if self._dates.is_decided else []
 
     def times(self, file: str) -> TimeFormat:
         """How the times are read.
@@ -384,7 +388,7 @@ def group_on_disk(rows: Iterable[Row], columns: Columns) -> Iterator[Row]:
             for line, offset, cells, bad in connection.execute(
                 "SELECT line, offset, cells, bad FROM rows ORDER BY number, position"
             ):
-                fault = BadRecord(*json.loads(bad)) if bad else None
+                fault = _fault_from_json(*json.loads(bad)) if bad else None
                 yield Row(line, offset, json.loads(cells), fault)
         finally:
             connection.close()
@@ -400,8 +404,16 @@ def _number_rows(
             connection.execute("INSERT INTO first VALUES (?, ?)", (key, position))
         number = position if first is None else first[0]
         fault = row.bad
-        bad = None if fault is None else json.dumps([fault.code, fault.path, fault.found, fault.expected])
+        bad = None if fault is None else json.dumps(_fault_as_json(fault))
         yield number, position, row.line, row.offset, json.dumps(row.cells, default=_iso), bad
+
+
+def _fault_as_json(fault: BadRecord) -> list[Any]:
+    return [fault.code, fault.path, fault.found.as_json(), fault.expected.as_json()]
+
+
+def _fault_from_json(code: str, path: str, found: Any, expected: Any) -> BadRecord:
+    return BadRecord(code, path, Message.from_json(found), Message.from_json(expected))
 
 
 def _iso(value: object) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
 from dialint.detector.ingest.formats.tool_turns import (
@@ -183,8 +184,11 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
         inner = _turn_fields(file.schema_arrow.field("turns").type)
         ids = id_columns(names, config)
         if not {"role", "text"} <= inner or not ids:
-            expected = "columns dialogue_id and turns, a list of {role, text}"
-            raise file_error("E_PARQUET", source.name, f"wrong schema; expected {expected}")
+            raise file_error(
+                "E_PARQUET",
+                source.name,
+                "wrong schema; expected columns dialogue_id and turns, a list of {role, text}",
+            )
         wanted = {*ids, "sources", *TEXT_FIELDS, *METADATA_FIELDS}
         chosen = [name for name in names if name in wanted]
         paths = [path for name in chosen for path in leaf_paths(file, name)] + _turn_paths(
@@ -192,9 +196,9 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
         )
         return Layout(paths, [*chosen, "turns"])
     columns = Columns.of(names, config)
-    if isinstance(columns, str):
-        message = f"wrong schema; {columns}; or {preview_hint(source.name)}"
-        raise file_error("E_PARQUET", source.name, message)
+    if isinstance(columns, Message):
+        problem, hint = Message("wrong schema; {problem}", problem=columns), preview_hint(source.name)
+        raise file_error("E_PARQUET", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
     retained = sorted({*columns.ids, *columns.positions.values()})
     table = replace(
         columns,
@@ -225,7 +229,10 @@ def _mapped_layout(file: Any, source: Source, shape: MappedShape, config: ReadCo
     if not paths:
         there = ", ".join(file.schema_arrow.names[:12])
         raise file_error(
-            "E_PARQUET", source.name, f"wrong schema; no path of the mapping is in it: there are {there}"
+            "E_PARQUET",
+            source.name,
+            "wrong schema; no path of the mapping is in it: there are {names}",
+            names=there,
         )
     return Layout(paths, [], mapped=shape)
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.readers.streams import RATIO_FROM_BYTES
 
 MAX_PAGE_BYTES = 32 << 20
@@ -61,11 +62,12 @@ def check_columns(
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)
         for leaf in leaves:
-            where = f"{name}: row group {index}, column {group.column(leaf).path_in_schema}"
+            path = group.column(leaf).path_in_schema
+            where = Message("{file}: row group {index}, column {path}", file=name, index=index, path=path)
             expanded, n_dictionary = _column(file, size, where, group, leaf, metadata.schema.column(leaf))
             total, largest = total + expanded, max(largest, n_dictionary)
             if total > limit:
-                raise InputRefused("E_EXPANSION", f"{name}: expands to over {limit} bytes")
+                raise file_error("E_EXPANSION", name, "expands to over {n} bytes", n=limit)
     return largest
 
 
@@ -74,15 +76,19 @@ def expansion_limit(size: int, config: ReadConfig) -> int:
     return int(min(max(RATIO_FROM_BYTES, config.max_ratio * size), config.max_expanded_bytes))
 
 
-def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: Any) -> tuple[int, int]:
+def _column(file: BinaryIO, size: int, where: Message, group: Any, leaf: int, kind: Any) -> tuple[int, int]:
     """The decoded bytes of a column chunk, with the mean length for texts in a dictionary; and the number of
     values of its dictionary."""
     chunk = group.column(leaf)
     nested = kind.max_repetition_level > 0
     if kind.physical_type == "FIXED_LEN_BYTE_ARRAY" and kind.length > MAX_FIXED_BYTES:
-        raise InputRefused("E_PARQUET", f"{where}: values of {kind.length} bytes each; write it as text")
+        raise InputRefused(
+            "E_PARQUET", "{where}: values of {n} bytes each; write it as text", where=where, n=kind.length
+        )
     if chunk.num_values > MAX_GROUP_VALUES and nested:
-        raise InputRefused("E_EXPANSION", f"{where}: {chunk.num_values} values; write smaller row groups")
+        raise InputRefused(
+            "E_EXPANSION", "{where}: {n} values; write smaller row groups", where=where, n=chunk.num_values
+        )
     start = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset:
         start = min(start, chunk.dictionary_page_offset)
@@ -91,7 +97,9 @@ def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: 
     try:
         for page in _pages(file, start, min(size, start + chunk.total_compressed_size), chunk.num_values):
             if page.expanded > MAX_PAGE_BYTES:
-                raise InputRefused("E_EXPANSION", f"{where}: a page of {page.expanded} bytes")
+                raise InputRefused(
+                    "E_EXPANSION", "{where}: a page of {n} bytes", where=where, n=page.expanded
+                )
             if page.kind == _DICTIONARY_PAGE:
                 if page.n_values > page.expanded:
                     raise _Damaged
@@ -111,13 +119,15 @@ def _column(file: BinaryIO, size: int, where: str, group: Any, leaf: int, kind: 
                 and nested
             ):
                 raise InputRefused(
-                    "E_PARQUET", f"{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary"
+                    "E_PARQUET",
+                    "{where}: DELTA_BYTE_ARRAY within lists; write it as dictionary",
+                    where=where,
                 )
             expanded += texts + VALUE_BYTES * page.n_values
     except _Damaged:
-        raise InputRefused("E_PARQUET", f"{where}: its page headers are damaged") from None
+        raise InputRefused("E_PARQUET", "{where}: its page headers are damaged", where=where) from None
     if n_values != chunk.num_values or not (nested or n_values == group.num_rows):
-        raise InputRefused("E_PARQUET", f"{where}: the pages and the footer count other values")
+        raise InputRefused("E_PARQUET", "{where}: the pages and the footer count other values", where=where)
     return expanded, n_dictionary
 
 

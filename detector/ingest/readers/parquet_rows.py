@@ -61,12 +61,15 @@ def _check_group(group: Any, index: int, source: Source, config: ReadConfig) -> 
     import pyarrow as pa
 
     if group.total_byte_size > config.max_row_group_bytes:
-        limit = f"{config.max_row_group_bytes} bytes; write it with smaller row groups"
-        raise file_error("E_PARQUET", source.name, f"row group {index} holds over {limit}")
+        raise file_error(
+            "E_PARQUET", source.name,
+            "row group {index} holds over {n} bytes; write it with smaller row groups",
+            index=index, n=config.max_row_group_bytes,
+        )  # fmt: skip
     for position in range(group.num_columns):
         codec = group.column(position).compression
         if codec != "UNCOMPRESSED" and not (codec != "LZO" and pa.Codec.is_available(codec.lower())):
-            raise file_error("E_PARQUET", source.name, f"unknown codec {codec}")
+            raise file_error("E_PARQUET", source.name, "unknown codec {name}", name=codec)
 
 
 def check_leaves(source: Source, file: Any, paths: list[str], config: ReadConfig) -> int:
@@ -96,8 +99,10 @@ def _check_batches(source: Source, path: str, batch_rows: int) -> None:
     with open_parquet(source, [path]) as file:
         for batch in file.iter_batches(batch_size=batch_rows, columns=[path], use_threads=False):
             if _n_values(batch.column(0)) > MAX_BATCH_VALUES:
-                message = f"{batch_rows} rows have over {MAX_BATCH_VALUES} values of {path}"
-                raise file_error("E_EXPANSION", source.name, message)
+                raise file_error(
+                    "E_EXPANSION", source.name, "{n} rows have over {limit} values of {path}",
+                    n=batch_rows, limit=MAX_BATCH_VALUES, path=path,
+                )  # fmt: skip
 
 
 def _n_values(array: Any) -> int:
@@ -122,7 +127,9 @@ def open_parquet(source: Source, dictionaries: list[str] | None = None) -> Itera
         ) as file:
             yield file
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise file_error("E_PARQUET", source.name, f"cannot be read ({type(error).__name__})") from None
+        raise file_error(
+            "E_PARQUET", source.name, "cannot be read ({error})", error=type(error).__name__
+        ) from None
 
 
 def _text_paths(source: Source, paths: list[str]) -> list[str]:
@@ -154,7 +161,7 @@ def sized_rows(
             sizes = _row_sizes(batch)
             total += sum(sizes)
             if total > limit:
-                raise file_error("E_EXPANSION", source.name, f"expands to over {limit} bytes")
+                raise file_error("E_EXPANSION", source.name, "expands to over {n} bytes", n=limit)
             for start, end in _slices(sizes, _too_many_turns(batch, config), config):
                 rows = _short_row(batch, start) if end is None else _objects(batch.slice(start, end - start))
                 for row, size in zip(rows, sizes[start:end], strict=False):

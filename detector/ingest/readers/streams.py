@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import PurePath
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error
 from dialint.detector.ingest.sources import Source
@@ -27,14 +28,14 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
 JSON_LINES = (".jsonl", ".ndjson")
 FOREIGN = {
-    b"PK\x03\x04": "a zip or Excel file",
-    b"%PDF": "a PDF",
-    b"SQLite format 3": "an SQLite database",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"7z\xbc\xaf": "7-zip",
-    b"ARROW1": "an Arrow file",
-    b"Obj\x01": "an Avro file",
+    b"PK\x03\x04": Message("a zip or Excel file"),
+    b"%PDF": Message("a PDF"),
+    b"SQLite format 3": Message("an SQLite database"),
+    b"BZh": Message("bzip2"),
+    b"\xfd7zXZ": Message("xz"),
+    b"7z\xbc\xaf": Message("7-zip"),
+    b"ARROW1": Message("an Arrow file"),
+    b"Obj\x01": Message("an Avro file"),
 }
 
 
@@ -52,23 +53,30 @@ def check_ending(source: Source) -> str:
             that is not read.
     """
     start, name = magic(source), PurePath(source.name).name.lower()
-    for sign, kind in FOREIGN.items():
+    for sign, what in FOREIGN.items():
         if start.startswith(sign):
             raise file_error(
-                "E_FORMAT", source.name, f"is {kind}; export the log as JSON lines, CSV or Parquet"
+                "E_FORMAT", source.name, "is {what}; export the log as JSON lines, CSV or Parquet", what=what
             )
     packed = {".gz": GZIP, ".zst": ZSTD}
     for ending, sign in packed.items():
         if start and name.endswith(ending) != start.startswith(sign) and name:
-            message = "is" if start.startswith(sign) else "is not"
-            raise file_error("E_FORMAT", source.name, f"{message} {ending[1:]} data, against its ending")
+            raise file_error(
+                "E_FORMAT",
+                source.name,
+                "is {format} data, against its ending"
+                if start.startswith(sign)
+                else "is not {format} data, against its ending",
+                format=ending[1:],
+            )
         name = name.removesuffix(ending)
     kind = "." + name.rpartition(".")[2] if "." in name else ""
-    if name and start and (kind == ".parquet") != start.startswith(PARQUET):
-        message = "is Parquet" if start.startswith(PARQUET) else "is not Parquet"
-        if kind in (".parquet", ".csv", ".tsv", ".json", *JSON_LINES):
-            code = "E_PARQUET" if kind == ".parquet" and start.startswith(PARQUET) else "E_FORMAT"
-            raise file_error(code, source.name, f"{message}, against its ending")
+    is_parquet = start.startswith(PARQUET)
+    if name and start and (kind == ".parquet") != is_parquet:
+        if is_parquet and kind in (".csv", ".tsv", ".json", *JSON_LINES):
+            raise file_error("E_FORMAT", source.name, "is Parquet, against its ending")
+        if kind == ".parquet":
+            raise file_error("E_FORMAT", source.name, "is not Parquet, against its ending")
     return kind
 
 
@@ -104,10 +112,12 @@ def _check_expansion(expanded: Iterator[bytes], source: Source, config: ReadConf
     for block in expanded:
         total += len(block)
         if total > config.max_expanded_bytes:
-            raise file_error("E_EXPANSION", source.name, f"expands to over {config.max_expanded_bytes} bytes")
+            raise file_error(
+                "E_EXPANSION", source.name, "expands to over {n} bytes", n=config.max_expanded_bytes
+            )
         if total > RATIO_FROM_BYTES and total > config.max_ratio * max(source.size, 1):
             raise file_error(
-                "E_EXPANSION", source.name, f"expands to over {config.max_ratio:g} times its size"
+                "E_EXPANSION", source.name, "expands to over {ratio:g} times its size", ratio=config.max_ratio
             )
         yield block
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dialint.detector.errors import excerpt
+from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.outcomes import BadRecord
 
 MAX_DEPTH = 32
@@ -40,7 +40,7 @@ def decode(raw: bytes) -> Any:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        raise BadRecord("E_UTF8", "", f"byte {error.start}", "UTF-8 text") from None
+        raise BadRecord("E_UTF8", "", Message("byte {n}", n=error.start), "UTF-8 text") from None
     if "\ufeff" in text:
         raise BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
     value = _parse(text)
@@ -64,7 +64,8 @@ def check_depth(raw: bytes) -> None:
         block = brackets[start : start + _BLOCK]
         depths = depth + np.cumsum(np.where((block == ord("[")) | (block == ord("{")), 1, -1))
         if depths.max() > MAX_DEPTH:
-            raise BadRecord("E_DEPTH", "", f"depth over {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+            found = Message("depth over {n}", n=MAX_DEPTH)
+            raise BadRecord("E_DEPTH", "", found, Message("at most {n} levels", n=MAX_DEPTH))
         depth = depths[-1]
 
 
@@ -76,8 +77,9 @@ def _check_size(raw: bytes) -> None:
         return
     size += 72 * (raw.count(b"[") + raw.count(b"{")) + 32 * raw.count(b",") + 200 * raw.count(b":")
     if size > MAX_VALUE_BYTES:
-        result = f"about {size >> 20} MB as objects"
-        raise BadRecord("E_RECORD_SIZE", "", result, f"at most {MAX_VALUE_BYTES >> 20} MB; one record a line")
+        result = Message("about {n} MB as objects", n=size >> 20)
+        expected = Message("at most {n} MB; one record a line", n=MAX_VALUE_BYTES >> 20)
+        raise BadRecord("E_RECORD_SIZE", "", result, expected)
 
 
 def _parse(text: str) -> Any:
@@ -92,12 +94,24 @@ def _parse(text: str) -> Any:
     return value
 
 
+PROBLEMS = (
+    Message("expecting value"), Message("expecting property name enclosed in double quotes"),
+    Message("expecting ':' delimiter"), Message("expecting ',' delimiter"), Message("extra data"),
+    Message("illegal trailing comma before end of object"),
+    Message("illegal trailing comma before end of array"), Message("invalid \\escape: "),
+    Message("invalid \\uxxxx escape"),
+)  # fmt: skip
+"""What Python's decoder says of a text, in lower case."""
+
+
 def _syntax(text: str, error: json.JSONDecodeError) -> BadRecord:
     rest = text[error.pos :].rstrip(_SPACE)
     cut_escape = error.msg.startswith("Invalid \\") and len(rest) <= 6
     if error.msg.startswith("Unterminated string") or cut_escape or _CUT_LITERAL.fullmatch(rest):
         return BadRecord("E_TRUNCATED", "", excerpt(text[-8:]), "JSON that does not end early")
-    return BadRecord("E_JSON", "", excerpt(rest), f"JSON ({error.msg.lower()} at character {error.pos})")
+    problem = Message(error.msg.lower())
+    expected = Message("JSON ({problem} at character {n})", problem=problem, n=error.pos)
+    return BadRecord("E_JSON", "", excerpt(rest), expected)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

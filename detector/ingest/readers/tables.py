@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import BadRecord, file_error, line_too_long, record_too_large
 from dialint.detector.ingest.readers.encodings import blocks
@@ -50,8 +51,13 @@ def read_table(path: Path, config: ReadConfig = DEFAULT_CONFIG) -> Iterator[tupl
     (source,) = open_logs([str(path)])
     for line, _, row in read_rows(source, detect_table_format(source, config), config):
         if isinstance(row, BadRecord):
-            where = f"line {line}, {row.path}" if row.path else f"line {line}"
-            raise file_error(row.code, source.name, f"{where}: {row.found}; expected {row.expected}")
+            where = Message("line {n}", n=line)
+            if row.path:
+                where = Message("line {n}, {path}", n=line, path=row.path)
+            raise file_error(
+                row.code, source.name, "{where}: {found}; expected {expected}",
+                where=where, found=row.found, expected=row.expected,
+            )  # fmt: skip
         yield line, row
 
 
@@ -114,7 +120,7 @@ def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
     reader = CsvReader(source, config, "\t" if b"\t" in first else ",", MAX_CELL)
     header = [cell.strip() for cell in reader.next_row() or []]
     if len(set(header)) != len(header):
-        raise file_error("E_CSV", source.name, f"line {reader.line}: a column stands twice")
+        raise file_error("E_CSV", source.name, "line {n}: a column stands twice", n=reader.line)
     while (cells := reader.next_row()) is not None:
         if any(cells):
             bad = reader.fault(cells, len(header))
@@ -165,9 +171,12 @@ class CsvReader:
                 if row or row is None:
                     return row
         except csv.Error as error:
-            cause = "a quote is not closed" if "end of data" in str(error) else "bad quoting or a huge field"
-            message = f"line {self.line}, byte {self.offset}: {cause}"
-            raise file_error("E_CSV", self._file, message) from None
+            is_open = "end of data" in str(error)
+            cause = Message("a quote is not closed") if is_open else Message("bad quoting or a huge field")
+            raise file_error(
+                "E_CSV", self._file, "line {n}, byte {offset}: {cause}",
+                n=self.line, offset=self.offset, cause=cause,
+            ) from None  # fmt: skip
         finally:
             if limit is not None:  # the csv module has one limit for the whole process
                 csv.field_size_limit(limit)
@@ -175,7 +184,8 @@ class CsvReader:
     def fault(self, cells: list[str], width: int) -> BadRecord | None:
         """The fault of the last row: an invalid byte or character, or its number of cells."""
         if self._lines.bad is None and len(cells) != width:
-            return BadRecord("E_CSV", "", f"{len(cells)} cells", f"{width} cells, as in the header")
+            found = Message("{n} cells", n=len(cells))
+            return BadRecord("E_CSV", "", found, Message("{n} cells, as in the header", n=width))
         return self._lines.bad
 
 
@@ -197,8 +207,9 @@ class _CsvLines:
         for chunk in chunks(blocks(source, config), config.max_record_bytes):
             if chunk.overlong:
                 raise file_error(
-                    "E_CSV", source.name, f"line {chunk.first}: over {config.max_record_bytes} bytes"
-                )
+                    "E_CSV", source.name, "line {n}: over {limit} bytes",
+                    n=chunk.first, limit=config.max_record_bytes,
+                )  # fmt: skip
             yield from zip(chunk.offsets(), chunk.lines, strict=True)
 
     def __iter__(self) -> _CsvLines:
@@ -210,8 +221,10 @@ class _CsvLines:
         self.offset = offset + len(raw) + 1
         self.n_returns += raw.endswith(b"\r")
         if self.offset - self._row_offset > self._limit:
-            message = f"line {self._row_line}: a row of over {self._limit} bytes"
-            raise file_error("E_CSV", self._name, message)
+            raise file_error(
+                "E_CSV", self._name, "line {n}: a row of over {limit} bytes",
+                n=self._row_line, limit=self._limit,
+            )  # fmt: skip
         return self._decode(raw) + "\n"
 
     def _decode(self, raw: bytes) -> str:
