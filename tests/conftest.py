@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked_worker
 import pytest
 
 os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 2)
@@ -110,3 +111,10 @@ def postgres() -> Iterator[Postgres]:
                 server.stop("immediate")
         finally:
             shutil.rmtree(folder)
+
+
+@pytest.fixture(autouse=True)
+def forked_workers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Processes that judge are forks of the test's; a test marked `new_interpreter` has them as users do."""
+    if not request.node.get_closest_marker("new_interpreter"):
+        monkeypatch.setattr("dialint.detector.watchdog.os.posix_spawn", forked_worker.spawn)

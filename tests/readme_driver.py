@@ -1,16 +1,22 @@
 """Runs command lines in one process, one after another, and says of each how it ended: libraries that take
-seconds to import are imported once. Read by `test_readme`; lines come by standard input."""
+seconds to import are imported once, as processes that judge are forks of it. Read by `test_readme`; lines come
+by standard input."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
 import runpy
 import shlex
 import sys
+from pathlib import Path
 
 from dialint.app.cli import main
+
+sys.path.append(str(Path(__file__).with_name("detector")))
+os.posix_spawn = importlib.import_module("forked_worker").spawn
 
 
 def seconds() -> float:
