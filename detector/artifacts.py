@@ -20,12 +20,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from dialint.detector.errors import ConfigError, OutputRefused, WorldError
+from dialint.detector.errors import ConfigError, Message, OutputRefused, WorldError
 
 MANIFEST = "MANIFEST.json"
 """Manifest of a model folder or a release; that of a data set is ``manifest.json``."""
 TEMPORARY_SUFFIX = ".tmp"
-TEMPORARY = "a temporary file (TMPDIR says where)"
+TEMPORARY = Message("a temporary file (TMPDIR says where)")
 """The name of temporary files in the messages of `disk_errors`."""
 
 
@@ -112,6 +112,19 @@ def fsync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+SYSTEM_REASONS = (
+    Message("No space left on device"), Message("Disk quota exceeded"), Message("Input/output error"),
+    Message("Read-only file system"), Message("Permission denied"), Message("No such file or directory"),
+    Message("Too many open files"),
+)  # fmt: skip
+"""What an operating system says most often, so that a screen can show it in another language."""
+
+
+def system_reason(error: OSError) -> Message:
+    """Why the operating system refused, in its own words."""
+    return Message(error.strerror if error.strerror else str(error))
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A binary file that appears at `path`, complete and durable, or not at all.
@@ -129,7 +142,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         fsync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise WorldError("E_WRITE", f"{path}: {error.strerror or error}") from error
+        raise WorldError("E_WRITE", "{path}: {reason}", path=path, reason=system_reason(error)) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -143,9 +156,11 @@ def require_new(out: Path, marker: str = "", holds: str = "") -> None:
         OutputRefused: E_EXISTS.
     """
     if marker and (out / marker).exists():
-        raise OutputRefused("E_EXISTS", f"{out}: holds {holds} already; name another folder")
+        raise OutputRefused(
+            "E_EXISTS", "{path}: holds {what} already; name another folder", path=out, what=holds
+        )
     if not marker and out.exists():
-        raise OutputRefused("E_EXISTS", f"{out}: exists already; name another one")
+        raise OutputRefused("E_EXISTS", "{path}: exists already; name another one", path=out)
 
 
 def require_new_files(*paths: Path | None) -> None:
@@ -169,7 +184,7 @@ def disk_errors(path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WorldError("E_WRITE", f"{path}: {error.strerror or error}") from error
+        raise WorldError("E_WRITE", "{path}: {reason}", path=path, reason=system_reason(error)) from error
 
 
 class Appender:
@@ -257,9 +272,12 @@ def read_manifest(path: Path, command: str = "") -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        again = f"; `{command}` makes it" if command else ": name another, or make it again"
+        problem = Message("{path}: no manifest, so the output is not complete", path=path)
+        if command:
+            hint = Message("`{command}` makes it", command=command)
+            raise OutputRefused("E_MANIFEST", "{problem}; {hint}", problem=problem, hint=hint) from None
         raise OutputRefused(
-            "E_MANIFEST", f"{path}: no manifest, so the output is not complete{again}"
+            "E_MANIFEST", "{problem}: name another, or make it again", problem=problem
         ) from None
     try:
         content = json.loads(raw)
@@ -267,11 +285,11 @@ def read_manifest(path: Path, command: str = "") -> dict[str, Any]:
         whole = raw == to_json_bytes(content)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise OutputRefused(
-            "E_MANIFEST", f"{path}: not a manifest, or changed since it was written"
+            "E_MANIFEST", "{path}: not a manifest, or changed since it was written", path=path
         ) from None
     del content["seal"]
     if not whole or seal != fingerprint(content):
-        raise OutputRefused("E_MANIFEST", f"{path}: changed since it was written")
+        raise OutputRefused("E_MANIFEST", "{path}: changed since it was written", path=path)
     return cast(dict[str, Any], content)
 
 
@@ -283,7 +301,7 @@ def data_fingerprint(path: Path) -> str:
         OutputRefused: the folder has no manifest.
     """
     if not path.exists():
-        raise ConfigError("E_OPTION", f"{path}: there is no such file or folder")
+        raise ConfigError("E_OPTION", "{path}: there is no such file or folder", path=path)
     if path.is_dir():
         manifest = path / "manifest.json"
         files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
@@ -300,9 +318,9 @@ def verify_files(folder: Path, entries: list[dict[str, Any]]) -> None:
     for entry in entries:
         path = folder / entry["name"]
         if not path.is_file():
-            raise OutputRefused("E_CHECKSUM", f"{path}: missing")
+            raise OutputRefused("E_CHECKSUM", "{path}: missing", path=path)
         if path.stat().st_size != entry["bytes"] or sha256_file(path) != entry["sha256"]:
-            raise OutputRefused("E_CHECKSUM", f"{path}: its bytes are not those of the manifest")
+            raise OutputRefused("E_CHECKSUM", "{path}: its bytes are not those of the manifest", path=path)
 
 
 def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[str] = frozenset()) -> None:
@@ -316,7 +334,7 @@ def verify_whole(folder: Path, entries: list[dict[str, Any]], beside: frozenset[
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         if path.is_symlink():
-            raise OutputRefused("E_CHECKSUM", f"{path}: a link; only files can be vouched for")
+            raise OutputRefused("E_CHECKSUM", "{path}: a link; only files can be vouched for", path=path)
         if not path.is_dir() and str(inside) not in listed and inside.parts[0] not in beside:
-            raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
+            raise OutputRefused("E_CHECKSUM", "{path}: the manifest does not name it", path=path)
     verify_files(folder, entries)

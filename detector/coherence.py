@@ -185,19 +185,27 @@ def load_coherence(path: Path, tokenizer_json: str) -> CoherenceModel:
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError):
-        raise ReleaseRefused("E_COHERENCE", f"{path}: no safetensors file of a coherence model") from None
+        raise ReleaseRefused(
+            "E_COHERENCE", "{path}: no safetensors file of a coherence model", path=path
+        ) from None
     model_of = {name: tensor.shape for name, tensor in tensors.items()}
     tokens, dim = (*model_of.get("embeddings", ()), 0, 0)[:2]
     sizes = {"tokens": tokens, "dim": dim}
     expected = {name: tuple(sizes.get(str(size), size) for size in shape) for name, shape in SHAPES.items()}
     if not tokens or model_of != expected:
-        raise ReleaseRefused("E_COHERENCE", f"{path}: not made by `dialint train adapt`")
+        raise ReleaseRefused("E_COHERENCE", "{path}: not made by `dialint train adapt`", path=path)
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()) or tensors["moments"][1] <= 0:
-        raise ReleaseRefused("E_COHERENCE", f"{path}: holds NaN, infinity or an empty spread")
+        raise ReleaseRefused("E_COHERENCE", "{path}: holds NaN, infinity or an empty spread", path=path)
     model = CoherenceModel(tensors, tokenizer_json)
     size = model.tokenizer.get_vocab_size()
     if size > tokens:
-        raise ReleaseRefused("E_COHERENCE", f"{path}: of {tokens} tokens, and the tokenizer has {size}")
+        raise ReleaseRefused(
+            "E_COHERENCE",
+            "{path}: of {n} tokens, and the tokenizer has {size}",
+            path=path,
+            n=tokens,
+            size=size,
+        )
     return model
 
 
@@ -213,6 +221,7 @@ def open_coherence(release: Release) -> CoherenceModel | None:
     needing = [code for code, how in release.info.codes.items() if how.scan and how.scan.coherence]
     if needing:
         raise ReleaseRefused(
-            "E_COHERENCE", f"{release.folder}: no {COHERENCE}, which {needing} are calibrated with"
-        )
+            "E_COHERENCE", "{path}: no {file}, which {codes} are calibrated with",
+            path=release.folder, file=COHERENCE, codes=str(needing),
+        )  # fmt: skip
     return None

@@ -55,8 +55,8 @@ def invalid_value(error: ErrorDetails) -> Message:
     if error["type"] not in _TEXTS:
         return said
     plural = "" if 1 in (context.get("min_length"), context.get("max_length")) else "s"
-    known = Message(_TEXTS[error["type"]].template, **context, plural=plural)
     try:
-        return known if str(known) == str(said) else said
+        known = Message(_TEXTS[error["type"]].template, **context, plural=plural)
     except KeyError:
         return said
+    return known if known == said else said

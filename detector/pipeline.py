@@ -123,16 +123,19 @@ def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> N
     info = release.info
     if not info.codes and not unfinished:
         raise ReleaseRefused(
-            "E_RELEASE", f"{release.folder}: covers no code, so every dialogue would look clean"
+            "E_RELEASE", "{path}: covers no code, so every dialogue would look clean", path=release.folder
         )
     if info.taxonomy.split(".")[:2] != taxonomy.version.split(".")[:2]:
         raise ReleaseRefused(
-            "E_TAXONOMY",
-            f"{release.folder}: made for taxonomy {info.taxonomy}, and this one is {taxonomy.version}",
-        )
+            "E_TAXONOMY", "{path}: made for taxonomy {version}, and this one is {own}",
+            path=release.folder, version=info.taxonomy, own=taxonomy.version,
+        )  # fmt: skip
     unknown = sorted(set(info.codes) - set(taxonomy.codes))
     if unknown:
-        raise ReleaseRefused("E_TAXONOMY", f"{release.folder}: codes {unknown} are not in the taxonomy")
+        raise ReleaseRefused(
+            "E_TAXONOMY", "{path}: codes {codes} are not in the taxonomy",
+            path=release.folder, codes=str(unknown),
+        )  # fmt: skip
 
 
 class ReleaseDetector:

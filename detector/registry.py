@@ -101,7 +101,9 @@ def resolve_release(kind: ReleaseKind, name: str | Path) -> Path:
     pointer = registry.current()
     if pointer is None:
         raise ConfigError(
-            "E_RELEASE", f"no {kind} was promoted yet: `dialint release promote FOLDER`, or name a folder"
+            "E_RELEASE",
+            "no {kind} was promoted yet: `dialint release promote FOLDER`, or name a folder",
+            kind=kind,
         )
     return registry.folder / pointer.id
 
@@ -155,7 +157,9 @@ class Registry:
         try:
             return Pointer.model_validate_json(json.dumps(read_manifest(self._pointer)))
         except ValidationError:
-            raise OutputRefused("E_MANIFEST", f"{self._pointer}: not a pointer to a release") from None
+            raise OutputRefused(
+                "E_MANIFEST", "{path}: not a pointer to a release", path=self._pointer
+            ) from None
 
     def ids(self) -> list[str]:
         """The ids of all complete releases, by name."""
@@ -193,7 +197,9 @@ class Registry:
         with self._lock():
             before = self.current()
             if before is None or not before.earlier:
-                raise ConfigError("E_RELEASE", f"no {self.kind} before the current one to go back to")
+                raise ConfigError(
+                    "E_RELEASE", "no {kind} before the current one to go back to", kind=self.kind
+                )
             target = verify_folder(self.folder / before.earlier[-1])
             if prepare is not None:
                 prepare(target.folder)
@@ -238,7 +244,9 @@ class Registry:
                 or line.line != len(lines)
                 or _seal(line, lines[-1].seal if lines else "") != line.seal
             ):
-                raise OutputRefused("E_CHECKSUM", f"{self._history}: line {len(lines) + 1} was changed")
+                raise OutputRefused(
+                    "E_CHECKSUM", "{path}: line {n} was changed", path=self._history, n=len(lines) + 1
+                )
             lines.append(line)
         return lines
 
@@ -300,7 +308,7 @@ class Registry:
         if target.is_dir():
             if verify_folder(target).fingerprint == source.fingerprint:
                 return
-            raise OutputRefused("E_CHECKSUM", f"{target}: damaged; remove it, and promote again")
+            raise OutputRefused("E_CHECKSUM", "{path}: damaged; remove it, and promote again", path=target)
         manifest = read_manifest(source.folder / MANIFEST)
         part = self.folder / f".{source.id}{TEMPORARY_SUFFIX}"
         with disk_errors(part):
@@ -315,7 +323,7 @@ class Registry:
                     os.fsync(new.fileno())
             fsync_folder(part)
             if verify_folder(part).fingerprint != source.fingerprint:
-                raise OutputRefused("E_CHECKSUM", f"{source.folder}: changed while it was copied")
+                raise OutputRefused("E_CHECKSUM", "{path}: changed while it was copied", path=source.folder)
             part.rename(target)
             fsync_folder(self.folder)
 
@@ -330,7 +338,9 @@ class Registry:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise OutputRefused("E_LOCKED", f"{self.folder}: another promotion is running") from None
+                raise OutputRefused(
+                    "E_LOCKED", "{path}: another promotion is running", path=self.folder
+                ) from None
             with disk_errors(self.folder):
                 for part in self.folder.glob(f".*{TEMPORARY_SUFFIX}/"):
                     shutil.rmtree(part)

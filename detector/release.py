@@ -19,6 +19,7 @@ from dialint.detector.artifacts import (
     file_entry,
     fingerprint,
     read_manifest,
+    system_reason,
     verify_files,
     write_json,
     write_manifest,
@@ -106,23 +107,29 @@ class Release:
         """
         self.folder = folder
         if not folder.is_dir():
-            kind = (
-                "a file; a release is a folder"
+            raise ReleaseRefused(
+                "E_RELEASE",
+                "{path}: a file; a release is a folder"
                 if folder.exists()
-                else "there is no such release; `dialint train pack` makes one"
+                else "{path}: there is no such release; `dialint train pack` makes one",
+                path=folder,
             )
-            raise ReleaseRefused("E_RELEASE", f"{folder}: {kind}")
         if not (folder / MANIFEST).exists():
-            raise ReleaseRefused("E_RELEASE", f"{folder}: no {MANIFEST}, so this is no complete release")
+            raise ReleaseRefused(
+                "E_RELEASE", "{path}: no {file}, so this is no complete release", path=folder, file=MANIFEST
+            )
         try:
             self.manifest = read_manifest(folder / MANIFEST)
             verify_files(folder, self.manifest["files"])
         except OutputRefused as error:
-            raise ReleaseRefused(error.code, error.message) from None
+            raise ReleaseRefused(error.code, error.text) from None
         except (KeyError, TypeError):
-            raise ReleaseRefused("E_MANIFEST", f"{folder}: the manifest names no files") from None
+            raise ReleaseRefused("E_MANIFEST", "{path}: the manifest names no files", path=folder) from None
         except OSError as error:
-            raise ReleaseRefused("E_RELEASE", f"{error.filename or folder}: {error.strerror}") from None
+            path = error.filename or folder
+            raise ReleaseRefused(
+                "E_RELEASE", "{path}: {reason}", path=path, reason=system_reason(error)
+            ) from None
         self._validate_files()
         self.info = self._info()
         self._sound_weights()
@@ -141,7 +148,8 @@ class Release:
         """
         content = json.loads(self._text("config.json"))
         if not isinstance(content, dict):
-            raise ReleaseRefused("E_RELEASE", f"{self.folder}/config.json: not a JSON object")
+            path = self.folder / "config.json"
+            raise ReleaseRefused("E_RELEASE", "{path}: not a JSON object", path=path)
         return content
 
     def tokenizer_json(self) -> str:
@@ -156,7 +164,9 @@ class Release:
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise ReleaseRefused("E_RELEASE", f"{self.folder}: no {name} that can be read") from None
+            raise ReleaseRefused(
+                "E_RELEASE", "{path}: no {file} that can be read", path=self.folder, file=name
+            ) from None
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, list[int], bytes]]:
@@ -166,7 +176,8 @@ class Release:
         try:
             parts = deserialize((self.folder / WEIGHTS).read_bytes())  # type: ignore[no-untyped-call]
         except (OSError, SafetensorError):
-            raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: not safetensors") from None
+            path = self.folder / WEIGHTS
+            raise ReleaseRefused("E_RELEASE", "{path}: not safetensors", path=path) from None
         return {name: (part["dtype"], part["shape"], bytes(part["data"])) for name, part in parts}
 
     def _validate_files(self) -> None:
@@ -175,21 +186,22 @@ class Release:
             if path.name == MANIFEST:
                 continue
             if path.name not in listed or path.suffix not in _KINDS or not path.is_file():
-                raise ReleaseRefused("E_RELEASE", f"{path}: no part of a release may be this")
+                raise ReleaseRefused("E_RELEASE", "{path}: no part of a release may be this", path=path)
             if path.suffix == ".json" and not _is_json(path.read_bytes()):
-                raise ReleaseRefused("E_RELEASE", f"{path}: not JSON")
+                raise ReleaseRefused("E_RELEASE", "{path}: not JSON", path=path)
 
     def _info(self) -> ReleaseInfo:
         try:
             return ReleaseInfo.model_validate_json(upgrade_info((self.folder / "release.json").read_bytes()))
         except OSError:
-            raise ReleaseRefused("E_RELEASE", f"{self.folder}: no release.json") from None
+            raise ReleaseRefused("E_RELEASE", "{path}: no release.json", path=self.folder) from None
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             position = ".".join(str(part) for part in first["loc"])
             raise ReleaseRefused(
-                "E_RELEASE", f"{self.folder}/release.json: {position}: {first['msg']}"
-            ) from None
+                "E_RELEASE", "{path}: {field}: {problem}",
+                path=self.folder / "release.json", field=position, problem=first["msg"],
+            ) from None  # fmt: skip
 
     def _sound_weights(self) -> None:
         """Made from the base that release.json names, and every number finite."""
@@ -197,10 +209,13 @@ class Release:
         with open(self.folder / WEIGHTS, "rb") as file:
             header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         if header.get("__metadata__", {}).get("base_sha256") != self.info.base.sha256:
-            raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: made from another base model")
+            path = self.folder / WEIGHTS
+            raise ReleaseRefused("E_RELEASE", "{path}: made from another base model", path=path)
         for name, (kind, _, data) in tensors.items():
             if not _finite(kind, data):
-                raise ReleaseRefused("E_RELEASE", f"{self.folder / WEIGHTS}: {name} holds NaN or infinity")
+                raise ReleaseRefused(
+                    "E_RELEASE", "{path}: {name} holds NaN or infinity", path=self.folder / WEIGHTS, name=name
+                )
 
 
 def _is_json(content: bytes) -> bool:

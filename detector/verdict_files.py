@@ -111,11 +111,14 @@ def read_verdicts(out: Path) -> Iterator[Verdict]:
     path = find_manifest(out)
     manifest = read_manifest(path, f"dialint score LOG --out {out}")
     if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
-        raise OutputRefused("E_MANIFEST", f"{path}: does not describe {out.name}")
+        raise OutputRefused("E_MANIFEST", "{path}: does not describe {file}", path=path, file=out.name)
     verify_files(out.parent, manifest["files"])
     readers = {"jsonl": _read_jsonl, "csv": _read_csv, "parquet": _read_parquet}
     if manifest["format"] not in readers:
-        raise OutputRefused("E_FORMAT", f"{out}: a {manifest['format']} report cannot be read as verdicts")
+        raise OutputRefused(
+            "E_FORMAT", "{path}: a {format} report cannot be read as verdicts",
+            path=out, format=manifest["format"],
+        )  # fmt: skip
     return readers[manifest["format"]](out)
 
 

@@ -8,16 +8,17 @@ Babel's own reader works on tokens, and before Python 3.12 an f-string is one to
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import IO
 
-ERRORS = {
-    "DialintError": 1, "UserError": 1, "InputRefused": 1, "ConfigError": 1, "ReleaseRefused": 1,
-    "OutputRefused": 1, "TooManyBad": 1, "WorldError": 1, "StoreRefused": 1, "NotAllowed": 1,
-    "MustChangePassword": 1, "StaleLease": 1, "DialogueMissing": 1, "StoreDamaged": 1, "Conflict": 0,
-    "InvalidValue": 0, "Message": 0,
+ERRORS: Mapping[str, tuple[int, ...]] = {
+    "DialintError": (1,), "UserError": (1,), "InputRefused": (1,), "ConfigError": (1,),
+    "ReleaseRefused": (1,), "OutputRefused": (1,), "TooManyBad": (1,), "WorldError": (1,),
+    "DialogueFailed": (1,), "file_error": (2,), "BadRecord": (2, 3), "StoreRefused": (1,),
+    "NotAllowed": (1,), "MustChangePassword": (1,), "StaleLease": (1,), "DialogueMissing": (1,),
+    "StoreDamaged": (1,), "Conflict": (0,), "InvalidValue": (0,), "Message": (0,),
 }  # fmt: skip
-"""The classes that hold a text, and which of their arguments it is."""
+"""What holds a text, and which of its arguments are one."""
 
 
 def extract_calls(
@@ -25,7 +26,7 @@ def extract_calls(
 ) -> Iterator[tuple[int, str, tuple[str | None, ...], list[str]]]:
     """Calls of the functions named by `keywords`, as Babel wants them: line, name, arguments (None for one
     that is no literal string) and comments (none). Also the text of each error that is made, as a call of
-    `_`. There are no `options`.
+    `_`; of a choice between two texts, both. There are no `options`.
 
     Raises:
         SyntaxError: The file is no Python, or a text is an f-string, whose words no catalogue can hold; the
@@ -34,14 +35,17 @@ def extract_calls(
     for node in ast.walk(ast.parse(file.read())):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
-        name, arguments = node.func.id, node.args
+        name = node.func.id
         if name in ERRORS:
-            name, arguments = "_", node.args[ERRORS[name] :][:1]
+            arguments = [node.args[position] for position in ERRORS[name] if position < len(node.args)]
+            texts = [text for each in arguments for text in _choices(each)]
             is_text = all(
-                isinstance(each, ast.Constant | ast.Name | ast.Attribute | ast.Call) for each in arguments
+                isinstance(each, ast.Constant | ast.Name | ast.Attribute | ast.Call) for each in texts
             )
+            calls = [("_", [text]) for text in texts]
         elif name in keywords:
-            is_text = not any(isinstance(each, ast.JoinedStr) for each in arguments)
+            is_text = not any(isinstance(each, ast.JoinedStr) for each in node.args)
+            calls = [(name, node.args)]
         else:
             continue
         if not is_text:
@@ -49,8 +53,17 @@ def extract_calls(
                 f"{getattr(file, 'name', '')}:{node.lineno}: this text cannot be found in a catalogue; write "
                 "a literal with places for its values"
             )
-        texts = tuple(
-            each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
-            for each in arguments
-        )
-        yield node.lineno, name, texts, []
+        for keyword, given in calls:
+            literals = (
+                (each.value or None)
+                if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                else None
+                for each in given
+            )
+            yield node.lineno, keyword, tuple(literals), []
+
+
+def _choices(argument: ast.expr) -> list[ast.expr]:
+    if isinstance(argument, ast.IfExp):
+        return [*_choices(argument.body), *_choices(argument.orelse)]
+    return [argument]

@@ -32,6 +32,7 @@ from dialint.detector.artifacts import (
     option_changes,
     read_manifest,
     remove_orphans,
+    system_reason,
     verify_files,
     write_manifest,
 )
@@ -108,17 +109,18 @@ def _acquire_lock(folder: Path, out: Path) -> int:
             except OSError as error:
                 if error.errno in WORLD_ERRORS:
                     raise
-                reason = error.strerror or error
-                raise ConfigError("E_OPTION", f"--out: cannot write {path}: {reason}") from None
+                raise ConfigError(
+                    "E_OPTION", "--out: cannot write {path}: {reason}", path=path, reason=system_reason(error)
+                ) from None
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 pid = os.read(handle, 20).decode(errors="replace").strip() or "?"
                 os.close(handle)
                 raise OutputRefused(
-                    "E_LOCKED",
-                    f"{out}: another dialint (process {pid}) is writing it; wait or stop it",
-                ) from None
+                    "E_LOCKED", "{path}: another dialint (process {pid}) is writing it; wait or stop it",
+                    path=out, pid=pid,
+                ) from None  # fmt: skip
             if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
                 os.ftruncate(handle, 0)
                 os.write(handle, f"{os.getpid()}\n".encode())
@@ -198,20 +200,25 @@ class Job:
             for stray in (self.out, rejects_path(self.out)):
                 if stray.exists() or stray.is_symlink():
                     raise OutputRefused(
-                        "E_OUTPUT_EXISTS", f"{stray}: is there already, without a manifest; move it away"
+                        "E_OUTPUT_EXISTS",
+                        "{path}: is there already, without a manifest; move it away",
+                        path=stray,
                     )
             return None
         manifest = read_manifest(path)
         if manifest.get("kind") != "verdicts":
-            raise OutputRefused("E_OUTPUT_EXISTS", f"{path}: is no manifest of verdicts; use another --out")
+            raise OutputRefused(
+                "E_OUTPUT_EXISTS", "{path}: is no manifest of verdicts; use another --out", path=path
+            )
         other = manifest["files"][0]["name"]
         if other != self.out.name:  # `v.csv` and `v.csv.jsonl` would have one manifest
             free = self.out.with_name(f"{self.out.stem.replace('.', '-')}-2{self.out.suffix}")
             raise OutputRefused(
                 "E_OTHER_JOB",
-                f"{self.out}: its manifest would be {path.name}, which is that of {other}; use another name, "
-                f"such as --out {free}",
-            )
+                "{path}: its manifest would be {manifest}, which is that of {other}; use another name, such "
+                "as --out {free}",
+                path=self.out, manifest=path.name, other=other, free=free,
+            )  # fmt: skip
         _check_same_job(self.out, manifest["work"], description, "; move it away or use another --out")
         verify_files(self.out.parent, manifest["files"])
         return manifest
@@ -292,14 +299,19 @@ class Job:
             for source, target, _ in self._renames(manifest):
                 if source.exists():
                     if target.exists():
-                        raise OutputRefused("E_OUTPUT_EXISTS", f"{target}: appeared meanwhile; move it away")
+                        raise OutputRefused(
+                            "E_OUTPUT_EXISTS", "{path}: appeared meanwhile; move it away", path=target
+                        )
                     source.replace(target)
             fsync_folder(self.out.parent)
             try:
                 verify_files(self.out.parent, manifest["files"])
             except OutputRefused as error:
-                advice = f"the job in {self.folder} is not over: put the file back, or --restart starts anew"
-                raise OutputRefused(error.code, f"{error.message}; {advice}") from None
+                raise OutputRefused(
+                    error.code,
+                    "{problem}; the job in {path} is not over: put the file back, or --restart starts anew",
+                    problem=error.text, path=self.folder,
+                ) from None  # fmt: skip
             self._ready.replace(manifest_path(self.out))
             fsync_folder(self.out.parent)
 
@@ -345,7 +357,10 @@ def _check_same_job(out: Path, stored: dict[str, Any], requested: dict[str, Any]
         details.append("the logs are other ones, or were changed")
     if not details:
         details.append("the log's first dialogues are read otherwise by this version")
-    raise OutputRefused("E_OTHER_JOB", f"{out}: belongs to another job: {', '.join(details)}{advice}")
+    raise OutputRefused(
+        "E_OTHER_JOB", "{path}: belongs to another job: {details}{advice}",
+        path=out, details=", ".join(details), advice=advice,
+    )  # fmt: skip
 
 
 def _release_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:

@@ -155,9 +155,10 @@ def _report_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> in
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:
     """Score into `out`, or resume its job, or report that it is done."""
     if not out.parent.is_dir():
-        raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
+        raise ConfigError("E_OPTION", "--out: {path}: no such folder", path=out.parent)
     if len(os.fsencode(manifest_path(out).name)) > MAX_NAME_BYTES:
-        raise ConfigError("E_OPTION", f"--out: the name of {manifest_path(out).name} is too long")
+        name = manifest_path(out).name
+        raise ConfigError("E_OPTION", "--out: the name of {name} is too long", name=name)
     with lock_job(out) as job:
         try:
             with graceful_shutdown() as shutdown:
@@ -309,9 +310,10 @@ def _check_same_dialogues(job: Job, done: Chunk, chunk: Sequence[Loaded]) -> Non
     if done.ids != hash_ids([loaded.dialogue.id for loaded in chunk]):
         raise OutputRefused(
             "E_OTHER_JOB",
-            f"{job.out}: chunk {done.number} of the partial output holds other dialogues than the log yields "
-            "now; --restart throws it away",
-        )
+            "{path}: chunk {n} of the partial output holds other dialogues than the log yields now; "
+            "--restart throws it away",
+            path=job.out, n=done.number,
+        )  # fmt: skip
 
 
 def split_into_chunks(

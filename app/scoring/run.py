@@ -216,9 +216,10 @@ class ScoringRun:
             causes = ", ".join(f"{count} x {name}" for name, count in broken.most_common(4))
             raise TooManyBad(
                 "E_TOO_MANY_FAILED",
-                f"{n_broken} of {n} dialogues could not be judged ({causes}); {allowed:.1%} are "
-                "allowed. --restart tries them again, --max-failed 1 accepts them",
-            )
+                "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
+                "--restart tries them again, --max-failed 1 accepts them",
+                n_broken=n_broken, n=n, causes=causes, share=allowed,
+            )  # fmt: skip
 
     def check_end(self) -> None:
         """The checks after the last chunk. The reader's are repeated here, as ``--limit`` may have stopped it
@@ -289,7 +290,10 @@ def prepare_run(
     codes = select_codes(config.codes, taxonomy)
     uncovered = sorted(codes - set(detector.codes))
     if uncovered and len(uncovered) == len(codes):  # silence would mean nothing
-        raise ConfigError("E_CODE", f"--codes: not covered by {detector.release}: {' '.join(uncovered)}")
+        raise ConfigError(
+            "E_CODE", "--codes: not covered by {release}: {codes}",
+            release=detector.release, codes=" ".join(uncovered),
+        )  # fmt: skip
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")
     demoted, spot_check = read_demotions(config.detector.demoted, detector.release), ""
@@ -419,7 +423,7 @@ def _describe_spot_check(config: ScoreConfig) -> dict[str, Any]:
     if path is None:
         return {}
     if not path.is_file():
-        raise ConfigError("E_OPTION", f"--spot-check {path}: there is no such file")
+        raise ConfigError("E_OPTION", "--spot-check {path}: there is no such file", path=path)
     return {"spot_check": {"sha256": sha256_file(path)}}
 
 

@@ -55,7 +55,7 @@ def validate_manifest(folder: Path) -> None:
     try:
         verify_whole(folder, read_manifest(folder / MANIFEST)["files"], BESIDE)
     except OutputRefused as error:
-        raise ConfigError("E_ADAPTER", error.message) from None
+        raise ConfigError("E_ADAPTER", error.text) from None
     except (OSError, KeyError, TypeError, AttributeError):
         raise ConfigError("E_ADAPTER", f"{folder / MANIFEST}: names no files") from None
 

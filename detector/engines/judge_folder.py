@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError, Message, OutputRefused
 
 CHAT_TEMPLATE = "chat_template.jinja"
 
-NO_JUDGES = {"reward": "reward model", "scanner adapter": "scanner's adapter"}
+NO_JUDGES = {"reward": Message("reward model"), "scanner adapter": Message("scanner's adapter")}
 """Kinds of sealed folders that are no judges, and what they are."""
 
 
@@ -43,21 +43,25 @@ def read_judge(folder: Path) -> JudgeFolder:
 
     if not folder.is_dir():
         raise ConfigError(
-            "E_JUDGE", f"{folder}: there is no such folder; `dialint train sft judge` makes one"
+            "E_JUDGE", "{path}: there is no such folder; `dialint train sft judge` makes one", path=folder
         )
     if (folder / "release.json").exists():
-        raise ConfigError("E_JUDGE", f"{folder}: a release of a scanner; a server of judges cannot run it")
+        raise ConfigError(
+            "E_JUDGE", "{path}: a release of a scanner; a server of judges cannot run it", path=folder
+        )
     if not (folder / MANIFEST).exists():
         raise ConfigError(
-            "E_JUDGE", f"{folder}: no {MANIFEST}, so no trained judge (`serve --model` is for bases)"
-        )
+            "E_JUDGE", "{path}: no {file}, so no trained judge (`serve --model` is for bases)",
+            path=folder, file=MANIFEST,
+        )  # fmt: skip
     validate_manifest(folder)
     try:
         manifest = read_manifest(folder / MANIFEST)
     except OutputRefused as error:
-        raise ConfigError("E_JUDGE", error.message) from None
+        raise ConfigError("E_JUDGE", error.text) from None
     if manifest.get("kind") in NO_JUDGES:
-        raise ConfigError("E_JUDGE", f"{folder}: no judge, but a {NO_JUDGES[manifest['kind']]}")
+        what = NO_JUDGES[manifest["kind"]]
+        raise ConfigError("E_JUDGE", "{path}: no judge, but a {what}", path=folder, what=what)
     digest = fingerprint(manifest)
     if not (folder / ADAPTER_CONFIG).exists():
         return JudgeFolder(folder=folder.resolve(), fingerprint=digest)
@@ -74,11 +78,12 @@ def read_judge(folder: Path) -> JudgeFolder:
             rank=int(options["r"]),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise ConfigError("E_ADAPTER", f"{folder}: names no base, or no rank") from None
+        raise ConfigError("E_ADAPTER", "{path}: names no base, or no rank", path=folder) from None
     if options.get("use_dora"):
         raise ConfigError(
-            "E_ADAPTER", f"{folder}: vLLM serves no DoRA; `dialint train merge` makes a whole model of it"
-        )
+            "E_ADAPTER", "{path}: vLLM serves no DoRA; `dialint train merge` makes a whole model of it",
+            path=folder,
+        )  # fmt: skip
     return judge
 
 
@@ -96,12 +101,14 @@ def resolve_model(model: str, expected_sha256: str = "") -> str:
         folder = SHIPPED[model]
     if not folder.is_dir():
         if folder.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
-            raise ConfigError("E_BASE", f"{model}: there is no such folder, and it is no name on a hub")
+            raise ConfigError(
+                "E_BASE", "{path}: there is no such folder, and it is no name on a hub", path=model
+            )
         return model
     if not (folder / "config.json").exists():
-        raise ConfigError("E_BASE", f"{model}: no config.json, so no model")
+        raise ConfigError("E_BASE", "{path}: no config.json, so no model", path=model)
     if expected_sha256 and weights_sha256(folder) != expected_sha256:
-        raise ConfigError("E_BASE", f"{model}: the adapter was made for other weights")
+        raise ConfigError("E_BASE", "{path}: the adapter was made for other weights", path=model)
     return str(folder.resolve())
 
 

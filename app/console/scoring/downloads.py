@@ -20,6 +20,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from dialint.app.console.auth import SESSIONS
+from dialint.app.console.i18n import _, speak
 from dialint.app.console.middleware import browser_id
 from dialint.app.console.scoring.exports import FILES, make_file
 from dialint.app.console.scoring.files import job_folder
@@ -27,6 +28,7 @@ from dialint.detector.errors import DialintError, WorldError
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.passwords import find_signed_in
 from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.preferences import load_preferences
 from dialint.labeling.store.score_jobs import record_download
 
 DOWNLOADS = "/download"
@@ -73,15 +75,22 @@ def _prepare(browser: str, job_id: str, name: str) -> tuple[Path, str] | None:
     return path, f"{job.name.split('.')[0] or 'log'}.{name}"
 
 
+def _find_language(browser: str) -> str | None:
+    """The language that the account of a browser has chosen, if it has."""
+    account = find_lead(browser)
+    return None if account is None else load_preferences(_open_store(), account).language
+
+
 async def send_file(request: Request) -> Response:
     """One file, as an attachment; 404 without saying more to whom it is not open."""
     names = request.path_params
     try:
         found = await run_in_threadpool(_prepare, browser_id(request.cookies), names["job"], names["name"])
     except WorldError:
-        return Response(
-            "This file could not be made. Please try again later.\n", 503, media_type="text/plain"
-        )
+        chosen = await run_in_threadpool(_find_language, browser_id(request.cookies))
+        with speak(chosen or request.headers.get("accept-language", "")):
+            text = _("This file could not be made. Please try again later.")
+        return Response(f"{text}\n", 503, media_type="text/plain")
     except DialintError:
         found = None
     if found is None:

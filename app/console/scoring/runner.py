@@ -201,8 +201,9 @@ def describe_failure(folder: JobFolder, code: int | None) -> Message:
         lines = [line.strip() for line in written.splitlines() if line.strip().startswith("dialint: ")]
         messages = [line for line in lines if not line.startswith(("dialint: scoring:", "dialint: warning"))]
         if messages:
-            message = messages[-1].removeprefix("dialint: ")
-            return Message(message.replace(f"{folder.path}/log/", "").replace(f"{folder.path}/", "")[:1000])
+            message = messages[-1].removeprefix("dialint: ")[:1000]
+            message = message.replace(f"{folder.path}/log/", "").replace(f"{folder.path}/", "")
+            return Message(message)
     if code is not None and code < 0:
         return Message("the process was killed by signal {n}", n=-code)
     return Message("the process ended without a message (exit code {code})", code=code)

@@ -63,6 +63,9 @@ def test_the_texts_of_errors_are_found_and_those_no_catalogue_can_hold_are_refus
     code = b"""raise StoreRefused("E_X", "{n} of them", n=3); raise Conflict("saved by {name}", (), 1, name=who)"""
     found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
     assert found == {"{n} of them", "saved by {name}"}
+    code = b"""BadRecord("E_X", path, Message("{n} bytes", n=n), "a text" if n else "a list"); Message("")"""
+    found = {message for _line, message, *_rest in extract(extract_calls, BytesIO(code), {"_": None})}
+    assert found == {"{n} bytes", "a text", "a list"}
     for wrong in (b"""ConfigError("E_X", f"{n} of them")""", b"""NotAllowed("E_X", "no " + what)"""):
         with pytest.raises(SyntaxError, match="literal"):
             list(extract(extract_calls, BytesIO(wrong), {"_": None}))
