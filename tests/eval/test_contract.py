@@ -41,6 +41,7 @@ def test_incoherence_is_worth_what_made_the_data() -> None:
     assert coherence_weight(np.zeros(50_000, bool), scores, incoherence) == 0.0
 
 
+@pytest.mark.slow
 def test_the_threshold_keeps_its_promise_on_fresh_data() -> None:
     """Simulated scores: with confidence 0.9, at most one in ten contracts may break its rate."""
     random = np.random.default_rng(1)

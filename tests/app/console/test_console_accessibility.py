@@ -29,6 +29,7 @@ def violations(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.slow
 def test_no_page_has_a_serious_violation(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None],
     watch: Callable[[Any, list[str]], None], settle: Callable[[Any], None], theme: str,

@@ -209,7 +209,6 @@ def long_dialogue(store: Store, n: int, code: str = "T1", name: str = "many") ->
     tasks.add(store, "lea", "to review", [NewTask(dialogue=name, priority=9.0)])
 
 
-@pytest.mark.slow
 def test_a_dialogue_is_reviewed_by_keyboard_alone(
     browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved
 ) -> None:
@@ -287,7 +286,6 @@ def test_the_reason_of_a_rejection_is_one_key_or_none(
     page.close()
 
 
-@pytest.mark.slow
 def test_eight_presses_in_a_hurry_are_eight_decisions_and_a_reload_loses_none(
     browser: Any, server: Any, free_port: Callable[[], int], signed_in: SignIn, store: Store, saved: Saved
 ) -> None:
@@ -327,7 +325,6 @@ def test_eight_presses_in_a_hurry_are_eight_decisions_and_a_reload_loses_none(
     wire.close()
 
 
-@pytest.mark.slow
 def test_decisions_are_undone_after_a_reload(
     browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved
 ) -> None:
@@ -394,7 +391,6 @@ def test_the_card_in_hand_and_save_are_always_in_view(
     page.close()
 
 
-@pytest.mark.slow
 def test_a_labeler_works_by_keyboard(browser: Any, server: Any, signed_in: SignIn, saved: Saved) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(WAIT_MS)
@@ -422,7 +418,6 @@ def test_a_labeler_works_by_keyboard(browser: Any, server: Any, signed_in: SignI
     page.close()
 
 
-@pytest.mark.slow
 def test_both_pages(browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.set_default_timeout(WAIT_MS)
@@ -508,7 +503,6 @@ FIRST_VISIBLE = """list => {
 }"""
 
 
-@pytest.mark.slow
 def test_a_dialogue_scrolled_to_a_finding_begins_with_a_whole_turn(
     browser: Any, server: Any, signed_in: SignIn, store: Store
 ) -> None:
@@ -594,7 +588,6 @@ def test_f7_the_server_is_killed_around_a_click(
     context.close()
 
 
-@pytest.mark.slow
 def test_f9_two_reviewers_save_the_same_item(
     browser: Any, server: Any, signed_in: SignIn, store: Store, saved: Saved
 ) -> None:
@@ -640,6 +633,7 @@ def test_f9_two_reviewers_save_the_same_item(
         page.context.close()
 
 
+@pytest.mark.slow
 def test_f8_the_connection_drops_with_a_draft_open(
     browser: Any,
     server: Any,

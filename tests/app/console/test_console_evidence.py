@@ -190,7 +190,6 @@ def test_without_the_policy_the_browser_is_told_so(open_page: Callable[..., Any]
     assert clause["pieces"][0]["text"] == CLAUSE
 
 
-@pytest.mark.slow
 def test_the_clause_unfolds_beside_its_turn_by_key_and_by_click(
     browser: Any, server: Any, signed_in: Callable[..., None], store: Store
 ) -> None:

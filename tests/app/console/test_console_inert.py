@@ -217,7 +217,6 @@ def unfolded(page: Any, label: str) -> Any:
     raise TimeoutError(label)
 
 
-@pytest.mark.slow
 def test_hostile_text_in_every_string(
     browser: Any, hostile: Store, server: Any, signed_in: Callable[[Any, int, str], None]
 ) -> None:

@@ -71,7 +71,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return place
 
 
-@pytest.mark.slow
 def test_a_confirmed_finding_is_appealed_overturned_and_exported(
     browser: Any, server: Any, store: Store, people: Callable[[Any], Any], watch: Watch,
     settle: Callable[[Any], None], tmp_path: Path,

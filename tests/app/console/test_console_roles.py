@@ -199,6 +199,7 @@ def test_a_closed_account_is_put_out_at_its_next_click(
     assert b"You were signed out" in got
 
 
+@pytest.mark.slow
 def test_hostile_names_leave_no_traceback_and_ask_no_other_host(
     store: Store, browser: Any, server: Any, settle: Callable[[Any], None]
 ) -> None:

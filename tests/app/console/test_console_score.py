@@ -184,6 +184,7 @@ def test_policies_are_read_before_they_are_kept() -> None:
 # the queue
 
 
+@pytest.mark.slow
 def test_jobs_run_one_after_the_other_and_every_file_is_made(runner: ScoreRunner) -> None:
     (_, first), (_, second) = brought(), brought(b"".join(LINES[N : 2 * N]), "second.jsonl")
     first.ask(ScoreOptions())
@@ -393,6 +394,7 @@ def test_results_go_into_the_store_once(open_page: Callable[..., Any], store: St
 # in a real browser
 
 
+@pytest.mark.slow
 def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None], store: Store, jobs: Path
 ) -> None:

@@ -67,6 +67,7 @@ def test_the_names_that_browsers_may_ask_for() -> None:
     assert ConsoleConfig(address="0.0.0.0", host=("console.test",)).hosts == ("console.test",)
 
 
+@pytest.mark.slow
 def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
     found = load_sample()
     assert len(found) == 78

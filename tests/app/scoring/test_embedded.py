@@ -39,6 +39,7 @@ def test_it_is_small_whole_and_says_what_it_covers() -> None:
 
 
 @pytest.mark.new_interpreter
+@pytest.mark.slow
 def test_every_dialogue_of_the_sample_has_one_verdict(verdicts: dict[str, Verdict]) -> None:
     ids = [json.loads(line)["dialogue_id"] for line in SAMPLE.read_text().splitlines()]
     assert sorted(verdicts) == sorted(ids)

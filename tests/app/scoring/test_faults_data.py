@@ -98,6 +98,7 @@ def test_f16_last_line_cut_off(tmp_path: Path, write_log: WriteLog, driver: Modu
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
+@pytest.mark.slow
 def test_f19_every_flipped_bit_is_found(
     tmp_path: Path, write_log: WriteLog, driver: ModuleType, ending: str
 ) -> None:
@@ -136,6 +137,7 @@ def peak_kib(
 
 
 @pytest.mark.parametrize(("ending", "few", "many"), [("jsonl", 2_000, 15_000), ("parquet", 12_000, 24_000)])
+@pytest.mark.slow
 def test_f21_memory_is_flat(
     tmp_path: Path,
     write_log: WriteLog,

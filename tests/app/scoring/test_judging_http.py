@@ -102,6 +102,7 @@ def test_what_a_server_lacks_is_said(log: Path, tmp_path: Path, driver: ModuleTy
     assert len(json.loads(manifest.read_text())["judge"]["notes"]) == 2
 
 
+@pytest.mark.slow
 def test_a_budget_in_dollars_is_used_and_never_exceeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -606,6 +606,7 @@ def test_sigterm_saves_and_says_how_to_go_on(
     ]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_goes_on(quick: DistillConfig) -> None:
     """SIGKILL, in a process of its own, as soon as there is a checkpoint."""
     command = [

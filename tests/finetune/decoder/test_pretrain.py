@@ -152,6 +152,7 @@ def test_a_trained_folder_is_not_overwritten(config: PretrainConfig, trained: Pa
         pretrain(config)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_bit_for_bit(config: PretrainConfig, trained: Path, tmp_path: Path) -> None:
     again = replace(config, out=tmp_path / "decoder", checkpoint_minutes=0)
     told = {key: value for key, value in asdict(again).items() if key not in ("corpus", "out")}

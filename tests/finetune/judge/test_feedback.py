@@ -70,6 +70,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "dataset"
 
 
+@pytest.mark.slow
 def test_from_answers_to_an_aligned_judge(
     said: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,6 +48,7 @@ def dialint(at: str, cache: Path, *args: object) -> subprocess.CompletedProcess[
     return run_python(at, cache, "-m", "dialint", *args)
 
 
+@pytest.mark.slow
 def test_a_judge_is_taught_on_a_name_and_examined_without_the_hub(
     address: str, dataset: Path, tmp_path: Path
 ) -> None:
@@ -103,6 +104,7 @@ for name in names:
 """The same command for each name, in one process."""
 
 
+@pytest.mark.slow
 def test_names_that_mean_nothing_are_each_one_line(address: str, tmp_path: Path, dataset: Path) -> None:
     reasons = {
         "acme/another": "neither a folder here nor on the hub",
@@ -115,6 +117,7 @@ def test_names_that_mean_nothing_are_each_one_line(address: str, tmp_path: Path,
         assert f"E_BASE: {name}: {reason}" in line
 
 
+@pytest.mark.slow
 def test_without_a_network_a_mistyped_folder_is_told_at_once(tmp_path: Path, dataset: Path) -> None:
     done = dialint(NOWHERE, tmp_path, "eval", "judge", dataset, "--judge", "mistyped")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

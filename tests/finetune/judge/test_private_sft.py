@@ -41,6 +41,7 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
     return dict(load_file(out / adapter_files.ADAPTER))
 
 
+@pytest.mark.slow
 def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeConfig) -> None:
     config = replace(config, running=replace(config.running, gradient_checkpointing=True))
     figures = run(config)["figures"]

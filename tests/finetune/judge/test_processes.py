@@ -44,6 +44,7 @@ def started(rank: int, port: int, driver: str, *arguments: Path) -> subprocess.P
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_does(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_two_processes_learn_what_one_does(
     assert not list((tmp_path / "two").glob("checkpoint-*"))
 
 
+@pytest.mark.slow
 def test_two_processes_align_one_judge(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     """Each draws answers to questions of its own; of each step one line tells of both."""
     port = free_port()

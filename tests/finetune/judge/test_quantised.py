@@ -62,6 +62,7 @@ def losses(out: Path) -> list[float]:
     return [row["loss"] for row in rows if "loss" in row]
 
 
+@pytest.mark.slow
 def test_it_learns_is_taken_up_again_and_loads(
     wide: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

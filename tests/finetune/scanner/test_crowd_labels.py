@@ -78,6 +78,7 @@ def write_base(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_crowd_of_another_taxonomy_goes_the_whole_way(
     dialint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def config(some: Path, tmp_path: Path) -> ScanConfig:
 
 
 @BASES
+@pytest.mark.slow
 def test_it_is_taught_and_packed_and_scores(
     config: ScanConfig, tmp_path: Path, shape: dict[str, Any], adapters: AdapterOptions
 ) -> None:

@@ -84,6 +84,7 @@ def come_of_it(folder: Path) -> tuple[list[dict[str, Any]], str]:
     [(PLAIN, 10), (ALL_THAT_IS_RANDOM, 10), (SMALL_STATES, 5)],
     ids=["all weights", "all that is random", "4 bits"],
 )
+@pytest.mark.slow
 def test_f11_killed_at_random_steps(
     taught: Forked, tmp_path: Path, options: dict[str, Any], kills: int
 ) -> None:
@@ -102,6 +103,7 @@ def test_f11_killed_at_random_steps(
     assert [line["step"] for line in expected[0]][:3] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_f12_killed_within_a_write_of_a_checkpoint(taught: Forked, tmp_path: Path) -> None:
     options = {"epochs": 1}
     counted = taught(tmp_path / "unkilled", options, 3, checkpoint=2, kill_at=0)
@@ -137,6 +139,7 @@ def test_another_job_does_not_go_on_from_a_checkpoint(taught: Forked, tmp_path: 
     assert "E_OTHER_JOB" in outcome["err"]
 
 
+@pytest.mark.slow
 def test_sigterm_ends_the_step_saves_and_says_how_to_go_on(taught: Forked, tmp_path: Path) -> None:
     assert taught(tmp_path / "unkilled", PLAIN)["status"] == 0
     told = taught(tmp_path / "told", PLAIN, 1000, stop_row=5)

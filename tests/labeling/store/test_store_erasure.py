@@ -355,6 +355,7 @@ def test_dialogues_are_found_by_id_agent_and_time(store: Store, made: Any) -> No
         erasure.find_dialogues(store, "ada")
 
 
+@pytest.mark.slow
 def test_no_byte_of_500_planted_texts_is_left(store: Store, made: Any, tmp_path: Path) -> None:
     names = populate(store, made, n=125)
     n_planted = 125 * 4

@@ -52,6 +52,7 @@ def fill(store: Store, made: Any, n: int) -> None:
         tasks.add(store, "lea", "p", [NewTask(dialogue=name) for name in ids])
 
 
+@pytest.mark.slow
 def test_f4_every_task_is_claimed_once(
     store: Store, place: str, made: Any, drivers: Any, record_property: Any
 ) -> None:
