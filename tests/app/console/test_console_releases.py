@@ -11,6 +11,7 @@ import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.middleware import COOKIE
 from dialint.app.console.releases import folders as release_folders
 from dialint.app.console.releases import own_thresholds
@@ -27,6 +28,7 @@ from dialint.detector.thresholds import read_thresholds
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.preferences import Preferences, save_preferences
 from dialint.labeling.store.release_verdicts import CodeTurns, ScannedTurn, list_changes
 
 REASON = "fewer false accusations"
@@ -49,6 +51,28 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "bad" / "config.json").write_text("{}")
     monkeypatch.setenv(release_folders.RELEASES_VARIABLE, str(root))
     return root
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("es", "dañada: {path}: sus bytes no son los del manifiesto"),
+        ("ru", "повреждён: {path}: его байты не те, что в манифесте"),
+    ],
+)
+def test_a_damaged_release_is_explained_in_the_language_of_the_account(
+    open_page: Callable[..., Any], store: Store, opened: Path, language: Any, words: str
+) -> None:
+    promote(store, "lea", "good", REASON)
+    pointer = Registry("scan").current()
+    assert pointer is not None
+    path = Registry("scan").folder / pointer.id / "config.json"
+    path.chmod(0o600)
+    path.write_text("{}")
+    save_preferences(store, "lea", Preferences(language=language))
+    page = open_page("lea").go(load_catalogue(language).gettext("Releases"))
+    cells = [str(cell) for table in page.test.table for cell in table.value.to_numpy().flatten()]
+    assert words.format(path=path) in [cell.replace("\\", "") for cell in cells]
 
 
 def test_a_release_is_promoted_and_taken_back_with_reasons(store: Store, opened: Path) -> None:
