@@ -402,8 +402,14 @@ def watch() -> Callable[[Any, list[str]], None]:
 
 
 def _settle(page: Any) -> None:
-    """Wait until the script of the page has run."""
-    page.locator('[data-test-script-state="notRunning"]').first.wait_for(state="attached", timeout=WAIT_MS)
+    """Wait until the script of the page has run, and .3 s more: what was clicked last takes a moment to start
+    it, and a click while it draws may be lost."""
+    at_rest = page.locator('[data-test-script-state="notRunning"]')
+    n_calm = 0
+    while n_calm < 3:
+        at_rest.first.wait_for(state="attached", timeout=WAIT_MS)
+        page.wait_for_timeout(100)
+        n_calm = n_calm + 1 if at_rest.count() else 0
 
 
 @pytest.fixture(scope="session")

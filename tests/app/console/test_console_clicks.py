@@ -136,10 +136,13 @@ def view(page: Any, name: str) -> None:
     page.get_by_role("radio", name=name).click()
 
 
-def test_a_lead_sends_a_disagreement_and_an_expert_decides_it(at: Any, store: Store) -> None:
+def test_a_lead_sends_a_disagreement_and_an_expert_decides_it(
+    at: Any, store: Store, settle: Callable[[Any], None]
+) -> None:
     page = at.open("lea", "Adjudicate")
     page.get_by_role("combobox", name="Answers of").first.click()
     page.get_by_role("option", name="to label").click()
+    settle(page)
     press(page, "Send open questions")
     page.get_by_text("have open questions").wait_for()
 
@@ -156,10 +159,13 @@ def test_a_lead_sends_a_disagreement_and_an_expert_decides_it(at: Any, store: St
     assert (known.turn, known.present, known.reason) == (1, True, "She asked, and no answer came.")
 
 
-def test_a_lead_accepts_in_bulk_what_all_agree_on(at: Any, store: Store) -> None:
+def test_a_lead_accepts_in_bulk_what_all_agree_on(
+    at: Any, store: Store, settle: Callable[[Any], None]
+) -> None:
     page = at.open("lea", "Adjudicate")
     page.get_by_role("combobox", name="Answers of").last.click()
     page.get_by_role("option", name="to label").click()
+    settle(page)
     press(page, "Preview")
     page.get_by_text("A random sample of them").wait_for()
     assert labels.list_labels(store, "rob", "d5") == ()

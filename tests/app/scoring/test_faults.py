@@ -292,7 +292,7 @@ def test_a_chunk_of_large_dialogues_ends_early(
             printed, errors = process.communicate()
         assert process.returncode == 0, errors
         peaks.append(int(printed))
-    assert peaks[1] < peaks[0] + 8 * 1024
+    assert peaks[1] < peaks[0] + 20 * 1024  # kept, 40 more would take 40 MB
 
 
 HANGS = {"hang_at": "d5", "watch": {"dialogue_seconds": 0.2}}

@@ -459,10 +459,12 @@ PUMPS = (
 @pytest.mark.parametrize("pump", PUMPS)
 @pytest.mark.parametrize("head", ["", "x\n"])
 def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:
-    took = []
-    for size in (20_000, 80_000):
+    def took_s(size: int) -> float:
         text = head + pump * (size // len(pump))
         began = time.process_time()
         clean(text, text)
-        took.append(time.process_time() - began)
-    assert took[1] < 10 * max(took[0], 0.02)  # 4 times as long if linear, 16 if not
+        return time.process_time() - began
+
+    short_s = max(took_s(20_000), 0.02)
+    # 4 times as long if linear, 16 if not; one slow moment of the machine is no proof
+    assert any(took_s(80_000) < 10 * short_s for _ in range(4))
