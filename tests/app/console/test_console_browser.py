@@ -27,7 +27,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Project
 
 N = int(os.environ.get("DIALINT_CONSOLE_FAULTS", "3"))
-WAIT_MS = 30_000
+WAIT_MS = int(os.environ.get("DIALINT_BROWSER_WAIT_MS", "60000"))
 Saved = Callable[[], list[dict[str, Any]]]
 SignIn = Callable[[Any, int, str], None]
 
