@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from dialint.labeling.store.preferences import Preferences, save_preferences
 from dialint.labeling.store.score_jobs import NewScoreJob, ScoreOptions
 
 INGEST = Path(dialint.detector.ingest.__file__).parent
+ROOT = INGEST.parents[1]
 WAIT_S = 120.0
 ROWS = [f"{n},customer,Where is my parcel number {n}?\n" for n in range(40)]
 CSV = "".join(["dialogue_id,role,text\n", *ROWS, "41,customer\n"]).encode()
@@ -302,6 +304,36 @@ def test_no_text_with_which_a_log_is_refused_is_built_before_it_is_given() -> No
         assert literal_names(f'why = {right}\nraise file_error("E_X", name, why)') == set(), right
     found = {path.name: names for path in INGEST.rglob("*.py") if (names := literal_names(path.read_text()))}
     assert not found, "write it where it is given, or as a Message"
+
+
+def unfilled(source: str) -> list[str]:
+    """Texts of errors with a place for which no value is given: they could not be said."""
+    return [
+        f"{call.lineno}: {text.value}"
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ERRORS
+        if call.keywords and all(keyword.arg for keyword in call.keywords)
+        for n in ERRORS[call.func.id]
+        if n < len(call.args)
+        for text in ast.walk(call.args[n])
+        if isinstance(call.args[n], ast.Constant | ast.IfExp)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+        if {name for _, name, *_ in Formatter().parse(text.value) if name is not None}
+        - {keyword.arg for keyword in call.keywords}
+    ]
+
+
+def test_every_place_of_an_errors_text_has_a_value() -> None:
+    assert unfilled('Message("{n} of {most}", n=1)') == ["1: {n} of {most}"]
+    assert unfilled('Message("{n:,} of {most!r}", n=1, most=2)') == []
+    folders = [ROOT / room for room in ("app", "detector", "eval", "finetune", "labeling")]
+    found = {
+        str(path.relative_to(ROOT)): wrong
+        for folder in folders
+        for path in folder.rglob("*.py")
+        if (wrong := unfilled(path.read_text()))
+    }
+    assert not found
 
 
 @pytest.mark.parametrize(
