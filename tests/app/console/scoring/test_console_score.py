@@ -28,7 +28,7 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.score_jobs import NewScoreJob, ScoreOptions
 
-SAMPLE = Path(__file__).parents[3] / "app/sample/dialogues.jsonl"
+SAMPLE = Path(__file__).parents[4] / "app/sample/dialogues.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)
 N, N_BROWSER = 6, 12
 SMALL = b"".join(LINES[:N])

@@ -1,0 +1,113 @@
+"""Appeals: an agent objects to a finding, a second reviewer is asked blind, an expert decides."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from dialint.labeling.store import (
+    accounts,
+    appeals,
+    dialogues,
+    passwords,
+    projects,
+)
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Account, Project
+
+PASSWORD, GIVEN = "a long enough one", "once-for the first time"
+Open = Callable[..., Any]
+Saved = Callable[[], list[dict[str, Any]]]
+
+
+def test_a_second_review_is_blind_and_for_who_has_no_part(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
+    appeals.open_second_reviews(store, "lea", "second")
+    projects.set_state(store, "lea", "to review", "closed")
+    dialogues.read(store, "rob", "d1")
+    page = open_page("rob").start()
+    assert "Waiting here for a second review, but not for you: 1" in page.words.replace("\\", "")
+    page = open_page("ria").start()
+    assert "A second review" in page.words
+    assert "model-7" not in json.dumps(page.workspace())
+    page.act("save")
+    (row,) = saved()
+    assert (row["dialogue"], row["labeler"], row["seen_verdict"]) == ("d1", "ria", False)
+
+
+def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, saved: Saved) -> None:
+    for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
+        accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
+        passwords.choose_password(store, name, GIVEN, PASSWORD)
+    closed = "This page is not open to your role"
+    assert closed in open_page("ann", at="My findings").words
+    assert closed in open_page("agnes", at="Appeals").words
+    page = open_page("agnes", at="My findings")
+    assert closed not in page.words
+    box = next(each for each in page.test.selectbox if each.label != "Language")
+    assert [option.split(":")[0] for option in box.options] == ["hostile", "d3", "d2", "d1"]
+    page.choose("Your dialogues with findings, newest first", "d1")
+    page.press("Send the appeal")
+    assert "a statement has 1 to 4000 characters" in page.words.replace("\\", "")
+    page.test.text_area[0].set_value("I had *answered* that.")
+    page.press("Send the appeal")
+    assert "Your appeal was sent." in page.words.replace("\\", "")
+    assert "Appeal is open" in page.words
+    assert page.labels.count("Send the appeal") == 0, "one objection to one finding"
+
+    page = open_page("eve", at="Appeals")
+    assert "The blind second review comes first" in page.words
+    assert "Decide" not in page.labels
+    projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
+    appeals.open_second_reviews(store, "lea", "second")
+    projects.set_state(store, "lea", "to review", "closed")
+    open_page("ria").start().act("save")
+    page = open_page("eve", at="Appeals")
+    assert "Reviewer 1 sees no such error" in page.words
+    assert "ria" not in page.words
+    assert not page.enabled("Decide"), "neither outcome nor reason"
+    page.test.radio[0].set_value("upheld")
+    page.test.text_area[0].set_value("She asked.")
+    page.test.run()
+    page.test.radio[0].set_value("amended")
+    page.press("Decide")
+    assert "Choose the error that stands" in page.words
+    page.test.radio[0].set_value("upheld")
+    page.test.run()
+    # together with the click: the callback comes before the run of the page that draws the choice
+    page.test.radio[0].set_value("overturned")
+    page.test.text_area[0].set_value("She asked what else was wanted, and answered in the next turn.")
+    page.press("Decide")
+    assert "No appeal is open." in page.words
+    page = open_page("agnes", at="My findings")
+    page.choose("Your dialogues with findings, newest first", "d1")
+    assert "Appeal accepted: the finding was wrong" in page.words.replace("\\", "")
+    assert "The expert: She asked what else was wanted" in page.words
+
+
+def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Store) -> None:
+    for name, role, agent in (("agnes", "labeler", "a1"), ("eve", "expert", None)):
+        accounts.create(store, "ada", Account(id=name, role=role, agent=agent), GIVEN)  # type: ignore[arg-type]
+        passwords.choose_password(store, name, GIVEN, PASSWORD)
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    projects.create(store, "lea", Project(id="second", codes=("C1", "T1"), purpose="review"))
+    appeals.open_second_reviews(store, "lea", "second")
+    projects.set_state(store, "lea", "to review", "closed")
+    open_page("ria").start().act("save")
+    page = open_page("eve", at="Appeals")
+    page.test.radio[0].set_value("amended")
+    page.test.run()
+    page.choose("Error that stands", "T1")
+    page.fill(**{"Its words in the turn; empty: the whole turn": "no such words"})
+    page.test.text_area[0].set_value("Curt.")
+    page.test.run()
+    page.press("Decide")
+    assert "turn 1 has no such words" in page.words.replace("\\", "")
+    page.fill(**{"Its words in the turn; empty: the whole turn": "Anything else?"})
+    page.test.run()
+    page.press("Decide")
+    (decided,) = appeals.list_own(store, "agnes")
+    assert (decided.state, decided.reason) == ("amended", "Curt.")

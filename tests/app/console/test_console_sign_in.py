@@ -1,0 +1,178 @@
+"""Signing in and out, and what each role opens, on a real store."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dialint.app.console import sign_in
+from dialint.app.console.auth import FREE_TRIES, Client
+from dialint.app.console.main import PAGES
+from dialint.app.console.workspace import items
+from dialint.labeling.store import (
+    accounts,
+    dialogues,
+    passwords,
+)
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.permissions import has_permission
+from dialint.labeling.store.records import Account, AccountRole
+
+PASSWORD, GIVEN = "a long enough one", "once-for the first time"
+Open = Callable[..., Any]
+Saved = Callable[[], list[dict[str, Any]]]
+
+
+def closed_pages(role: AccountRole) -> list[str]:
+    """Titles of pages that are not open to a role."""
+    account = Account(id="x", role=role)
+    return [title for title, entry in PAGES.items() if not has_permission(account, entry.right)]
+
+
+def test_a_wrong_password_opens_nothing(open_page: Open) -> None:
+    said = set()
+    for name in ("rob", "nobody"):
+        page = open_page(name, "not the right one")
+        said.add(page.test.error[0].value)
+        assert page.labels == ["Sign in"]
+    assert said == {"The name or the password is wrong, or the account is closed."}
+
+
+def test_too_many_wrong_passwords_have_to_wait(open_page: Open) -> None:
+    page = open_page()
+    for _ in range(FREE_TRIES):
+        page.fill(Name="lea", Password="wrong").press("Sign in")
+    page.fill(Name="lea", Password=PASSWORD).press("Sign in")
+    assert "Too many" in page.test.error[0].value
+    assert page.labels == ["Sign in"]
+
+
+def test_a_one_time_password_opens_nothing_but_the_choice_of_another(open_page: Open, store: Store) -> None:
+    once, own = GIVEN, "my very own word"
+    page = open_page("ada", once)
+    assert "Choose your own" in page.words
+    assert page.labels == ["Change password", "Back"]
+    assert page.press("Back").labels == ["Sign in"]
+    page.fill(Name="ada", Password=once).press("Sign in")
+    for old, new, again, said in (
+        (once, once, once, "Choose another password"),
+        (once, "short", "short", "A password needs 12 characters, and 1000 at most"),
+        (once, own, "another long one", "The two new passwords differ"),
+        ("not the one", own, own, "The password now is wrong"),
+    ):
+        page.fill(Password_now=old, New_password=new, New_password_again=again).press("Change password")
+        assert said in page.test.error[0].value
+        assert page.labels == ["Change password", "Back"]
+    page.fill(Password_now=once, New_password=own, New_password_again=own).press("Change password")
+    assert "Your password was changed." in page.words
+    assert "This page is not open to your role." not in page.go("Admin").words
+    assert passwords.sign_in(store, "ada", own).role == "admin"
+
+
+def test_another_tab_is_signed_in_and_out_with_the_first(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in, "current_client", lambda: Client("local", "one browser"))
+    first = open_page("rob")
+    second = open_page()
+    assert "Sign in" not in second.labels
+    assert "rob (reviewer)" in second.words.replace("\\", "")
+    second.press("Sign out")
+    assert second.labels == ["Sign in"]
+    first.test.run()
+    assert first.labels == ["Sign in"]
+    assert "You were signed out" in first.words
+
+
+def test_a_tab_whose_session_ended_leaves_the_newer_one_alone(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a new password: its tab has a new session, the others still hold the old one."""
+    monkeypatch.setattr(sign_in, "current_client", lambda: Client("local", "one browser"))
+    stale, changed = open_page("rob"), open_page()
+    new = "another very long one"
+    changed.go("Your account").fill(Password_now=PASSWORD, New_password=new, New_password_again=new)
+    changed.press("Change password")
+    stale.test.run()
+    for page in (stale, changed):
+        page.test.run()
+        assert "rob (reviewer)" in page.words.replace("\\", "")
+
+
+def test_a_new_password_from_the_command_line_puts_the_old_owner_out(open_page: Open, store: Store) -> None:
+    page = open_page("rob")
+    accounts.set_password(store, "ada", "rob", "once-and not before")
+    page.test.run()
+    assert page.labels == ["Sign in"]
+    assert "You were signed out." in page.words.replace("\\", "")
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+def test_a_walk_through_every_page(open_page: Open, store: Store, saved: Saved) -> None:
+    page = open_page("rob").start().decide("kept", "rejected").act("save")
+    page.act("reopen").decide("", "kept").act("save").act("skip", reason="broken")
+    assert "hostile" in page.words
+
+    page = open_page("ann").start().say("T1", False).add("label", 1, "C1").act("save", "label")
+    page.say("C1", False).say("T1", False).act("save", "label")
+    page.act("reopen", "label").say("C1", True)
+    again = open_page("ann").act("reopen", "label")  # reloaded in the middle of the correction
+    again.say("C1", False).act("save", "label")
+
+    page = open_page("ada", GIVEN)
+    own = {"New_password": PASSWORD, "New_password_again": PASSWORD}
+    page.fill(Password_now=GIVEN, **own).press("Change password")
+    page.go("Your account").fill(Password_now=PASSWORD, New_password="x", New_password_again="y")
+    assert "differ" in page.press("Change password").test.error[0].value
+
+    assert [(row["labeler"], row["supersedes"], len(row["said"])) for row in saved()] == [
+        ("rob", None, 1), ("rob", 1, 2), ("ann", None, 1), ("ann", None, 0), ("ann", 4, 0),
+    ]  # fmt: skip
+
+
+def test_roles_decide_the_pages_and_the_store_refuses_the_rest(open_page: Open, store: Store) -> None:
+    for name, role in (("ann", "labeler"), ("rob", "reviewer")):
+        page = open_page(name)
+        closed = closed_pages(role)  # type: ignore[arg-type]
+        assert "Admin" in closed
+        for title in closed:
+            assert "This page is not open to your role" in page.go(title).words
+    for act in (
+        lambda: items.claim_next(store, "ann", "to review", blind=False),
+        lambda: dialogues.read(store, "ann", "d1"),
+    ):
+        with pytest.raises(NotAllowed):
+            act()
+
+
+def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, saved: Saved) -> None:
+    def script(store, account):  # type: ignore[no-untyped-def]
+        from dialint.app.console.workspace.review import review_page
+
+        review_page(store, account)
+
+    test = AppTest.from_function(script, args=(store, Account(id="ann", role="reviewer")), default_timeout=30)
+    test.run()  # the screen was told a lie of the role; the store knows better
+    next(each for each in test.button if each.label == "Start reviewing").click()
+    test.run()
+    assert "refuses" in test.error[0].value
+    assert not test.get("bidi_component")
+    assert saved() == []
+
+
+def test_signing_out_forgets_everything(open_page: Open) -> None:
+    page = open_page("rob").press("Sign out")
+    assert page.labels == ["Sign in"]
+    assert "page_session:review" not in page.test.session_state
+
+
+def test_a_closed_account_is_signed_out_by_its_next_click(
+    open_page: Open, store: Store, saved: Saved
+) -> None:
+    page = open_page("ann").start()
+    accounts.set_status(store, "lea", "ann", "suspended")
+    page.say("C1", False)
+    assert page.labels == ["Sign in"]
+    assert saved() == []
