@@ -115,6 +115,8 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(autouse=True)
 def forked_workers(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Processes that judge are forks of the test's; a test marked `new_interpreter` has them as users do."""
-    if not request.node.get_closest_marker("new_interpreter"):
+    """Processes that judge are forks of the test's; a test marked `new_interpreter`, and those beside the threads
+    of Ray or vLLM, have them as users do."""
+    beside_threads = request.path.parent.name in ("cluster", "with_vllm")
+    if not beside_threads and not request.node.get_closest_marker("new_interpreter"):
         monkeypatch.setattr("dialint.detector.watchdog.os.posix_spawn", forked_worker.spawn)
