@@ -1,5 +1,5 @@
 # Two commands for everybody: `make demo` and `make test`. `make check` is what a commit must pass: it runs the tests
-# marked `slow` too, half of all the time. Three processes on two cores: tests of the console wait for a browser.
+# marked `slow` too, a third of all the time. Three processes on two cores: tests of the console wait for a browser.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

@@ -117,7 +117,7 @@ class Counts:
 
 def preview_hint(file: str) -> Message:
     """The command to try on a log of unknown shape. As the value ``hint`` of a message it is left out on a
-    screen, of which only the value ``problem`` is shown then (`dialint.app.console.scoring.preview`)."""
+    screen, which shows the value ``problem`` alone (`dialint.app.console.scoring.stored_messages`)."""
     return Message("try: dialint ingest preview {file}", file=shlex.quote(file))
 
 

@@ -165,7 +165,7 @@ def _preview_form(
     before: Policy | None, others: Mapping[str, Policy], previewed: str, field: str,
 ) -> None:  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        n = st.selectbox(
+        st.selectbox(
             _("Preview on the newest"), SIZES, index=1, key=f"{previewed}:n", width=200,
             format_func=lambda each: safe_text(
                 ngettext("{n} verdict", "{n} verdicts", each)
@@ -178,6 +178,7 @@ def _preview_form(
             with report_refusals("rules"):
                 if not _is_unchanged(field, text):
                     return
+                n = st.session_state[f"{previewed}:n"]
                 if isinstance(parsed, Taxonomy):
                     stored = documents.list_newest_verdicts(store, account.id, n)
                     changes = preview_taxonomy(taxonomy, parsed, stored)

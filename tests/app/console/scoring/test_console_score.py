@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +33,6 @@ LINES = SAMPLE.read_bytes().splitlines(keepends=True)
 N, N_BROWSER = 6, 12
 SMALL = b"".join(LINES[:N])
 WAIT_S = 120.0
-
-
-@pytest.fixture(autouse=True)
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of jobs."""
-    path = tmp_path / "jobs"
-    monkeypatch.setenv(score_files.JOBS_VARIABLE, str(path))
-    return path
-
-
-@pytest.fixture
-def runner(jobs: Path) -> Iterator[ScoreRunner]:
-    runner = ScoreRunner(jobs)
-    yield runner
-    runner.close()
 
 
 def step_until(runner: ScoreRunner, is_over: Callable[[], bool]) -> None:

@@ -18,7 +18,6 @@ import dialint.detector.ingest
 from dialint.app.cli import main
 from dialint.app.console import i18n
 from dialint.app.console.catalogue import ERRORS, extract_calls
-from dialint.app.console.scoring import files as score_files
 from dialint.app.console.scoring.files import JobEnd, JobFolder, bring_log
 from dialint.app.console.scoring.preview import describe_log, preview_log
 from dialint.app.console.scoring.runner import ScoreRunner
@@ -41,21 +40,6 @@ TEXTS = {
     "ru": ("ячеек: 2", "ячеек: 3, как в заголовке", "CSV, по сообщению в строке"),
     "en": ("2 cells", "3 cells, as in the header", "CSV, one message a row"),
 }
-
-
-@pytest.fixture(autouse=True)
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of jobs."""
-    path = tmp_path / "jobs"
-    monkeypatch.setenv(score_files.JOBS_VARIABLE, str(path))
-    return path
-
-
-@pytest.fixture
-def runner(jobs: Path) -> Iterator[ScoreRunner]:
-    runner = ScoreRunner(jobs)
-    yield runner
-    runner.close()
 
 
 @pytest.fixture
