@@ -83,9 +83,11 @@ def _server(url: str, model: str | None, key_file: Path | None) -> int:
     if note:
         print_status(note)
     client = ServerClient.of(url, key, timeout_s=SERVER_S)
-    found = list(examine_server(client, model))
-    print_table(("what", "can it", "found", "remedy"), [(f.what, f.state, f.result, f.remedy) for f in found])
-    lacking = [each.what for each in found if each.needed and each.state != "yes"]
+    results = list(examine_server(client, model))
+    print_table(
+        ("what", "can it", "found", "remedy"), [(f.what, f.state, f.result, f.remedy) for f in results]
+    )
+    lacking = [each.what for each in results if each.needed and each.state != "yes"]
     print_line(f"\nit cannot judge: {', '.join(lacking)}" if lacking else "\nit can judge.")
     return 1 if lacking else 0
 

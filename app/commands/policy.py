@@ -119,11 +119,11 @@ def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
     for name, ids in dialogues.items():
         if ids[: config.examples]:
             print_line(f"{name}, for instance: {' '.join(ids[: config.examples])}")
-    known = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
-    unknown = [f"{name} ({count:,})" for name, count in calls.most_common() if name not in known]
+    listed = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
+    unknown = [f"{name} ({count:,})" for name, count in calls.most_common() if name not in listed]
     if unknown:
         print_line(f"tools of the log that the policy does not list: {', '.join(unknown)}")
-    if unseen := sorted(known - set(calls)):
+    if unseen := sorted(listed - set(calls)):
         print_line(f"tools of the policy that the log never calls: {', '.join(unseen)}")
 
 

@@ -53,12 +53,12 @@ def extract_calls(
                 f"{getattr(file, 'name', '')}:{node.lineno}: this text cannot be found in a catalogue; write "
                 "a literal with places for its values"
             )
-        for keyword, given in calls:
+        for keyword, values in calls:
             literals = (
                 (each.value or None)
                 if isinstance(each, ast.Constant) and isinstance(each.value, str)
                 else None
-                for each in given
+                for each in values
             )
             yield node.lineno, keyword, tuple(literals), []
 

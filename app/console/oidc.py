@@ -253,12 +253,12 @@ class Provider:
 
     def _get(self, url: str) -> dict[str, Any]:
         with self._lock:
-            at_s, found = self._cached.get(url, (0.0, {}))
-        if not found or at_s + KEYS_S < time.monotonic():
-            found = _fetch(url)
+            at_s, document = self._cached.get(url, (0.0, {}))
+        if not document or at_s + KEYS_S < time.monotonic():
+            document = _fetch(url)
             with self._lock:
-                self._cached[url] = time.monotonic(), found
-        return found
+                self._cached[url] = time.monotonic(), document
+        return document
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -278,13 +278,13 @@ def _fetch(url: str, body: bytes | None = None) -> dict[str, Any]:
     request = urllib.request.Request(url, body, {"accept": "application/json"})
     try:
         with _OPENER.open(request, timeout=TIMEOUT_S) as answer:
-            found = json.loads(answer.read(MAX_BYTES))
+            document = json.loads(answer.read(MAX_BYTES))
     except (OSError, ValueError) as error:
         status = error.code if isinstance(error, urllib.error.HTTPError) else type(error).__name__
         raise WorldError("E_OIDC", "{host}: {status}", host=urlsplit(url).hostname, status=status) from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise WorldError("E_OIDC", "{host}: expected a JSON object", host=urlsplit(url).hostname)
-    return found
+    return document
 
 
 def make_routes(config: OidcConfig, location: str) -> list[Route]:
@@ -345,14 +345,14 @@ def _sign_in(provider: Provider, location: str, state: str, code: str) -> None:
     SESSIONS.create(account.id, browser, by_identity=True)
 
 
-def _page(request: Request, said: DialintError | str, status: int) -> Response:
+def _page(request: Request, notice: DialintError | str, status: int) -> Response:
     """A page that leads on to the console; at once, if there is no message to read. The browser's language
     decides, as nobody is signed in yet."""
     from starlette.responses import HTMLResponse
 
     with speak(request.headers.get("accept-language", "")):
         language = current_language()
-        message = explain_as_sentence(said) if isinstance(said, DialintError) else said and _(said)
+        message = explain_as_sentence(notice) if isinstance(notice, DialintError) else notice and _(notice)
     onward = "" if message else '<meta http-equiv="refresh" content="0; url=/">'
     return HTMLResponse(
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8"><title>dialint</title>{onward}'

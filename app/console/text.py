@@ -179,8 +179,8 @@ def _judge_text(judge: JudgeRecord | None) -> str:
     n, codes = judge.screens + judge.details, ", ".join(sorted(silent))
     limits = _("; it says nothing of {codes}").format(codes=codes) if codes else ""
     questions = ngettext("{n} question", "{n} questions", n)
-    asked = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
-    return f" {asked}{limits}."
+    summary = _("{name} was asked {questions}").format(name=judge.name, questions=questions)
+    return f" {summary}{limits}."
 
 
 def origin_text(dialogue: Dialogue) -> str:

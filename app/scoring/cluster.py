@@ -269,13 +269,13 @@ class ClusterDetector:
         """
         errors = self._ray.exceptions
         try:
-            fingerprint, told, message = self._ray.get(reference)
+            fingerprint, lines, message = self._ray.get(reference)
         except errors.RayTaskError:
             raise  # a defect, with its traceback
         except errors.RayError:
             self._replace(actor)
             return
-        for line in told:
+        for line in lines:
             self._tell(line)
         judged: Judged = message_value(message)
         if fingerprint != self.fingerprint:

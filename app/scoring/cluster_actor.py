@@ -60,7 +60,7 @@ class Scorer:
         self._asks, self._demoted = asks, dict(demoted or {})
         self._detector: Detector | None = None
         self._about: About | None = None
-        self._told: list[str] = []
+        self._lines: list[str] = []
 
     def about(self) -> Message:
         """The detector as an `About`, loaded at the first call."""
@@ -81,8 +81,8 @@ class Scorer:
     def verdicts(
         self, dialogues: list[Dialogue], all_probabilities: bool, n_before: int
     ) -> tuple[str, list[str], Message]:
-        """The detector's fingerprint, the lines it told, and a message with `Judged`. `n_before` dialogues of
-        the log come before these."""
+        """The detector's fingerprint, the lines it printed, and a message with `Judged`. `n_before` dialogues
+        of the log come before these."""
 
         def judge() -> Judged:
             self._load()
@@ -97,9 +97,9 @@ class Scorer:
             message = make_message(judge)
         except MemoryError:
             os._exit(1)
-        told, self._told[:] = list(self._told), []
+        lines, self._lines[:] = list(self._lines), []
         fingerprint = self._about.fingerprint if self._about is not None else ""
-        return fingerprint, told, message
+        return fingerprint, lines, message
 
     def close(self) -> None:
         """Close the judge's connections; an actor that Ray ends needs no call."""
@@ -110,7 +110,7 @@ class Scorer:
         if self._about is None:
             detector: Any
             if self._watch.dialogue_seconds:
-                detector = WatchedDetector(self._what, self._watch, self._told.append).ready()
+                detector = WatchedDetector(self._what, self._watch, self._lines.append).ready()
             else:
                 from dialint.detector.pipeline import load_detector
 

@@ -96,7 +96,7 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
     verdict = located.verdict
     location = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
     name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(located.file))}"
-    kind, inside, said = "passed", "", ""
+    kind, inside, output = "passed", "", ""
     if verdict.status == "failed":
         kind = "error"
         inside = f"<error message={quoteattr(_xml(verdict.failure or '?'))} type={quoteattr('failed')}/>"
@@ -110,16 +110,16 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
             worst = min(counted, key=lambda finding: finding.severity)
             inside = f"<failure message={quoteattr(short)} type={quoteattr(worst.code)}>{body}</failure>"
         else:
-            said = body
+            output = body
     if kind == "passed" and verdict.status == "not_judged":
         kind = "skipped"
         inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>"
-    elif kind == "passed" and not said:
-        said = escape(describe_gaps(verdict))
+    elif kind == "passed" and not output:
+        output = escape(describe_gaps(verdict))
     if verdict.suggestions:
         suggested = f"suggestions, not counted:\n{_junit_text(verdict.suggestions, taxonomy)}"
-        said = f"{said}\n{suggested}" if said else suggested
-    inside += f"<system-out>{said}</system-out>" if said else ""
+        output = f"{output}\n{suggested}" if output else suggested
+    inside += f"<system-out>{output}</system-out>" if output else ""
     return kind, f"<testcase {name} {location}>{inside}</testcase>\n"
 
 

@@ -303,10 +303,10 @@ def _coverage_lines(detector: Detector) -> list[str]:
     not_covered = groups.pop(NEEDS_JUDGE, [])
     lines = [f"{name} by {detector.release}: {' '.join(codes)}" for name, codes in groups.items()]
     judge = getattr(detector, "judge_name", None)
-    asked = [code for code in not_covered if judge is not None and code in detector.codes]
-    if asked:
-        lines.append(f"asked of judge {judge} only: {' '.join(asked)}")
-    not_covered = [code for code in not_covered if code not in asked]
+    judge_only = [code for code in not_covered if judge is not None and code in detector.codes]
+    if judge_only:
+        lines.append(f"asked of judge {judge} only: {' '.join(judge_only)}")
+    not_covered = [code for code in not_covered if code not in judge_only]
     if not_covered:
         lines.append(f"not covered by {detector.release}, {NEEDS_JUDGE}: {' '.join(not_covered)}")
     return lines

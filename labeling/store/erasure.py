@@ -74,7 +74,7 @@ OUTSIDE = (
 )
 
 
-class FoundDialogue(Record):
+class DialogueMatch(Record):
     """A dialogue that may be erased."""
 
     id: str
@@ -116,7 +116,7 @@ def find_dialogues(
     channel: str | None = None,
     since_ms: int | None = None,
     until_ms: int | None = None,
-) -> list[FoundDialogue]:
+) -> list[DialogueMatch]:
     """The first 1,000 dialogues that meet all given conditions, by id; times are those of the import. `text`
     is searched for in everything that is stored of a dialogue, whatever the case of ASCII letters: all are
     read, as an index of words might lack some.
@@ -144,7 +144,7 @@ def find_dialogues(
         raise StoreRefused("E_ERASE", "say which dialogues")
     columns = [dialogues.c[name] for name in ("id", "agent", "team", "channel", "created_ms")]
     rows = transaction.run(select(*columns).where(*conditions).order_by(dialogues.c.id).limit(MAX_PER_CALL))
-    return [FoundDialogue(**dict(zip(FoundDialogue.model_fields, row, strict=True))) for row in rows]
+    return [DialogueMatch(**dict(zip(DialogueMatch.model_fields, row, strict=True))) for row in rows]
 
 
 @read_operation

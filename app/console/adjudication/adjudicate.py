@@ -229,13 +229,13 @@ def _posterior_text(method: str) -> str:
 
 def _show_answers(session: CaseSession, question: CodeQuestion) -> None:
     """Who says yes, with their words, beside who says no."""
-    people = list(dict.fromkeys(one.who for each in session.questions for one in each.said))
+    people = list(dict.fromkeys(one.who for each in session.questions for one in each.answers))
     title = _("Rater {n}")
     names = {
         who: title.format(n=number) if session.hides_names else who for number, who in enumerate(people, 1)
     }
-    yes = [one for one in question.said if one.findings]
-    no = [one for one in question.said if not one.findings]
+    yes = [one for one in question.answers if one.findings]
+    no = [one for one in question.answers if not one.findings]
     left, right = st.columns(2)
     with left:
         for one in yes:

@@ -158,12 +158,12 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
             set_notice("adjudicate", *_describe_accepted(counts))
 
     st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)
-    shown = st.session_state.get("accept preview")
-    if shown is not None and shown[0] == config():
-        _show_accept_preview(shown[1])
+    stored = st.session_state.get("accept preview")
+    if stored is not None and stored[0] == config():
+        _show_accept_preview(stored[1])
         st.button(
             _("Accept them"), key="accept", type="primary", on_click=accept,
-            disabled=not shown[1].counts.yes + shown[1].counts.no,
+            disabled=not stored[1].counts.yes + stored[1].counts.no,
         )  # fmt: skip
 
 

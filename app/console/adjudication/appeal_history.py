@@ -132,10 +132,10 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
             "blind. `dialint label demote --out FILE` writes the codes for `dialint score --demoted`."
         ),
     )  # fmt: skip
-    kept = st.session_state.get("demotions")
-    if kept is None or kept[0] != account.id:
+    stored = st.session_state.get("demotions")
+    if stored is None or stored[0] != account.id:
         return
-    counts, demotions = kept[1:]
+    counts, demotions = stored[1:]
     rows = [
         (release, code, each, code in demotions.releases.get(release, {}))
         for release, by_code in counts.items()

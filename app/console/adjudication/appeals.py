@@ -228,12 +228,12 @@ def _show_answers(
         for number, one in enumerate(answers, 1):
             who = _("Reviewer {n}").format(n=number) if hides_names else one.labeler
             if code not in one.codes:
-                said = _("{who} was not asked of this code")
+                template = _("{who} was not asked of this code")
             elif any(each.code == code for each in one.findings):
-                said = _("{who} sees this error")
+                template = _("{who} sees this error")
             else:
-                said = _("{who} sees no such error")
-            text = said.format(who=who)
+                template = _("{who} sees no such error")
+            text = template.format(who=who)
             more = [_code_name(each.code, taxonomy) for each in one.findings if each.code != code]
             if more:
                 text += _("; found {codes}").format(codes=", ".join(more))

@@ -70,8 +70,10 @@ def _state_text(session: Session) -> str:
     if session.is_over:
         return _("all have answered")
     total = session.items * len(session.members)
-    given = sum(member.answered for member in session.members)
-    return _("open, {given} of {total} answers").format(given=show_number(given), total=show_number(total))
+    n_answers = sum(member.answered for member in session.members)
+    return _("open, {given} of {total} answers").format(
+        given=show_number(n_answers), total=show_number(total)
+    )
 
 
 def _show_progress(account: Account, session: Session, *, plans: bool) -> None:

@@ -40,15 +40,15 @@ def show_results(
     before = earlier[0].project.id if earlier else None
     answered = tuple((member.name, member.answered) for member in session.members)
     key = (account.id, account.role, name, before, answered, session.is_over)
-    kept = st.session_state.get("calibration results")
-    if kept is None or kept[0] != key:  # the store decides anew whenever something changes
+    cached = st.session_state.get("calibration results")
+    if cached is None or cached[0] != key:  # the store decides anew whenever something changes
         try:
-            kept = (key, load_results(store, account.id, name, before, taxonomy))
+            cached = (key, load_results(store, account.id, name, before, taxonomy))
         except ConfigError:
             st.info(_("Nobody has answered anything yet."))
             return
-        st.session_state["calibration results"] = kept
-    results: SessionResults = kept[1]
+        st.session_state["calibration results"] = cached
+    results: SessionResults = cached[1]
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"**{safe_markdown(_('Agreement by code'))}**")

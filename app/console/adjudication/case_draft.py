@@ -38,19 +38,19 @@ class CaseDraft(Record):
     decisions: dict[str, Decision] = Field(default_factory=dict)
 
 
-class Said(NamedTuple):
-    """What one person said of a code in the turn: their findings of it; none is a no."""
+class PersonAnswer(NamedTuple):
+    """One person's answer for a code in the turn: their findings of it; none is a no."""
 
     who: str
     findings: tuple[Finding, ...]
 
 
 class CodeQuestion(NamedTuple):
-    """A code of a case: what everybody `said`, the most trusted label, and whether it `is_open`: people
+    """A code of a case: everybody's `answers`, the most trusted label, and whether it `is_open`: people
     disagree, nobody was asked, or the label is not sure."""
 
     code: str
-    said: tuple[Said, ...]
+    answers: tuple[PersonAnswer, ...]
     label: Label | None
     is_open: bool
 
@@ -70,11 +70,11 @@ def list_questions(case: Case) -> tuple[CodeQuestion, ...]:
             for answer in case.answers
             if code in answer.codes and answer.turn in (None, turn)
         }
-        said = tuple(Said(who, findings) for who, findings in by_person.items())
-        n_yes, label = sum(bool(one.findings) for one in said), labels.get(code)
+        answers = tuple(PersonAnswer(who, findings) for who, findings in by_person.items())
+        n_yes, label = sum(bool(one.findings) for one in answers), labels.get(code)
         unsure = label is not None and max(label.probability, 1 - label.probability) < SURE
-        is_open = not said or 0 < n_yes < len(said) or unsure
-        questions.append(CodeQuestion(code, said, label, is_open))
+        is_open = not answers or 0 < n_yes < len(answers) or unsure
+        questions.append(CodeQuestion(code, answers, label, is_open))
     return tuple(sorted(questions, key=lambda one: not one.is_open))
 
 
@@ -97,7 +97,7 @@ def evidence(case: Case, question: CodeQuestion) -> list[Finding]:
     """The verdict's findings of the code in the turn, then those of people."""
     by_model = [] if case.verdict is None else [*case.verdict.findings, *case.verdict.suggestions]
     here = [one for one in by_model if (one.code, one.turn) == (question.code, case.task.turn)]
-    return here + [finding for one in question.said for finding in one.findings]
+    return here + [finding for one in question.answers for finding in one.findings]
 
 
 def turn_text(case: Case) -> str:
@@ -118,7 +118,7 @@ def load_draft(
     agreed = {}
     for one in questions:
         if not one.is_open:
-            answer: Answer = "yes" if one.said[0].findings else "no"
+            answer: Answer = "yes" if one.answers[0].findings else "no"
             agreed[one.code] = suggest_decision(case, one, answer, taxonomy)
     return CaseDraft(decisions=agreed)
 

@@ -47,8 +47,8 @@ def _show_list(everybody: list[Account]) -> None:
         _("Role"), ("", *get_args(AccountRole)), key="users role",
         format_func=lambda each: safe_text(role_name(each) if each else _("all roles")),
     )  # fmt: skip
-    shown = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
-    n_pages = max(1, -(-len(shown) // PER_PAGE))
+    matches = [each for each in everybody if part in each.id.lower() and role in ("", each.role)]
+    n_pages = max(1, -(-len(matches) // PER_PAGE))
     page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="users page"))
     show_table(
         (_("Name"), _("Role"), _("Status"), _("Skills"), _("Agent")),
@@ -57,10 +57,10 @@ def _show_list(everybody: list[Account]) -> None:
                 each.id, role_name(each.role), status_name(each.status), ", ".join(each.skills),
                 each.agent or "",
             )
-            for each in shown[(page - 1) * PER_PAGE : page * PER_PAGE]
+            for each in matches[(page - 1) * PER_PAGE : page * PER_PAGE]
         ),
     )  # fmt: skip
-    st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(shown))))
+    st.caption(safe_markdown(ngettext("{n} account", "{n} accounts", len(matches))))
 
 
 def _show_change(store: Store, account: Account, others: list[Account], *, is_admin: bool) -> None:

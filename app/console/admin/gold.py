@@ -56,11 +56,11 @@ def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> Non
         _("Show"), list(views), default="doubt" if doubted else "all", key="gold view", required=True,
         label_visibility="collapsed", format_func=lambda each: safe_markdown(views[each]),
     )  # fmt: skip
-    shown = [
+    visible = [
         one for one in rows
         if view == "all" or (view == "doubt" and one.doubt is not None) or (view == "retired" and one.retired)
     ]  # fmt: skip
-    n_pages = max(1, -(-len(shown) // PER_PAGE))
+    n_pages = max(1, -(-len(visible) // PER_PAGE))
     page = 1 if n_pages == 1 else int(st.number_input(_("Page"), 1, n_pages, key="gold page"))
     show_table(
         (_("Dialogue"), _("Turn"), _("Code"), _("Error"), _("Source"), _("State"), _("Doubt or reason")),
@@ -69,10 +69,10 @@ def _show_list(store: Store, account: Account, doubted: tuple[Gold, ...]) -> Non
                 DialogueLink(one.dialogue), str(one.turn), one.code, _("yes") if one.present else _("no"),
                 sources[one.source], _state(one), one.doubt or one.reason or "",
             )
-            for one in shown[(page - 1) * PER_PAGE : page * PER_PAGE]
+            for one in visible[(page - 1) * PER_PAGE : page * PER_PAGE]
         ),
     )  # fmt: skip
-    st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(shown))))
+    st.caption(safe_markdown(ngettext("{n} known answer", "{n} known answers", len(visible))))
     if doubted:
         _show_decision(store, account, doubted)
     if rows and has_permission(account, "plan"):

@@ -47,12 +47,12 @@ def admin_page(store: Store, account: Account) -> None:
     }  # fmt: skip
     st.subheader(_("Admin"), anchor=False)
     views = [name for name, view in VIEWS.items() if has_permission(account, view.right)]
-    asked = st.query_params.get(TAB, "users")
+    requested = st.query_params.get(TAB, "users")
     view = st.segmented_control(
-        _("View"), views, default=asked if asked in views else views[0], key="admin view",
+        _("View"), views, default=requested if requested in views else views[0], key="admin view",
         label_visibility="collapsed", format_func=lambda each: safe_markdown(titles[each]), required=True,
     )  # fmt: skip
-    if view != asked:
+    if view != requested:
         st.query_params[TAB] = view
     show_notices()
     module, name = VIEWS[view].function.split(".")

@@ -207,9 +207,9 @@ def _show_create(store: Store, account: Account) -> None:
             help=_("The three letters of ISO 4217, such as EUR."),
         )  # fmt: skip
         skills = st.text_input(_("Skills that are needed, by commas"), key="project skills")
-        shown, masked = st.columns(2)
-        prelabelled = shown.checkbox(_("Show the model's findings"), key="project prelabelled")
-        is_masked = masked.checkbox(_("Mask personal data"), value=True, key="project masked")
+        first, second = st.columns(2)
+        prelabelled = first.checkbox(_("Show the model's findings"), key="project prelabelled")
+        is_masked = second.checkbox(_("Mask personal data"), value=True, key="project masked")
         if st.form_submit_button(_("Create project"), type="primary"):
             values = {
                 "id": name.strip(), "codes": tuple(codes), "purpose": purpose, "instructions": instructions,

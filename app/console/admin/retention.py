@@ -15,8 +15,8 @@ from dialint.labeling.store import erasure
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 
-FOUND, PROOF = "erasure found", "erasure proof"
-SHOWN = 50
+MATCHES, PROOF = "erasure found", "erasure proof"
+MAX_ROWS = 50
 
 
 def show_retention(store: Store, account: Account) -> None:
@@ -36,8 +36,8 @@ def show_retention(store: Store, account: Account) -> None:
         proof: erasure.Proof | None = st.session_state.get(PROOF)
         if proof is not None:
             _show_proof(proof)
-        elif found := st.session_state.get(FOUND):
-            _show_found(store, account, found)
+        elif matches := st.session_state.get(MATCHES):
+            _show_matches(store, account, matches)
         else:
             st.info(_("Find the dialogues of a customer first. Nothing is deleted before you confirm."))
     _show_past(store, account)
@@ -66,19 +66,19 @@ def _find(
     until: date | None,
 ) -> str:  # fmt: skip
     names = list(dict.fromkeys(line.strip() for line in ids.splitlines() if line.strip()))
-    found = erasure.find_dialogues(
+    matches = erasure.find_dialogues(
         store, account.id, ids=names, text=words.strip() or None, agent=agent or None,
         channel=channel or None, since_ms=_to_ms(since),
         until_ms=None if until is None else _to_ms(until + timedelta(days=1)),
     )  # fmt: skip
-    st.session_state[FOUND] = found
-    missing = len(set(names) - {each.id for each in found})
-    message = ngettext("{n} dialogue was found.", "{n} dialogues were found.", len(found))
+    st.session_state[MATCHES] = matches
+    missing = len(set(names) - {each.id for each in matches})
+    message = ngettext("{n} dialogue was found.", "{n} dialogues were found.", len(matches))
     if missing:
         message += " " + ngettext(
             "{n} does not fit or is not in the store.", "{n} do not fit or are not in the store.", missing
         )
-    if len(found) == erasure.MAX_PER_CALL:
+    if len(matches) == erasure.MAX_PER_CALL:
         message += " " + _("There may be more: erase these, then search again.")
     return message
 
@@ -89,10 +89,10 @@ def _to_ms(day: date | None) -> int | None:
     )
 
 
-def _show_found(store: Store, account: Account, found: list[erasure.FoundDialogue]) -> None:
-    names = [each.id for each in found]
+def _show_matches(store: Store, account: Account, matches: list[erasure.DialogueMatch]) -> None:
+    names = [each.id for each in matches]
     counts = erasure.preview(store, account.id, names)
-    title = ngettext("{n} dialogue would be erased", "{n} dialogues would be erased", len(found))
+    title = ngettext("{n} dialogue would be erased", "{n} dialogues would be erased", len(matches))
     st.markdown(f"**{safe_markdown(title)}**")
     st.caption(safe_markdown(_describe(counts)))
     show_table(
@@ -102,18 +102,18 @@ def _show_found(store: Store, account: Account, found: list[erasure.FoundDialogu
                 DialogueLink(each.id), each.agent or "", each.team or "", each.channel or "",
                 show_time(datetime.fromtimestamp(each.added_ms / 1000, UTC)),
             )
-            for each in found[:SHOWN]
+            for each in matches[:MAX_ROWS]
         ),
     )  # fmt: skip
-    if len(found) > SHOWN:
-        st.caption(safe_markdown(ngettext("and {n} more", "and {n} more", len(found) - SHOWN)))
+    if len(matches) > MAX_ROWS:
+        st.caption(safe_markdown(ngettext("and {n} more", "and {n} more", len(matches) - MAX_ROWS)))
     with st.form("erase"):
         st.markdown(f"**{safe_markdown(_('Erase them for good'))}**")
         reason = st.text_input(
             _("Reason"), max_chars=erasure.MAX_REASON, key="erase reason",
             help=_("It is kept in the audit log: name a ticket, not the customer."),
         )  # fmt: skip
-        word = _("erase {n}").format(n=len(found))
+        word = _("erase {n}").format(n=len(matches))
         typed = st.text_input(
             safe_text(_("To confirm, type: {word}").format(word=word)), key="erase confirmation"
         )
@@ -134,7 +134,7 @@ def _erase(
     if not confirmed:
         raise ConfigError("E_CONFIRM", "the words of the confirmation are not right; nothing was erased")
     proof = erasure.erase(store, account.id, names, reason)
-    st.session_state.pop(FOUND, None)
+    st.session_state.pop(MATCHES, None)
     st.session_state[PROOF] = proof
     if rewrite:
         st.session_state[PROOF] = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
@@ -171,7 +171,7 @@ def _forget_proof() -> None:
 
 
 def _show_past(store: Store, account: Account) -> None:
-    past = erasure.list_erasures(store, account.id, limit=SHOWN)
+    past = erasure.list_erasures(store, account.id, limit=MAX_ROWS)
     if not past:
         return
     st.markdown(f"**{safe_markdown(_('Erased so far, newest first'))}**")

@@ -71,14 +71,14 @@ class Past:
 def add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdict]) -> list[Past]:
     """Add the sample and its verdicts over the last days, and its repetitions over the weeks before. Returns
     the repetitions, oldest first. The store needs the account ``lead``."""
-    chance = random.Random(7)
+    rng = random.Random(7)
     now_ms = time.time_ns() // 1_000_000
     verdict_by_dialogue = {verdict.dialogue_id: verdict for verdict in verdicts}
     recent = [
-        (each, verdict_by_dialogue[each.id], now_ms - int(chance.uniform(0.05, SAMPLE_DAYS) * DAY_MS))
+        (each, verdict_by_dialogue[each.id], now_ms - int(rng.uniform(0.05, SAMPLE_DAYS) * DAY_MS))
         for each in sample
     ]
-    past = _repeat(sample, verdict_by_dialogue, now_ms, chance)
+    past = _repeat(sample, verdict_by_dialogue, now_ms, rng)
     rows = sorted(
         [*recent, *((one.dialogue, one.verdict, one.at_ms) for one in past)], key=lambda row: row[2]
     )
@@ -96,7 +96,7 @@ def add_log(location: str, sample: Sequence[Dialogue], verdicts: Sequence[Verdic
 
 
 def _repeat(
-    sample: Sequence[Dialogue], verdicts: dict[str, Verdict], now_ms: int, chance: random.Random
+    sample: Sequence[Dialogue], verdicts: dict[str, Verdict], now_ms: int, rng: random.Random
 ) -> list[Past]:
     labels = [Label.model_validate_json(line) for line in SAMPLE_LABELS.read_bytes().splitlines()]
     teams = {each.agent: each.team for each in sample if each.agent is not None}
@@ -105,16 +105,16 @@ def _repeat(
     for week in range(WEEKS, 0, -1):
         flagged_weight = 2.5 + 0.15 * week  # fewer errors by and by
         weights = [flagged_weight if verdicts[each.id].findings else 1.0 for each in sample]
-        chosen = dict.fromkeys(chance.choices(range(len(sample)), weights, k=PER_WEEK))
+        chosen = dict.fromkeys(rng.choices(range(len(sample)), weights, k=PER_WEEK))
         for number in chosen:
             original = sample[number]
             flagged = bool(verdicts[original.id].findings)
             often, rarely = (4.0, 0.5) if flagged else (0.8, 1.5)
-            agent = chance.choices(
+            agent = rng.choices(
                 agents, [often if one in OFTEN else rarely if one in RARELY else 1.0 for one in agents]
             )[0]
             name = f"{original.id}-w{WEEKS + 1 - week:02}"
-            at_ms = now_ms - int((week - 1 + chance.uniform(0.02, 1.0)) * 7 * DAY_MS)
+            at_ms = now_ms - int((week - 1 + rng.uniform(0.02, 1.0)) * 7 * DAY_MS)
             own = {"id": name, "agent": agent, "team": teams[agent]}
             past.append(
                 Past(
@@ -132,15 +132,15 @@ def _repeat(
 def add_people(store: Store, past: Sequence[Past]) -> None:
     """Add more people, what they said of the past, two appeals that were decided, one that is open, and
     notes. The store needs an account for each role, and ``agent``."""
-    chance = random.Random(11)
+    rng = random.Random(11)
     for name, role in {"rosa": "reviewer", "ravi": "reviewer"}.items():
         accounts.create(store, "admin", Account(id=name, role=role))  # type: ignore[arg-type]
     for name in (*LABELERS, HASTY, COPIER):
         if name != "labeler":
             accounts.create(store, "admin", Account(id=name, role="labeler"))
     codes = tuple(load_taxonomy().codes)
-    reviews = [review for one in past for review in _review(one, codes, chance)]
-    answers = _label(past, chance)
+    reviews = [review for one in past for review in _review(one, codes, rng)]
+    answers = _label(past, rng)
     for start in range(0, len(reviews), 1000):
         import_annotations(store, "admin", reviews[start : start + 1000], "demo reviews")
     import_annotations(store, "admin", answers, "demo labels")
@@ -156,36 +156,36 @@ def add_people(store: Store, past: Sequence[Past]) -> None:
     store.write(lambda transaction: _put_gold(transaction, gold), repeatable=True)
 
 
-def _review(one: Past, codes: tuple[str, ...], chance: random.Random) -> list[Annotation]:
+def _review(one: Past, codes: tuple[str, ...], rng: random.Random) -> list[Annotation]:
     """The reviews of a dialogue: of most flagged ones and a few others, now and then by two people."""
-    if chance.random() > (0.85 if one.verdict.findings else 0.12):
+    if rng.random() > (0.85 if one.verdict.findings else 0.12):
         return []
     severities = {name: code.severity for name, code in load_taxonomy().codes.items()}
     errors = {(label.turn, label.code) for label in one.errors}
     proposed = {(finding.turn, finding.code) for finding in one.verdict.findings}
     reviews = []
-    for reviewer in chance.sample(sorted(REVIEWERS), 2 if chance.random() < 0.3 else 1):
+    for reviewer in rng.sample(sorted(REVIEWERS), 2 if rng.random() < 0.3 else 1):
         care = REVIEWERS[reviewer]
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for finding in one.verdict.findings:
             is_right = (finding.turn, finding.code) in errors
-            if (chance.random() < care) == is_right and chance.random() < 0.93:
-                found.append(finding)
+            if (rng.random() < care) == is_right and rng.random() < 0.93:
+                findings.append(finding)
         for label in one.errors:
-            if (label.turn, label.code) not in proposed and chance.random() < care - 0.55:
+            if (label.turn, label.code) not in proposed and rng.random() < care - 0.55:
                 text = next(turn.text for turn in one.dialogue.turns if turn.index == label.turn)
                 quote = None if label.start is None else text[label.start : label.end]
                 severity = severities[label.code]
-                found.append(
+                findings.append(
                     quoted_finding(one.dialogue, label.turn, label.code, severity, "Missed.", quote or None)
                 )
-        delay_ms = int(chance.uniform(0.1, 2.0) * DAY_MS)
+        delay_ms = int(rng.uniform(0.1, 2.0) * DAY_MS)
         reviews.append(
             Annotation(
                 id=f"{one.dialogue.id}-{reviewer}", dialogue_id=one.dialogue.id, labeler=reviewer,
-                kind="expert" if reviewer == "expert" else "reviewer", codes=codes, findings=tuple(found),
+                kind="expert" if reviewer == "expert" else "reviewer", codes=codes, findings=tuple(findings),
                 seen_verdict=True, at=_later(one, delay_ms),
-                seconds=round(chance.lognormvariate(3.2, 0.5), 1),
+                seconds=round(rng.lognormvariate(3.2, 0.5), 1),
             )
         )  # fmt: skip
     return reviews
@@ -197,23 +197,23 @@ def _later(one: Past, delay_ms: int) -> datetime:
     return datetime.fromtimestamp(int(at_s), UTC)
 
 
-def _label(past: Sequence[Past], chance: random.Random) -> list[Annotation]:
+def _label(past: Sequence[Past], rng: random.Random) -> list[Annotation]:
     """Blind answers of labelers to the same questions on the newest dialogues."""
     answers: list[Annotation] = []
     for one in past[-N_LABELED:]:
         size = sum(len(turn.text) for turn in one.dialogue.turns)
         errors = {(label.turn, label.code) for label in one.errors if label.code in LABEL_CODES}
-        found: dict[str, set[tuple[int, str]]] = {HASTY: set()}
+        marks: dict[str, set[tuple[int, str]]] = {HASTY: set()}
         for labeler, care in LABELERS.items():
             questions = [(turn, code) for turn in judged_turns(one.dialogue) for code in LABEL_CODES]
-            wrong = {each for each in questions if chance.random() > care + (1 - care) * 0.6}
-            found[labeler] = (errors & set(questions)) ^ wrong
-        found[COPIER] = found["elena"]
-        for labeler, marked in found.items():
-            if chance.random() > N_PER_LABELER / N_LABELED and labeler != COPIER:
+            wrong = {each for each in questions if rng.random() > care + (1 - care) * 0.6}
+            marks[labeler] = (errors & set(questions)) ^ wrong
+        marks[COPIER] = marks["elena"]
+        for labeler, marked in marks.items():
+            if rng.random() > N_PER_LABELER / N_LABELED and labeler != COPIER:
                 continue
             usual_s = 1.6 if labeler == HASTY else size / 6 / 230 * 60
-            seconds = round(usual_s * chance.lognormvariate(0.0, 0.35), 1)
+            seconds = round(usual_s * rng.lognormvariate(0.0, 0.35), 1)
             answers.append(
                 Annotation(
                     id=f"{one.dialogue.id}-{labeler}", dialogue_id=one.dialogue.id, labeler=labeler,
@@ -221,7 +221,7 @@ def _label(past: Sequence[Past], chance: random.Random) -> list[Annotation]:
                     findings=tuple(
                         quoted_finding(one.dialogue, turn, code, "S3", "") for turn, code in sorted(marked)
                     ),
-                    at=_later(one, int(chance.uniform(0.2, 3.0) * DAY_MS)),
+                    at=_later(one, int(rng.uniform(0.2, 3.0) * DAY_MS)),
                 )
             )  # fmt: skip
     return answers

@@ -43,7 +43,7 @@ UPHELD = "The second reviewer finds the same error, and nothing in the dialogue 
 def add_disputes(store: Store, past: Sequence[Past]) -> None:
     """Add a wave of answers with cases for experts, a closed and an open calibration session, and appeals.
     The store needs the people of `demo_activity`."""
-    chance, taxonomy = random.Random(5), load_taxonomy()
+    rng, taxonomy = random.Random(5), load_taxonomy()
     by_id = {one.dialogue.id: one for one in past}
     wanted = [one for one in past if {label.code for label in one.errors}.intersection(CODES)]
     chosen = [*wanted[: N_WAVE - N_CLEAN], *[one for one in past if not one.errors][:N_CLEAN]]
@@ -51,7 +51,7 @@ def add_disputes(store: Store, past: Sequence[Past]) -> None:
     projects.create(store, "lead", project)
     tasks.add(store, "lead", WAVE, [NewTask(dialogue=one.dialogue.id, why="demo") for one in chosen])
     for who in WAVE_PEOPLE:
-        _answer_all(store, who, WAVE, CODES, by_id, chance)
+        _answer_all(store, who, WAVE, CODES, by_id, rng)
     aggregate_store(store, "lead", StoreLabelsConfig(WAVE), taxonomy)
     projects.create(store, "lead", Project(id=ADJUDICATION, codes=CODES, purpose="adjudication"))
     config = AdjudicateConfig(into=ADJUDICATION, project=WAVE, disagreements=True)
@@ -60,14 +60,14 @@ def add_disputes(store: Store, past: Sequence[Past]) -> None:
         lease = leases.claim(store, "expert", ADJUDICATION)
         if lease is not None and lease.turn is not None:
             one = by_id[lease.dialogue]
-            found = _find(one, one.dialogue, CODES, (0.0, 0.0), chance, lease.turn)
+            findings = _find(one, one.dialogue, CODES, (0.0, 0.0), rng, lease.turn)
             key = f"decision expert {lease.task} {lease.token}"
-            expert_cases.decide_case(store, "expert", lease.task, lease.token, key, found, DECISION, 38.0)
-    _add_sessions(store, past, by_id, chance)
+            expert_cases.decide_case(store, "expert", lease.task, lease.token, key, findings, DECISION, 38.0)
+    _add_sessions(store, past, by_id, rng)
     _add_appeals(store, past)
 
 
-def _add_sessions(store: Store, past: Sequence[Past], by_id: dict[str, Past], chance: random.Random) -> None:
+def _add_sessions(store: Store, past: Sequence[Past], by_id: dict[str, Past], rng: random.Random) -> None:
     taxonomy = load_taxonomy()
     wave = {task.dialogue for task in store.read(partial(tasks.list_answered_tasks, project=WAVE))}
     flawed = [
@@ -89,49 +89,49 @@ def _add_sessions(store: Store, past: Sequence[Past], by_id: dict[str, Past], ch
     for one in names[: N_CLOSED + N_OPEN]:
         prepare_view(store, one)  # or each claim of a labeler would mask the dialogue anew
     for who in members:
-        _answer_all(store, who, CLOSED, SESSION_CODES, by_id, chance)
+        _answer_all(store, who, CLOSED, SESSION_CODES, by_id, rng)
     save_note(store, "lead", CLOSED, NOTE)
     projects.set_state(store, "lead", CLOSED, "closed")
-    _answer_all(store, "ana", OPEN, SESSION_CODES, by_id, chance)
-    _answer_all(store, "reviewer", OPEN, SESSION_CODES, by_id, chance, 3)
+    _answer_all(store, "ana", OPEN, SESSION_CODES, by_id, rng)
+    _answer_all(store, "reviewer", OPEN, SESSION_CODES, by_id, rng, 3)
 
 
 def _answer_all(
     store: Store, who: str, project: str, codes: Sequence[str], by_id: dict[str, Past],
-    chance: random.Random, most: int = 1000,
+    rng: random.Random, most: int = 1000,
 ) -> None:  # fmt: skip
     """Claim and answer the tasks of a project, `most` at most."""
     for _ in range(most):
         lease = leases.claim(store, who, project)
         if lease is None:
             return
-        shown = tasks.view_task(store, who, lease.task).dialogue
-        found = _find(by_id[lease.dialogue], shown, codes, CARE.get(who, USUAL), chance)
-        seconds = round(chance.lognormvariate(3.6, 0.4), 1)
-        answers.submit(store, who, lease.task, lease.token, f"demo {who} {lease.task}", found, seconds)
+        dialogue = tasks.view_task(store, who, lease.task).dialogue
+        findings = _find(by_id[lease.dialogue], dialogue, codes, CARE.get(who, USUAL), rng)
+        seconds = round(rng.lognormvariate(3.6, 0.4), 1)
+        answers.submit(store, who, lease.task, lease.token, f"demo {who} {lease.task}", findings, seconds)
 
 
 def _find(
-    one: Past, shown: Dialogue, codes: Sequence[str], care: tuple[float, float], chance: random.Random,
+    one: Past, dialogue: Dialogue, codes: Sequence[str], care: tuple[float, float], rng: random.Random,
     only_turn: int | None = None,
 ) -> list[Finding]:  # fmt: skip
-    """What somebody marks in a dialogue as it is `shown`: the author's errors with their own."""
+    """What somebody marks in `dialogue`, as it is displayed: the author's errors with their own."""
     invented, missed = care
     taxonomy = load_taxonomy()
     quotes = {(label.turn, label.code): label for label in one.errors}
-    texts = {turn.index: turn.text for turn in shown.turns}
-    found = []
-    for turn in judged_turns(shown):
+    texts = {turn.index: turn.text for turn in dialogue.turns}
+    findings = []
+    for turn in judged_turns(dialogue):
         for code in codes:
             label = quotes.get((turn, code))
-            is_seen = chance.random() > missed if label is not None else chance.random() < invented / 4
+            is_seen = rng.random() > missed if label is not None else rng.random() < invented / 4
             if not is_seen or only_turn not in (None, turn):
                 continue
             has_words = label is not None and label.start is not None
             words = texts[turn][label.start : label.end] if label is not None and has_words else ""
             severity = taxonomy.codes[code].severity
-            found.append(quoted_finding(shown, turn, code, severity, "", words or None))
-    return found
+            findings.append(quoted_finding(dialogue, turn, code, severity, "", words or None))
+    return findings
 
 
 def _add_appeals(store: Store, past: Sequence[Past]) -> None:

@@ -75,8 +75,8 @@ def _write_output(folder: JobFolder, verdicts: Sequence[Verdict]) -> dict[str, i
     findings: dict[str, Counter[str]] = {}
     suggestions: dict[str, Counter[str]] = {}
     for verdict in verdicts:
-        for counted, found in ((findings, verdict.findings), (suggestions, verdict.suggestions)):
-            for finding in found:
+        for counted, reported in ((findings, verdict.findings), (suggestions, verdict.suggestions)):
+            for finding in reported:
                 counted.setdefault(finding.code, Counter())[finding.severity] += 1
     status = Counter(verdict.status for verdict in verdicts)
     serious = sum(any(each.severity in SERIOUS for each in verdict.findings) for verdict in verdicts)

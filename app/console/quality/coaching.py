@@ -85,10 +85,10 @@ def _choose_agent(store: Store, account: Account) -> tuple[str, str | None] | No
     if not teams:
         return None
     names = list(teams)
-    asked = st.query_params.get("agent", "")
+    requested = st.query_params.get("agent", "")
     chosen = st.selectbox(
-        _("Agent"), names, index=names.index(asked) if asked in teams else 0, width=260,
-        key=f"coached:{asked}",
+        _("Agent"), names, index=names.index(requested) if requested in teams else 0, width=260,
+        key=f"coached:{requested}",
         format_func=lambda name: safe_text(f"{name} · {teams[name]}" if teams[name] else name),
     )  # fmt: skip
     return chosen, teams[chosen] or None
@@ -201,32 +201,32 @@ def _show_codes(rates: CodeRates, taxonomy: Taxonomy) -> None:
                 ShareMark(name, share, *interval, others, MUTED, short_share(k_other, rates.other_dialogues))
             )
         low, high = difference_interval(k, n, k_other, rates.other_dialogues)
-        told = _("more") if low > 0 else _("fewer") if high < 0 else _("no clear difference")
-        rows.append((name, short_share(k, n), short_share(k_other, rates.other_dialogues), told))
+        difference = _("more") if low > 0 else _("fewer") if high < 0 else _("no clear difference")
+        rows.append((name, short_share(k, n), short_share(k_other, rates.other_dialogues), difference))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
     if not rates.other_dialogues:
         st.caption(_("There are too few other agents to compare with: their own figures could be read off."))
     elif rates.team is None:
-        told = ngettext(
+        caption = ngettext(
             "The others are {n} agent of all teams.",
             "The others are {n} agents of all teams.",
             rates.n_agents,
         )
-        st.caption(safe_markdown(told))
+        st.caption(safe_markdown(caption))
     elif not rates.team:
-        told = ngettext(
+        caption = ngettext(
             "The others are {n} agent without a team.",
             "The others are {n} agents without a team.",
             rates.n_agents,
         )
-        st.caption(safe_markdown(told))
+        st.caption(safe_markdown(caption))
     else:
-        told = ngettext(
+        caption = ngettext(
             "The others are {n} agent of the team.", "The others are {n} agents of the team.", rates.n_agents
         )
-        st.caption(safe_markdown(told))
+        st.caption(safe_markdown(caption))
 
 
 def _code_name(code: str, taxonomy: Taxonomy) -> str:
@@ -279,24 +279,26 @@ def _show_dialogues(
         (one for one in now if not one.has_error),
         key=lambda one: (one.review != "reviewed", -(one.quality or 0.0), -one.at_ms),
     )[:N_DIALOGUES]
-    found = read_confirmed(store, account.id, agent, [one.dialogue for one in worst])
+    confirmed = read_confirmed(store, account.id, agent, [one.dialogue for one in worst])
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"**{safe_markdown(_('Dialogues to talk about'))}**")
         if not worst:
             st.caption(_("No confirmed error in this period."))
         for one in worst:
-            _show_worst(one, found[one.dialogue], is_lead=is_lead)
+            _show_worst(one, confirmed[one.dialogue], is_lead=is_lead)
     with right:
         st.markdown(f"**{safe_markdown(_('Dialogues that went well'))}**")
         if not best:
             st.caption(_("No dialogue without an error in this period."))
         with st.container(border=bool(best), gap="xsmall"):
             for one in best:
-                told = _("reviewed, no error") if one.review == "reviewed" else _("no finding, not reviewed")
+                status = (
+                    _("reviewed, no error") if one.review == "reviewed" else _("no finding, not reviewed")
+                )
                 st.markdown(
                     f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
-                    f"{safe_markdown(_day(one))} · {safe_markdown(told)}"
+                    f"{safe_markdown(_day(one))} · {safe_markdown(status)}"
                 )
 
 
@@ -308,7 +310,7 @@ def _address(one: CoachedDialogue) -> str:
     return f"/dialogue?{explore_address(id=one.dialogue).partition('?')[2]}"
 
 
-def _show_worst(one: CoachedDialogue, found: Sequence[ConfirmedFinding], *, is_lead: bool) -> None:
+def _show_worst(one: CoachedDialogue, confirmed: Sequence[ConfirmedFinding], *, is_lead: bool) -> None:
     taxonomy = load_taxonomy()
     severities = {level.code: choose_name(level.name) for level in taxonomy.severities}
     decisions = {
@@ -321,7 +323,7 @@ def _show_worst(one: CoachedDialogue, found: Sequence[ConfirmedFinding], *, is_l
             f"**{link(one.dialogue, _address(one)) if is_lead else safe_markdown(one.dialogue)}** · "
             f"{safe_markdown(_day(one))}"
         )
-        for finding, decision in found:
+        for finding, decision in confirmed:
             title = (
                 f"{_code_name(finding.code, taxonomy)} · {severities.get(finding.severity, finding.severity)}"
             )

@@ -37,8 +37,7 @@ def show_notes(
         for note in notes:
             _show_note(store, account, note)
         if len(notes) == PER_PAGE:
-            told = ngettext("The newest {n} note.", "The newest {n} notes.", PER_PAGE)
-            st.caption(safe_markdown(told))
+            st.caption(safe_markdown(ngettext("The newest {n} note.", "The newest {n} notes.", PER_PAGE)))
     with right:
         if is_lead:
             _show_form(store, account, agent, dialogues)

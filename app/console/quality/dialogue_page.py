@@ -153,13 +153,13 @@ def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) 
         "model": _("Answer of the model {name}"),
     }  # fmt: skip
     blind = _("after seeing what others say") if answer.seen_verdict else _("blind")
-    asked = (
+    codes = (
         _("asked of {codes}").format(codes=", ".join(answer.codes))
         if len(answer.codes) <= 6
         else ngettext("asked of {n} error", "asked of {n} errors", len(answer.codes))
     )
     where = "" if answer.turn is None else _("in turn {turn}").format(turn=answer.turn)
-    lines = [", ".join(filter(None, (blind, asked, where)))]
+    lines = [", ".join(filter(None, (blind, codes, where)))]
     lines += [_describe_finding(each, taxonomy, is_answer=True) for each in answer.findings] or [
         _("No error found.")
     ]
@@ -204,12 +204,12 @@ def _show_labels(history: DialogueHistory, taxonomy: Taxonomy) -> None:
 def _show_entries(entries: Sequence[LogEntry]) -> None:
     """The audit log about the dialogue; actions are its own words."""
     headings = (_("Time"), _("Who"), _("Action"), _("Subject"))
-    shown = entries[:MAX_ENTRIES]
+    newest = entries[:MAX_ENTRIES]
     show_table(
         headings,
-        [(show_time(_to_time(each.at_ms)), each.account, each.action, each.subject) for each in shown],
+        [(show_time(_to_time(each.at_ms)), each.account, each.action, each.subject) for each in newest],
     )
-    if len(entries) > len(shown):
+    if len(entries) > len(newest):
         st.caption(_("Older entries are in the audit log on the Admin page."))
 
 

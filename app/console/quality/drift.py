@@ -75,13 +75,13 @@ def show_drift(store: Store, account: Account, filters: dict[str, Any]) -> None:
         for week in weeks
     ]  # fmt: skip
     n = sum(week.drifts for week in weeks)
-    told = ngettext(
+    summary = ngettext(
         "{n} week lies outside of the weeks before it.", "{n} weeks lie outside of the weeks before them.", n
     )
-    draw_weeks(marks, _("With a finding"), told)
+    draw_weeks(marks, _("With a finding"), summary)
     rule = _(
         "Share of dialogues with a finding by week (its first day), with 95 % intervals. A week is marked if "
         "the difference to all earlier weeks together is clear. How far a log is from what a release was "
         "calibrated on is measured when it is scored, and is in the manifest of the scoring, not here."
     )
-    st.caption(safe_markdown(f"{told} {rule}"))
+    st.caption(safe_markdown(f"{summary} {rule}"))

@@ -216,8 +216,8 @@ def _show_backlog(backlog: Sequence[Backlog]) -> None:
 
 def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Most frequent errors'))}**")
-    found = [group for group in codes if group.findings]
-    if not found:
+    groups = [group for group in codes if group.findings]
+    if not groups:
         st.caption(_("No finding in this period."))
         return
     taxonomy = load_taxonomy()
@@ -225,7 +225,7 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
         group.key: f"{group.key} {choose_name(taxonomy.codes[group.key].name)}"
         if group.key in taxonomy.codes
         else group.key
-        for group in found
+        for group in groups
     }
     marks = [
         ShareMark(
@@ -233,10 +233,10 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
             *wilson_interval(group.flagged, now.dialogues), _("Share of dialogues"),
             detail=short_share(group.flagged, now.dialogues),
         )
-        for group in found
+        for group in groups
     ]  # fmt: skip
     alt = _("Share of dialogues with each error, with its interval; {first} is the most frequent.").format(
-        first=names[found[0].key]
+        first=names[groups[0].key]
     )
     draw_shares(marks, _("Share of dialogues"), alt)
     rows = [
@@ -245,18 +245,18 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
             show_number(group.findings), short_share(group.flagged, now.dialogues),
             short_share(group.confirmed, group.confirmed + group.rejected),
         )
-        for group in found
+        for group in groups
     ]  # fmt: skip
     show_table((_("Error"), _("Findings"), _("Share of dialogues"), _("Confirmed of decided")), rows)
 
 
 def _show_agents(agents: Sequence[Group], cleared: dict[str, int], address: dict[str, str]) -> None:
     st.markdown(f"**{safe_markdown(_('Agents'))}**")
-    named = [group for group in agents if group.key and group.dialogues]
-    if not named:
+    groups = [group for group in agents if group.key and group.dialogues]
+    if not groups:
         st.caption(_("No dialogue of this period names an agent."))
         return
-    counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in named}
+    counts = {group.key: (group.flagged - cleared.get(group.key, 0), group.dialogues) for group in groups}
     ranked = sorted(
         ((name, *rank_agent(name, counts)) for name in counts),
         key=lambda row: (row[1] == 0, -row[1], -counts[row[0]][0] / counts[row[0]][1], row[0]),

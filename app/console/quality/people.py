@@ -41,7 +41,7 @@ from dialint.labeling.store.projects import list_projects
 from dialint.labeling.store.rater_status import RaterStatus, evaluate_status
 from dialint.labeling.store.records import Account
 
-KEPT_S = 600
+CACHE_S = 600
 """How long measured figures are kept: measuring reads every answer."""
 MEASURING = threading.Lock()
 NICENESS = 10
@@ -75,15 +75,15 @@ def people_page(store: Store, account: Account) -> None:
         st.info(_("Nobody has answered anything here yet."))
         show_status_form(store, account, list(accounts.values()), statuses)
         return
-    told = _("{annotations} answers of {people} people, {gold} known answers; measured on {time}.").format(
+    summary = _("{annotations} answers of {people} people, {gold} known answers; measured on {time}.").format(
         annotations=show_number(people.annotations), people=show_number(len(people.people)),
         gold=show_number(people.gold), time=show_time(measured_at),
     )  # fmt: skip
     if people.left_out:
-        told += " " + _("{n} older answers are left out; choose a project or fewer days.").format(
+        summary += " " + _("{n} older answers are left out; choose a project or fewer days.").format(
             n=show_number(people.left_out)
         )
-    st.caption(safe_markdown(told))
+    st.caption(safe_markdown(summary))
     _show_everybody(people.people, accounts, statuses)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -97,7 +97,7 @@ def people_page(store: Store, account: Account) -> None:
         _show_codes(people.people)
 
 
-@st.cache_data(ttl=KEPT_S, max_entries=20, show_spinner=False)
+@st.cache_data(ttl=CACHE_S, max_entries=20, show_spinner=False)
 def _measure(
     _store: Store, place: str, actor: str, project: str | None, days: int
 ) -> tuple[datetime, People | None]:
@@ -139,10 +139,10 @@ def _show_everybody(
         )
     rows = []
     for person in people[number * PER_PAGE :][:PER_PAGE]:
-        quality, known = person.labeler.overall, accounts.get(person.name)
+        quality, registered = person.labeler.overall, accounts.get(person.name)
         rows.append((
             person.name,
-            "–" if known is None else _role_text(known),
+            "–" if registered is None else _role_text(registered),
             show_number(quality.answers),
             _share(quality.agreement), _share(quality.accuracy),
             _signed(quality.bias), _slope(person.competence),
@@ -325,5 +325,7 @@ def _show_codes(people: Sequence[Person]) -> None:
     ]  # fmt: skip
     show_table((_("Error"), _("Answers"), _("Seen"), _("Agreement"), _("On gold")), rows)
     if len(codes) > N_CODES:
-        told = ngettext("The {n} error that was seen most.", "The {n} errors that were seen most.", N_CODES)
-        st.caption(safe_markdown(told))
+        caption = ngettext(
+            "The {n} error that was seen most.", "The {n} errors that were seen most.", N_CODES
+        )
+        st.caption(safe_markdown(caption))

@@ -79,14 +79,14 @@ def _show_reports(first: str, one: ReleaseReport, second: str, two: ReleaseRepor
 
 def _pair(one: dict[str, object], two: dict[str, object], name: str) -> tuple[str, str]:
     values, intervals = (one.get(name), two.get(name)), (one.get(f"{name}_95"), two.get(f"{name}_95"))
-    shown = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
+    texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
     a, b = intervals
     if isinstance(a, list) and isinstance(b, list):
         if a[0] > b[1]:
-            shown[0] += " ▲"
+            texts[0] += " ▲"
         elif b[0] > a[1]:
-            shown[1] += " ▲"
-    return shown[0], shown[1]
+            texts[1] += " ▲"
+    return texts[0], texts[1]
 
 
 def _threshold(report: ReleaseReport, code: str) -> str:
@@ -142,5 +142,7 @@ def _show_stored(compared: Comparison, first: str, second: str) -> None:
     )
 
 
-def _list(found: tuple[tuple[int, str], ...]) -> str:
-    return ", ".join(_("{code} in turn {turn}").format(code=code, turn=turn) for turn, code in found) or "–"
+def _list(findings: tuple[tuple[int, str], ...]) -> str:
+    return (
+        ", ".join(_("{code} in turn {turn}").format(code=code, turn=turn) for turn, code in findings) or "–"
+    )

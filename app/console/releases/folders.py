@@ -130,9 +130,9 @@ def find_candidate(name: str) -> VerifiedFolder:
     Raises:
         DialintError: there is none of this name, or it is damaged.
     """
-    known = {f"{entry.kind}/{entry.name}": entry.folder for entry in list_releases()[0]}
-    if name in known and not name.endswith("/embedded"):
-        return verify_folder(known[name])
+    registered = {f"{entry.kind}/{entry.name}": entry.folder for entry in list_releases()[0]}
+    if name in registered and not name.endswith("/embedded"):
+        return verify_folder(registered[name])
     if name not in list_candidates():
         raise ConfigError("E_RELEASE", "there is no such release on this machine")
     return verify_folder(Path(os.environ[RELEASES_VARIABLE]) / name)

@@ -77,14 +77,14 @@ def kind_name(kind: str) -> str:
 def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> None:
     """All releases on this machine, and those that the store knows only by their verdicts."""
     rows: list[tuple[Cell, ...]] = []
-    known = set()
+    local_ids = set()
     for entry in entries:
         name, state = entry.name, ""
         count = None
         try:
             if entry.kind == "scan":
                 info = read_report(entry).info
-                known.add(info.id)
+                local_ids.add(info.id)
                 name = info.id if entry.name == "embedded" else entry.name
                 count = counts.get(info.id)
             state = _("verified")
@@ -96,7 +96,7 @@ def _show_list(entries: list[ReleaseEntry], counts: dict[str, ReleaseCount]) -> 
     rows += [
         (name, "", "", _("not on this machine"), "", *_count_cells(count))
         for name, count in counts.items()
-        if name not in known
+        if name not in local_ids
     ]
     show_table(
         (
@@ -195,8 +195,8 @@ def _show_headline(report: ReleaseReport) -> None:
         if not isinstance(value, int | float):
             continue
         is_share = name != "wrong_findings_per_100_turns"
-        shown = show_percent(value, "0%") if is_share else show_number(value, "0.00")
-        column.metric(safe_markdown(label), safe_markdown(shown), help=safe_markdown(text))
+        figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
+        column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
         if isinstance(interval, list):
             low, high = (show_percent(x) if is_share else show_number(x, "0.00") for x in interval)  # type: ignore[arg-type]
             column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))

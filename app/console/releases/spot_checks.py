@@ -30,10 +30,10 @@ MAX_FOLDERS = 100
 
 @dataclass(frozen=True)
 class CheckFolder:
-    """A spot check: what was drawn, and the judgements if they are applied."""
+    """A spot check: its sample, and the judgements if they are applied."""
 
     name: str
-    drawn: SpotCheck | None
+    sample: SpotCheck | None
     result: NaturalPrecision | None
     problem: str = ""
 
@@ -43,7 +43,7 @@ def list_spot_checks() -> list[CheckFolder]:
     root = os.environ.get(SPOT_CHECKS_VARIABLE)
     if not root or not Path(root).is_dir():
         return []
-    found = []
+    checks = []
     for path in sorted(Path(root).iterdir())[:MAX_FOLDERS]:
         if not (path / "manifest.json").is_file() or path.is_symlink():
             continue
@@ -51,34 +51,34 @@ def list_spot_checks() -> list[CheckFolder]:
             content = read_manifest(path / "manifest.json")
             if content.pop("kind", None) != "spot check":
                 continue
-            drawn = SpotCheck.model_validate_json(json.dumps(content))
+            sample = SpotCheck.model_validate_json(json.dumps(content))
             result = None
             if (path / RESULT).exists():
                 applied = read_manifest(path / RESULT)
                 applied.pop("kind", KIND)
                 result = NaturalPrecision.model_validate_json(json.dumps(applied))
-            found.append(CheckFolder(path.name, drawn, result))
+            checks.append(CheckFolder(path.name, sample, result))
         except DialintError as damaged:
-            found.append(CheckFolder(path.name, None, None, damaged.code))
+            checks.append(CheckFolder(path.name, None, None, damaged.code))
         except ValidationError:
-            found.append(CheckFolder(path.name, None, None, "E_FORMAT"))
-    return found
+            checks.append(CheckFolder(path.name, None, None, "E_FORMAT"))
+    return checks
 
 
 def show_spot_checks() -> None:
     """Show the result of one of the spot checks."""
-    found = list_spot_checks()
-    if not found:
+    checks = list_spot_checks()
+    if not checks:
         text = _("No spot check is here. A spot check says how often findings are right on your own "
             "log, in about an hour of reading: “dialint eval spot-check VERDICTS --log LOG --out "
                 "FOLDER”, then “dialint eval tally FOLDER/sheet.csv --apply”. The operator names the "
                     "folder with their folders ({variable}).")  # fmt: skip
         st.info(safe_markdown(text.format(variable=SPOT_CHECKS_VARIABLE)))
         return
-    by_name = {each.name: each for each in found}
+    by_name = {each.name: each for each in checks}
     name = st.selectbox(_("Spot check"), list(by_name), format_func=safe_text, key="spot check")
     chosen = by_name[name]
-    if chosen.drawn is None:
+    if chosen.sample is None:
         text = _("This folder is damaged ({code}).")
         st.error(safe_markdown(text.format(code=chosen.problem)))
         return
@@ -86,7 +86,7 @@ def show_spot_checks() -> None:
         text = _("{n} rows were drawn from verdicts of {release}; they are not judged yet, or the "
             "judgements are not applied.")  # fmt: skip
         st.info(
-            safe_markdown(text.format(n=show_number(len(chosen.drawn.rows)), release=chosen.drawn.release))
+            safe_markdown(text.format(n=show_number(len(chosen.sample.rows)), release=chosen.sample.release))
         )
         return
     _show_result(chosen.result)
@@ -105,8 +105,8 @@ def _show_result(result: NaturalPrecision) -> None:
     for kind, judged in ((_("finding"), result.findings), (_("suggestion"), result.suggestions)):
         for code, each in judged.items():
             title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
-            says = advice[result.advice(code)] if judged is result.findings else ""
-            rows.append((title, kind, show_number(each.reported), _right_text(each), says))
+            recommendation = advice[result.advice(code)] if judged is result.findings else ""
+            rows.append((title, kind, show_number(each.reported), _right_text(each), recommendation))
     show_table((_("Code"), _("Kind"), _("Reported"), _("Right, of those judged"), _("Advice")), rows)
     turns = result.turns
     if turns.read:

@@ -45,15 +45,15 @@ TTL_S = 120.0
 @dataclass(frozen=True)
 class AtThreshold:
     """The consequences of one threshold. `confirmed` of `decided` turns are errors by people's answers;
-    `kept` of `known` errors are found; `clean_flagged` of `clean` turns that people saw no error in are
-    flagged."""
+    `detected` of `errors` that people saw are flagged, and `clean_flagged` of `clean` turns in which they
+    saw none."""
 
     per_week: float
     dialogues_per_week: float
     confirmed: int
     decided: int
-    kept: int
-    known: int
+    detected: int
+    errors: int
     clean_flagged: int
     clean: int
 
@@ -70,16 +70,16 @@ def apply_threshold(turns: CodeTurns, threshold: float, today: float | None) -> 
     decided = [each for each in flagged if each.answer is not None]
     confirmed = sum(bool(each.answer) for each in decided)
     answered = [each for each in turns.turns if each.answer is not None]
-    known = sum(bool(each.answer) for each in answered)
+    n_errors = sum(bool(each.answer) for each in answered)
     return AtThreshold(
         per_week=len(flagged) / turns.n_weeks,
         dialogues_per_week=len({each.dialogue for each in flagged}) / turns.n_weeks,
         confirmed=confirmed,
         decided=len(decided),
-        kept=confirmed,
-        known=known + turns.n_unscanned,
+        detected=confirmed,
+        errors=n_errors + turns.n_unscanned,
         clean_flagged=len(decided) - confirmed,
-        clean=len(answered) - known,
+        clean=len(answered) - n_errors,
     )
 
 
@@ -196,12 +196,12 @@ def _show_figures(turns: CodeTurns, how: CodeRelease | None, threshold: float, t
     columns[1].caption(
         safe_markdown(f"{now.confirmed}/{now.decided}: {share_text(now.confirmed, now.decided)}")
     )
-    kept = "–" if not now.known else show_percent(now.kept / now.known)
+    recall = "–" if not now.errors else show_percent(now.detected / now.errors)
     columns[2].metric(
-        _("Known errors kept"), safe_markdown(kept),
+        _("Known errors kept"), safe_markdown(recall),
         help=_("Of all errors that people saw in these dialogues, whatever the model said."),
     )  # fmt: skip
-    columns[2].caption(safe_markdown(f"{now.kept}/{now.known}: {share_text(now.kept, now.known)}"))
+    columns[2].caption(safe_markdown(f"{now.detected}/{now.errors}: {share_text(now.detected, now.errors)}"))
     minutes = now.minutes(turns.seconds)
     columns[3].metric(
         _("Minutes of review a week"),
@@ -251,7 +251,7 @@ def _show_chart(turns: CodeTurns, threshold: float, today: float | None) -> None
     for at in GRID:
         there = apply_threshold(turns, at, today)
         for name, part, whole in zip(
-            names, (there.confirmed, there.kept), (there.decided, there.known), strict=True
+            names, (there.confirmed, there.detected), (there.decided, there.errors), strict=True
         ):
             if whole:
                 points.append({"threshold": at, "series": name, "share": part / whole})

@@ -115,12 +115,12 @@ def show_editor(
             is_valid=not isinstance(parsed, ConfigError),
             is_previewed=st.session_state.get(previewed, (None,))[0] == edited,
         )  # fmt: skip
-    shown = st.session_state.get(previewed)
-    if shown is not None and shown[0] == edited:
-        if isinstance(shown[1], TaxonomyPreview):
-            _show_taxonomy_preview(shown[1])
+    stored = st.session_state.get(previewed)
+    if stored is not None and stored[0] == edited:
+        if isinstance(stored[1], TaxonomyPreview):
+            _show_taxonomy_preview(stored[1])
         else:
-            _show_policy_preview(shown[1])
+            _show_policy_preview(stored[1])
 
 
 def _is_unchanged(field: str, text: str) -> bool:

@@ -100,7 +100,7 @@ def _show_codes(taxonomy: Taxonomy) -> None:
                 _("All categories") if each is None else f"{each} {choose_name(by_category[each].name)}"
             ),
         )  # fmt: skip
-        shown = [
+        codes = [
             code
             for category in taxonomy.categories
             if chosen in (None, category.code)
@@ -114,12 +114,12 @@ def _show_codes(taxonomy: Taxonomy) -> None:
                     ", ".join(words[need] for need in code.needs),
                     ", ".join(words[each] for each in covered_in(covered, code.code).split(", ")),
                 )
-                for code in shown
+                for code in codes
             ),
         )  # fmt: skip
     with detail:
         code = st.selectbox(
-            _("Code in full; type to search"), shown, key=f"rules code:{chosen}",
+            _("Code in full; type to search"), codes, key=f"rules code:{chosen}",
             format_func=lambda each: safe_text(f"{each.code} {choose_name(each.name)}"),
         )  # fmt: skip
         with st.container(border=True):

@@ -58,7 +58,7 @@ class TaxonomyPreview:
 def preview_taxonomy(before: Taxonomy, after: Taxonomy, verdicts: Iterable[Verdict]) -> TaxonomyPreview:
     """Compute what `after` in place of `before` does to stored verdicts."""
     penalties = [_penalties(taxonomy) for taxonomy in (before, after)]
-    found, moved, dropped = Counter[str](), Counter[str](), Counter[str]()
+    reported, moved, dropped = Counter[str](), Counter[str](), Counter[str]()
     points: dict[str, list[float]] = {}
     qualities: list[QualityChange] = []
     failed = [0, 0]
@@ -67,7 +67,7 @@ def preview_taxonomy(before: Taxonomy, after: Taxonomy, verdicts: Iterable[Verdi
         for finding in verdict.findings:
             code = finding.code
             old, new = (_severity(finding, side, before.codes.get(code)) for side in (before, after))
-            found[code] += 1
+            reported[code] += 1
             moved[code] += old != new and new is not None
             dropped[code] += new is None
             for side, severity in enumerate((old, new)):
@@ -80,11 +80,11 @@ def preview_taxonomy(before: Taxonomy, after: Taxonomy, verdicts: Iterable[Verdi
         qualities.append(QualityChange(verdict.dialogue_id, was, now))
     changes = [
         CodeChange(
-            code, found[code], moved[code], dropped[code],
+            code, reported[code], moved[code], dropped[code],
             _have_other_words(before.codes.get(code), after.codes.get(code)),
             (points.get(code, [0.0, 0.0])[0], points.get(code, [0.0, 0.0])[1]),
         )
-        for code in dict.fromkeys((*before.codes, *after.codes, *found))
+        for code in dict.fromkeys((*before.codes, *after.codes, *reported))
     ]  # fmt: skip
     n = max(1, len(qualities))
     return TaxonomyPreview(
@@ -166,18 +166,18 @@ def preview_policy(
     changes: list[FindingChange] = []
     for dialogue in dialogues:
         n += 1
-        found: list[dict[tuple[int, str, str], str]] = [{}, {}]
+        findings: list[dict[tuple[int, str, str], str]] = [{}, {}]
         for side, policies in enumerate(sides):
             policy = policy_for(dialogue, policies)
             if policy is None or policy.policy != after.policy:
                 continue
             applies[side] += 1
             for turn, broken in broken_clauses(dialogue, policy):
-                found[side][turn.index, broken.clause.id, broken.code] = broken.why
+                findings[side][turn.index, broken.clause.id, broken.code] = broken.why
                 counts[side][broken.clause.id, broken.code] += 1
-        for key in sorted(found[0].keys() ^ found[1].keys()):
-            gained = key in found[1]
-            changes.append(FindingChange(dialogue.id, *key, found[gained][key], gained))
+        for key in sorted(findings[0].keys() ^ findings[1].keys()):
+            gained = key in findings[1]
+            changes.append(FindingChange(dialogue.id, *key, findings[gained][key], gained))
     clauses = [
         ClauseChange(clause, code, counts[0][clause, code], counts[1][clause, code])
         for clause, code in sorted(counts[0].keys() | counts[1].keys())

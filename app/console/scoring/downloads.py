@@ -85,17 +85,17 @@ async def send_file(request: Request) -> Response:
     """One file, as an attachment; 404 without saying more to whom it is not open."""
     names = request.path_params
     try:
-        found = await run_in_threadpool(_prepare, browser_id(request.cookies), names["job"], names["name"])
+        prepared = await run_in_threadpool(_prepare, browser_id(request.cookies), names["job"], names["name"])
     except WorldError:
         chosen = await run_in_threadpool(_find_language, browser_id(request.cookies))
         with speak(chosen or request.headers.get("accept-language", "")):
             text = _("This file could not be made. Please try again later.")
         return Response(f"{text}\n", 503, media_type="text/plain")
     except DialintError:
-        found = None
-    if found is None:
+        prepared = None
+    if prepared is None:
         return Response(status_code=404)
-    path, filename = found
+    path, filename = prepared
     kind = MIMETYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return FileResponse(
         path, media_type=kind, filename=filename, content_disposition_type="attachment",

@@ -102,23 +102,25 @@ def convert(folder: JobFolder, name: str) -> None:
 
 def _list_examples(lines: BinaryIO) -> dict[str, Any]:
     """By code: how many findings and in how many dialogues, and the most probable of them."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    examples: dict[str, list[dict[str, Any]]] = {}
     counts, dialogues = Counter[str](), Counter[str]()
     for verdict in parse_verdicts(lines):
         dialogues.update({finding.code for finding in verdict.findings})
         for finding in verdict.findings:
             counts[finding.code] += 1
-            kept = found.setdefault(finding.code, [])
-            shown = ("turn", "severity", "probability", "quote", "reason")
-            kept.append({"dialogue": verdict.dialogue_id, **{each: getattr(finding, each) for each in shown}})
-            if len(kept) > 4 * N_EXAMPLES:
-                kept.sort(key=_by_probability)
-                del kept[N_EXAMPLES:]
+            of_code = examples.setdefault(finding.code, [])
+            fields = ("turn", "severity", "probability", "quote", "reason")
+            of_code.append(
+                {"dialogue": verdict.dialogue_id, **{each: getattr(finding, each) for each in fields}}
+            )
+            if len(of_code) > 4 * N_EXAMPLES:
+                of_code.sort(key=_by_probability)
+                del of_code[N_EXAMPLES:]
     return {
         code: {
             "findings": n,
             "dialogues": dialogues[code],
-            "examples": sorted(found[code], key=_by_probability)[:N_EXAMPLES],
+            "examples": sorted(examples[code], key=_by_probability)[:N_EXAMPLES],
         }
         for code, n in counts.most_common()
     }

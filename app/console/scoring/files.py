@@ -251,7 +251,7 @@ def clean_name(name: str) -> str:
     return f"{stem}{endings}"
 
 
-def bring_log(name: str, content: bytes | Path) -> tuple[str, JobFolder, str]:
+def create_job_folder(name: str, content: bytes | Path) -> tuple[str, JobFolder, str]:
     """A new folder with a log, of its bytes or a file on the server. Returns the job's id, its folder and the
     log's SHA-256.
 
@@ -277,7 +277,7 @@ def write_log(path: Path, name: str, content: bytes | Path) -> tuple[JobFolder, 
     return folder, sha256_file(log)
 
 
-def bring_policies(folder: JobFolder, policies: Sequence[tuple[str, bytes]]) -> int:
+def save_policies(folder: JobFolder, policies: Sequence[tuple[str, bytes]]) -> int:
     """Keep policy files with a job, after each was read; those of before go. Returns how many there are.
 
     Raises:
@@ -308,7 +308,7 @@ def list_server_logs() -> list[str]:
     root = os.environ.get(LOGS_VARIABLE)
     if not root or not Path(root).is_dir():
         return []
-    found: list[str] = []
+    logs: list[str] = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
@@ -320,10 +320,10 @@ def list_server_logs() -> list[str]:
                 and path.is_file()
                 and not path.is_symlink()
             ):
-                found.append(str(path.relative_to(root)))
-        if len(found) >= MAX_LISTED_LOGS:
+                logs.append(str(path.relative_to(root)))
+        if len(logs) >= MAX_LISTED_LOGS:
             break
-    return found[:MAX_LISTED_LOGS]
+    return logs[:MAX_LISTED_LOGS]
 
 
 def server_log(name: str) -> Path:

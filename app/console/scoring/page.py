@@ -78,7 +78,7 @@ def score_page(store: Store, account: Account) -> None:
 def _show_upload(store: Store, account: Account) -> None:
     """A place to drop a log, and the logs on the server if the operator opened a folder of them."""
     key = f"log:{st.session_state.setdefault('logs brought', 0)}"
-    brought = st.file_uploader(
+    upload = st.file_uploader(
         _("Drop a dialogue log"), key=key,
         help=_(
             "Exports of help desks, chat formats of LLM tools, JSON, CSV and Parquet, plain or "
@@ -86,10 +86,10 @@ def _show_upload(store: Store, account: Account) -> None:
             "The file is kept on this server, for its operator and the leads, until you remove the job."
         ),
     )  # fmt: skip
-    if brought is not None:
-        content = brought.getvalue()
-        _forget_upload(brought.file_id)
-        _bring(store, account, brought.name, content)
+    if upload is not None:
+        content = upload.getvalue()
+        _forget_upload(upload.file_id)
+        _add_log(store, account, upload.name, content)
     names = score_files.list_server_logs()
     if names:
         with st.expander(_("Or a log on the server")):
@@ -99,7 +99,7 @@ def _show_upload(store: Store, account: Account) -> None:
             )  # fmt: skip
             if st.button(_("Look at it"), disabled=name is None) and name is not None:
                 try:
-                    _bring(store, account, name, score_files.server_log(name))
+                    _add_log(store, account, name, score_files.server_log(name))
                 except DialintError as refused:
                     st.error(safe_markdown(explain_as_sentence(refused)))
 
@@ -113,13 +113,13 @@ def _forget_upload(file_id: str) -> None:
             manager.remove_file(context.session_id, file_id)
 
 
-def _bring(store: Store, account: Account, name: str, content: bytes | Path) -> None:
+def _add_log(store: Store, account: Account, name: str, content: bytes | Path) -> None:
     """Keep a log in a new job's folder, look at it, and show it."""
     st.session_state["logs brought"] = st.session_state.get("logs brought", 0) + 1
     try:
         with st.spinner(_("Looking at the log…")):
             score_jobs.list_jobs(store, account.id, limit=1)  # before anything is written: has it the right?
-            job_id, folder, sha256 = score_files.bring_log(name, content)
+            job_id, folder, sha256 = score_files.create_job_folder(name, content)
             log = folder.log
             assert log is not None
             new = NewScoreJob(id=job_id, name=log.name, size=log.stat().st_size, sha256=sha256)
@@ -145,14 +145,14 @@ def _show_list(listed: tuple[ScoreJob, ...], pages: list[ScoreJob]) -> None:
 
     for job in listed:
         phase = job_folder(job.id).phase if job.state in ("uploaded", "queued") else job.state
-        shown: Phase = "new" if phase == "uploaded" else "waiting" if phase == "queued" else phase
+        displayed: Phase = "new" if phase == "uploaded" else "waiting" if phase == "queued" else phase
         with st.container(gap=None):
             st.button(
-                f"{safe_markdown(ICONS[shown])} {safe_markdown(job.name)}", key=f"job:{job.id}",
+                f"{safe_markdown(ICONS[displayed])} {safe_markdown(job.name)}", key=f"job:{job.id}",
                 on_click=choose, args=(job.id,), width="stretch",
                 type="primary" if job.id == chosen else "secondary",
             )  # fmt: skip
-            st.caption(safe_markdown(" · ".join(_describe(job, shown))))
+            st.caption(safe_markdown(" · ".join(_describe(job, displayed))))
     with st.container(horizontal=True):
         if pages:
             st.button(_("◀ Newest"), on_click=pages.clear)

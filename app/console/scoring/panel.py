@@ -188,7 +188,7 @@ def _show_options(
         if any(each.size > MAX_POLICY_BYTES for each in policies):
             raise ConfigError("E_POLICY", "a policy file has at most 1 MB")
         read = [(each.name, each.getvalue()) for each in policies]
-        n = score_files.bring_policies(folder, read)
+        n = score_files.save_policies(folder, read)
         if seen.get("mapping") is not None and not folder.mapping.exists():
             with atomic_file(folder.mapping) as file:
                 file.write(str(seen["mapping"]).encode())

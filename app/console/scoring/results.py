@@ -109,12 +109,12 @@ def _show_findings(folder: JobFolder, manifest: dict[str, Any], *, is_stored: bo
     rows: list[tuple[Cell, ...]] = [
         (
             title(code),
-            show_number(found["findings"]),
-            share_text(found["dialogues"], max(int(counts["scored"]), found["dialogues"])),
+            show_number(entry["findings"]),
+            share_text(entry["dialogues"], max(int(counts["scored"]), entry["dialogues"])),
             ", ".join(f"{severity} × {show_number(k)}" for severity, k in counts["findings"][code].items()),
             show_number(suggested.get(code, 0)),
         )
-        for code, found in by_code.items()
+        for code, entry in by_code.items()
     ]
     show_table((_("Code"), _("Findings"), _("Dialogues with one"), _("Severity"), _("Suggestions")), rows)
     code = st.selectbox(

@@ -127,10 +127,10 @@ def _propose(verdict: Verdict | None, codes: Sequence[str], turn: int | None) ->
         return ()
     both = [(finding, False) for finding in verdict.findings]
     both += [(finding, True) for finding in verdict.suggestions]
-    asked = [each for each in both if each[0].code in codes and turn in (None, each[0].turn)]
+    relevant = [each for each in both if each[0].code in codes and turn in (None, each[0].turn)]
     return tuple(
         Choice(id=str(n), finding=_as_certain(finding), proposed=finding, suggested=suggested)
-        for n, (finding, suggested) in enumerate(asked)
+        for n, (finding, suggested) in enumerate(relevant)
     )
 
 

@@ -152,8 +152,11 @@ def apply_edit(
     """The answer after an edit; the same answer if it does not fit the item. `codes` and `only_turn` are what
     the item asks, `masked_turn` has the masked text of a turn (see `make_finding`)."""
     if not isinstance(event, Remove):  # the browser knows codes as they are shown
-        known = {*codes, *(choice.proposed.code for choice in answer.choices if choice.proposed is not None)}
-        original = next((code for code in known if safe_text(code) == event.code), event.code)
+        candidates = {
+            *codes,
+            *(choice.proposed.code for choice in answer.choices if choice.proposed is not None),
+        }
+        original = next((code for code in candidates if safe_text(code) == event.code), event.code)
         event = event.model_copy(update={"code": original})
     if isinstance(event, Say):
         return set_present(answer, event.code, event.present) if event.code in codes else answer

@@ -34,7 +34,7 @@ class PolicyTexts(NamedTuple):
     is_recorded: bool = False
 
     @property
-    def shown(self) -> PublishedText | None:
+    def displayed(self) -> PublishedText | None:
         """The version whose clauses are shown."""
         return self.scored if self.is_recorded else self.published
 
@@ -108,13 +108,13 @@ def _needs(code: str, kind: str) -> bool:
 def _describe_cited(cited: CitedClause, policy: PolicyTexts) -> Evidence:
     name = f"clause:{cited.policy}:{cited.clause}"
     title = _("Clause {clause} of the policy {policy}").format(clause=cited.clause, policy=cited.policy)
-    if policy.shown is None:
+    if policy.displayed is None:
         note = f"{_why_missing(policy)} {_('So the finding quotes the clause:')}"
         return Evidence(name, title, ((cited.text, False),), note)
-    text = _find_clause(policy.shown, cited.clause)
+    text = _find_clause(policy.displayed, cited.clause)
     if text is None:
         note = _("Version {version} has no such clause. So the finding quotes it:")
-        note = note.format(version=policy.shown.version)
+        note = note.format(version=policy.displayed.version)
         return Evidence(name, title, ((cited.text, False),), note)
     notes = [_which_version(policy)]
     if not text.startswith(cited.text.removesuffix(" …")):
@@ -124,7 +124,7 @@ def _describe_cited(cited: CitedClause, policy: PolicyTexts) -> Evidence:
 
 
 def _list_clauses(name: str, code: str, policy: PolicyTexts) -> Iterator[Evidence]:
-    parsed = None if policy.shown is None else _parse(policy.shown.text)
+    parsed = None if policy.displayed is None else _parse(policy.displayed.text)
     if parsed is None:
         note = f"{_why_missing(policy)} {_('So its clauses cannot be shown.')}"
         yield Evidence(f"policy:{name}", _("Policy {name}").format(name=name), (), note)
@@ -152,12 +152,12 @@ def _why_missing(policy: PolicyTexts) -> str:
 
 
 def _which_version(policy: PolicyTexts) -> str:
-    assert policy.shown is not None
+    assert policy.displayed is not None
     if not policy.is_recorded:
         text = _("As published, version {version}; which one the dialogue was scored with is not recorded.")
     else:
         text = _("As scored with, version {version}.")
-    return text.format(version=policy.shown.version)
+    return text.format(version=policy.displayed.version)
 
 
 def _what_is_newer(policy: PolicyTexts, clause: str, text: str) -> str:
@@ -201,8 +201,8 @@ def _list_sources(dialogue: Dialogue, finding: Finding) -> Iterator[Evidence]:
         (number, source, next((words for words in quoted if words in source), ""))
         for number, source in enumerate(dialogue.sources, 1)
     ]
-    named = [each for each in every if each[0] in numbers or each[2] or each[1] in finding.reason]
-    for number, source, passage in named or every:
+    cited = [each for each in every if each[0] in numbers or each[2] or each[1] in finding.reason]
+    for number, source, passage in cited or every:
         yield describe_source(number, source, passage)
 
 

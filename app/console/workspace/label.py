@@ -75,16 +75,16 @@ def _show_solution(session: PageSession) -> None:
     st.subheader(_("Solution of the training task"))
     for code in item.codes:
         right = {each.turn for each in gold if each.code == code and each.present}
-        known = {each.turn for each in gold if each.code == code}
+        gold_turns = {each.turn for each in gold if each.code == code}
         marked = {finding.turn for finding in annotation.findings if finding.code == code}
-        if not known:
+        if not gold_turns:
             continue
-        verdict = _("✓ right") if marked & known == right else _("✗ not right")
+        verdict = _("✓ right") if marked & gold_turns == right else _("✗ not right")
         with st.container(border=True):
             st.markdown(f"**{safe_markdown(code_title(code, taxonomy))}**: {safe_markdown(verdict)}")
             if code in taxonomy.codes:
                 st.caption(safe_markdown(taxonomy.codes[code].test))
-            for turn in sorted(right | marked & known):
+            for turn in sorted(right | marked & gold_turns):
                 lines = {
                     (True, True): _("Turn {n}: an error, and you marked it."),
                     (True, False): _("Turn {n}: an error that you did not mark."),
@@ -95,7 +95,7 @@ def _show_solution(session: PageSession) -> None:
             for each in gold:
                 if each.code == code and each.reason:
                     st.text(safe_text(_("Turn {n}: {reason}").format(n=each.turn, reason=each.reason)))
-            if not right | marked & known:
+            if not right | marked & gold_turns:
                 st.caption(_("No error here, as you said."))
 
     def go_on() -> None:

@@ -343,11 +343,11 @@ def _close(session: PageSession) -> None:
 
 def _count_reasons(session: PageSession, answer: Answer) -> None:
     """Count the reasons of the rejections in the account's preferences: the next list is ordered by them."""
-    known = reject_reasons.load().names
+    names = reject_reasons.load().names
     chosen = Counter(
         f"{choice.proposed.code}:{choice.why}"
         for choice in answer.choices
-        if choice.proposed is not None and choice.state == "rejected" and choice.why in known
+        if choice.proposed is not None and choice.state == "rejected" and choice.why in names
     )
     if not chosen:
         return

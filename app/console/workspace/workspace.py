@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Mode = Literal["review", "label"]
 SCRIPTS = ("turns.js", "draft.js", "selection.js", "cards.js", "drawing.js", "workspace.js")
 STYLES = ("dialogue.css", "workspace.css")
-MIN_GIVEN = 0.01
+MIN_PROBABILITY = 0.01
 """Lower probabilities of the model are not sent along with the list of codes."""
 N_EXPANDED = 2
 """Items for which a labeler's instructions are unfolded; then they are known, and a click away."""
@@ -136,7 +136,7 @@ def _reasons_and_probabilities(session: PageSession, item: Item, answer: Answer)
             turn: {
                 safe_text(code): percent(probability)
                 for code, probability in sorted(by_code.items(), key=lambda pair: -pair[1])
-                if probability >= MIN_GIVEN and code in item.codes
+                if probability >= MIN_PROBABILITY and code in item.codes
             }
             for turn, by_code in probabilities.items()
             if turn in visible
@@ -167,11 +167,11 @@ def _evidence_and_context(session: PageSession, item: Item, evidence: ChoiceEvid
     context = [describe_source(number, source) for number, source in enumerate(dialogue.sources, 1)]
     if dialogue.policy:
         context.insert(0, Evidence("policy", _("Policy"), ((dialogue.policy, False),)))
-    shown = list(context) if session.page == 0 else []
+    displayed = list(context) if session.page == 0 else []
     for of_choice in evidence.values():
-        shown += of_choice
+        displayed += of_choice
     return {
-        "evidence": {each.id: each.to_json() for each in shown},
+        "evidence": {each.id: each.to_json() for each in displayed},
         "context": [each.id for each in context] if session.page == 0 else [],
     }
 
@@ -213,7 +213,11 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "question_turn": item.turn,
         "notices": [[kind, safe_text(text)] for kind, text in notices],
         "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
-        "keys": _known_keys(session.preferences.keys),
+        "keys": {
+            action: key
+            for action, key in session.preferences.keys.items()
+            if action in ACTIONS and len(key) <= 20
+        },
         "auto_save": session.preferences.auto_save,
     }
 
@@ -256,11 +260,11 @@ def displayed_quote(dialogue: Dialogue, finding: Finding) -> str:
 def find_proof(dialogue: Dialogue, finding: Finding) -> set[int]:
     """The turns with the calls of tools that the finding's reason names, and their results: of each name the
     last call that is not after the finding."""
-    named = {}
+    turns = {}
     for use in tool_uses(dialogue) if finding.reason else ():
         if use.turn <= finding.turn and use.call.name in finding.reason:
-            named[use.call.name] = {use.turn, use.turn if use.result_turn is None else use.result_turn}
-    return set().union(*named.values())
+            turns[use.call.name] = {use.turn, use.turn if use.result_turn is None else use.result_turn}
+    return set().union(*turns.values())
 
 
 def _page_text(session: PageSession) -> str:
@@ -282,10 +286,6 @@ def _own_speed(durations: list[float]) -> str:
         n=show_number(len(durations)), last=show_number(round(durations[-1])),
         mean=show_number(round(fmean(durations))),
     )  # fmt: skip
-
-
-def _known_keys(keys: Mapping[str, str]) -> dict[str, str]:
-    return {action: key for action, key in keys.items() if action in ACTIONS and len(key) <= 20}
 
 
 @cache

@@ -172,13 +172,13 @@ def test_thresholds_by_hand() -> None:
     )  # fmt: skip
     today = apply_threshold(some, 0.8, 0.8)
     assert (today.per_week, today.dialogues_per_week) == (1.0, 1.0)
-    assert (today.confirmed, today.decided, today.kept, today.known) == (1, 2, 1, 4)
+    assert (today.confirmed, today.decided, today.detected, today.errors) == (1, 2, 1, 4)
     assert (today.clean_flagged, today.clean) == (1, 2)
     assert today.minutes(some.seconds) == 1.0
     assert today.minutes(()) is None
     lower = apply_threshold(some, 0.5, 0.8)
     assert (lower.per_week, lower.dialogues_per_week) == (2.0, 1.5)
-    assert (lower.confirmed, lower.decided, lower.kept) == (2, 3, 2)
+    assert (lower.confirmed, lower.decided, lower.detected) == (2, 3, 2)
     higher = apply_threshold(some, 0.95, 0.8)
     assert (higher.per_week, higher.confirmed, higher.decided) == (0.0, 0, 0)
 

@@ -13,7 +13,7 @@ import pytest
 from dialint.app.console.scoring import files as score_files
 from dialint.app.console.scoring import runner as score_runner
 from dialint.app.console.scoring.exports import EXAMPLES, available_files, make_file
-from dialint.app.console.scoring.files import JobFolder, bring_log, clean_name, job_folder
+from dialint.app.console.scoring.files import JobFolder, clean_name, create_job_folder, job_folder
 from dialint.app.console.scoring.preview import describe_log
 from dialint.app.console.scoring.results import add_to_store
 from dialint.app.console.scoring.runner import ScoreRunner
@@ -44,7 +44,7 @@ def step_until(runner: ScoreRunner, is_over: Callable[[], bool]) -> None:
 
 
 def brought(content: bytes = SMALL, name: str = "log.jsonl") -> tuple[str, JobFolder]:
-    job_id, folder, _ = bring_log(name, content)
+    job_id, folder, _ = create_job_folder(name, content)
     return job_id, folder
 
 
@@ -159,9 +159,9 @@ def test_policies_are_read_before_they_are_kept() -> None:
     _, folder = brought()
     policy = (SAMPLE.parent / "policies").glob("*.yaml")
     good = next(iter(sorted(policy))).read_bytes()
-    assert score_files.bring_policies(folder, [("../a.yaml", good)]) == 1
+    assert score_files.save_policies(folder, [("../a.yaml", good)]) == 1
     with pytest.raises(ConfigError) as refused:
-        score_files.bring_policies(folder, [("bad.yaml", b"policy: [")])
+        score_files.save_policies(folder, [("bad.yaml", b"policy: [")])
     assert str(folder.path) not in str(refused.value)
     assert [path.read_bytes() for path in folder.policies] == [good]
 

@@ -18,7 +18,7 @@ import dialint.detector.ingest
 from dialint.app.cli import main
 from dialint.app.console import i18n
 from dialint.app.console.catalogue import ERRORS, extract_calls
-from dialint.app.console.scoring.files import JobEnd, JobFolder, bring_log
+from dialint.app.console.scoring.files import JobEnd, JobFolder, create_job_folder
 from dialint.app.console.scoring.preview import describe_log, preview_log
 from dialint.app.console.scoring.runner import ScoreRunner
 from dialint.app.output import ERROR_FILE_VARIABLE
@@ -54,7 +54,7 @@ def score_page(open_page: Callable[..., Any], store: Store) -> Callable[[Any], A
 
 
 def brought(content: bytes, name: str) -> JobFolder:
-    return bring_log(name, content)[1]
+    return create_job_folder(name, content)[1]
 
 
 def upload(page: Any, name: str, content: bytes) -> str:
