@@ -49,8 +49,8 @@ def word_pairs(dialogue: Dialogue) -> set[int]:
     for turn in dialogue.turns:
         if turn.role in ("system", "tool") or turn.is_unseen:
             continue
-        said = ["", *_WORD.findall(turn.text.casefold()), ""]
-        pairs.update(_hash(f"{a} {b}") for a, b in pairwise(said))
+        words = ["", *_WORD.findall(turn.text.casefold()), ""]
+        pairs.update(_hash(f"{a} {b}") for a, b in pairwise(words))
     return pairs
 
 
@@ -82,7 +82,7 @@ class Domain(Record):
         return value
 
     @cached_property
-    def _known(self) -> frozenset[int]:
+    def _hashes(self) -> frozenset[int]:
         content = b64decode(self.pairs)
         starts = range(0, len(content), HASH_BYTES)
         return frozenset(int.from_bytes(content[start : start + HASH_BYTES], "big") for start in starts)
@@ -90,7 +90,7 @@ class Domain(Record):
     def count_unknown(self, dialogue: Dialogue) -> tuple[int, int]:
         """How many different word pairs of a dialogue the reference lacks, and how many there are."""
         pairs = word_pairs(dialogue)
-        return len(pairs - self._known), len(pairs)
+        return len(pairs - self._hashes), len(pairs)
 
     def is_far(self, distance: float | None, n_dialogues: int) -> bool:
         """Whether a log of `n_dialogues` at this distance is far."""

@@ -51,12 +51,12 @@ def invalid_value(error: ErrorDetails) -> Message:
     context = error.get("ctx", {})
     if isinstance(refused := context.get("error"), InvalidValue):
         return refused.text
-    said = Message(error["msg"].removeprefix("Value error, "))
+    message = Message(error["msg"].removeprefix("Value error, "))
     if error["type"] not in _TEXTS:
-        return said
+        return message
     plural = "" if 1 in (context.get("min_length"), context.get("max_length")) else "s"
     try:
-        known = Message(_TEXTS[error["type"]].template, **context, plural=plural)
+        translatable = Message(_TEXTS[error["type"]].template, **context, plural=plural)
     except KeyError:
-        return said
-    return known if known == said else said
+        return message
+    return translatable if translatable == message else message

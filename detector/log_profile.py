@@ -75,10 +75,10 @@ def is_known_masking(mark: str) -> bool:
         return True
     inner = mark.strip("#[]<>{}%* ")
     kind = " ".join(_NUMBER.sub("", inner).replace("_", " ").replace("-", " ").split())
-    known = _families()
-    if mark[0] == "[" and kind.casefold() in known["emoticons"]:
+    families = _families()
+    if mark[0] == "[" and kind.casefold() in families["emoticons"]:
         return True
-    if mark[0] in "{%" or kind.casefold() not in known["masked"]:
+    if mark[0] in "{%" or kind.casefold() not in families["masked"]:
         return mark[0] == "#" and inner.isupper()
     return inner.isupper() or (mark[0] == "[" and inner.islower()) or _NUMBER.search(inner) is not None
 

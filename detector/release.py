@@ -74,12 +74,12 @@ class ReleaseInfo(Record):
         for name, codes in (("dialogue_codes", set(self.dialogue_codes)), ("scanned codes", scanned)):
             if codes - head:
                 raise ValueError(f"{name} {sorted(codes - head)} are not in head_codes")
-        for kind, names, known in (
+        for kind, names, registry in (
             ("exact checks", {check.name for how in self.codes.values() for check in how.checks}, CHECKS),
             ("gates", {how.gate for how in self.codes.values() if how.gate is not None}, GATES),
         ):
-            if names - set(known):
-                raise ValueError(f"no {kind} {sorted(names - set(known))}")
+            if names - set(registry):
+                raise ValueError(f"no {kind} {sorted(names - set(registry))}")
         return self
 
 

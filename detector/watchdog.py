@@ -198,7 +198,7 @@ class _Worker:
         self._about: _About | None = None
         self._resting = 0
         self._stage_seconds: dict[str, float] = {}
-        self._taken: dict[str, float] = {}
+        self._reported_seconds: dict[str, float] = {}
         if isinstance(what, DetectorConfig):
             os.set_inheritable(theirs.fileno(), True)
             start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {os.getpid()})"
@@ -238,8 +238,8 @@ class _Worker:
 
     def take_stage_seconds(self) -> dict[str, float]:
         """Seconds by stage since this was last asked."""
-        before, self._taken = self._taken, self._stage_seconds
-        return {name: seconds - before.get(name, 0.0) for name, seconds in self._taken.items()}
+        before, self._reported_seconds = self._reported_seconds, self._stage_seconds
+        return {name: seconds - before.get(name, 0.0) for name, seconds in self._reported_seconds.items()}
 
     def cpu_seconds(self) -> float:
         """CPU seconds of the process so far; 0 if the system does not report them."""
@@ -310,7 +310,7 @@ class _Clock:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._looked = time.monotonic()
+        self._checked_at = time.monotonic()
         self.restart()
 
     def restart(self) -> None:
@@ -320,13 +320,13 @@ class _Clock:
 
     def is_due(self) -> bool:
         """Whether it is time to look again."""
-        return time.monotonic() - self._looked >= POLL_S
+        return time.monotonic() - self._checked_at >= POLL_S
 
     def is_over(self, seconds: float) -> bool:
         """Whether the step has taken longer."""
         now = time.monotonic()
-        self._waited += min(now - self._looked, 10 * POLL_S)
-        self._looked = now
+        self._waited += min(now - self._checked_at, 10 * POLL_S)
+        self._checked_at = now
         computed = _computed_s(Path(f"/proc/{self._pid}/task/{self._pid}/stat"))
         if self._computed is None:
             self._computed = computed

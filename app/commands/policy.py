@@ -109,7 +109,7 @@ def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
         (
             (
                 clause.id,
-                " ".join(sorted(hits[clause.id]) or [clause.found_as]),
+                " ".join(sorted(hits[clause.id]) or [clause.violation_code]),
                 f"{hits[clause.id].total():,}",
                 f"{len(dialogues[clause.id]):,}",
             )

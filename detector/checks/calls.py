@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dialint.detector.checks.claims import may_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import ID, Known, is_id
+from dialint.detector.checks.values import ID, ValueIndex, is_id
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -33,10 +33,10 @@ _STAGE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """Stage directions, talk of tools, and turns that a bot wrote for others."""
-_THOUGHT = re.compile(r"\A\s*+(?:Thought:\s*+(?=\S)|<think(?:ing)?>)")
+_REASONING = re.compile(r"\A\s*+(?:Thought:\s*+(?=\S)|<think(?:ing)?>)")
 
 
-_NOT_FOUND = re.compile(
+_FAILURE = re.compile(
     r"\b(?:not (?:be )?(?:found|able|exist|valid|recogni[sz]ed|in our)|no such"
     r"|(?:could|can|did|does|do|was|were|is|are) ?not"
     r"|no (?:user|account|order|reservation|booking|record|match\w*+|customer|profile|such)|unable|invalid"
@@ -67,15 +67,15 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
     Read on the once-half of tau_bench (2026-11-23): 32 of 32 right, 1.0 (.89 to 1).
     """
     failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
-    known = Known()
+    evidence = ValueIndex()
     for source in dialogue.sources:
-        known.add(source)
+        evidence.add(source)
     invented: tuple[str, ToolUse] | None = None
     for turn in dialogue.turns if failed else ():
         if turn.role == "customer":
             invented = None
         if turn.role not in JUDGED_ROLES:
-            known.add(turn.text)
+            evidence.add(turn.text)
             continue
         if invented is not None and turn.text.strip():
             value, use = invented
@@ -84,14 +84,14 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
                 yield Hit(turn.index, *span, why, "P3")
             invented = None
         if turn.index in failed:
-            made_up = next(_invented(failed[turn.index], known), None)
+            made_up = next(_invented(failed[turn.index], evidence), None)
             invented = invented if made_up is None else (made_up, failed[turn.index])
 
 
-def _invented(use: ToolUse, known: Known) -> Iterator[str]:
+def _invented(use: ToolUse, evidence: ValueIndex) -> Iterator[str]:
     """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
     for value in use.call.arguments.values():
-        if not isinstance(value, str) or known.has_id(value):
+        if not isinstance(value, str) or evidence.has_id(value):
             continue
         if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
             yield value
@@ -133,7 +133,7 @@ def _denial(turn: Turn) -> tuple[int, int] | None:
     """Start and end of the first sentence that tells of a failure."""
     for match in _SENTENCE.finditer(turn.text):
         sentence = match.group()
-        if _NOT_FOUND.search(sentence):
+        if _FAILURE.search(sentence):
             return match.start() + len(sentence) - len(sentence.lstrip()), match.start() + len(
                 sentence.rstrip()
             )
@@ -157,8 +157,8 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
         end = len(turn.text.rstrip())
         if (call := _CALL.search(turn.text)) is not None:
             yield Hit(turn.index, call.start(), end, "a tool call was sent as text", "L4")
-        elif (thought := _THOUGHT.match(turn.text)) is not None:
-            yield Hit(turn.index, thought.start(), end, "the bot's reasoning was sent as text", "L4")
+        elif (reasoning := _REASONING.match(turn.text)) is not None:
+            yield Hit(turn.index, reasoning.start(), end, "the bot's reasoning was sent as text", "L4")
         elif (stage := _STAGE.search(turn.text)) is not None:
             yield Hit(turn.index, *stage.span(), "a stage direction or another's turn was sent as text", "L4")
 

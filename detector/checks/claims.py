@@ -195,10 +195,10 @@ def _refutation(claim: str, verb: str, uses: Sequence[ToolUse], last_customer: i
 
 def _may_serve(name: str, family: frozenset[str]) -> bool:
     words = name_words(name)
-    return not family.isdisjoint(words) or _KNOWN.isdisjoint(words)
+    return not family.isdisjoint(words) or _FAMILY_WORDS.isdisjoint(words)
 
 
-_KNOWN = frozenset[str]().union(*FAMILIES.values())
+_FAMILY_WORDS = frozenset[str]().union(*FAMILIES.values())
 
 
 def _other_object(claim: str, verb: str, uses: Sequence[ToolUse], succeeded: Sequence[ToolUse]) -> str | None:

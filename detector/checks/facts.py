@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from dialint.detector.checks import values
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import Known
+from dialint.detector.checks.values import ValueIndex
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses
 
@@ -45,22 +45,22 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
     if not (context.log.has_tools or dialogue.sources or any(use.was_run for use in uses)):
         return
     by_result = {use.result_turn: use for use in uses if use.was_run}
-    known, returned, reported = Known(), Known(), set[str]()
+    evidence, returned, reported = ValueIndex(), ValueIndex(), set[str]()
     for source in dialogue.sources:
-        known.add(source)
+        evidence.add(source)
         returned.add(source)
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
-            known.add(turn.text)
+            evidence.add(turn.text)
             if turn.role == "tool":
                 returned.add(turn.text)
             if turn.index in by_result:
-                known.add_result(by_result[turn.index])
+                evidence.add_result(by_result[turn.index])
             continue
         for use in uses:
             if use.turn == turn.index and not use.failed:
-                known.add(str(use.call.arguments))
-        hits = [*_untraced(turn.text, known, returned), *_contradicted(turn.text, known)]
+                evidence.add(str(use.call.arguments))
+        hits = [*_untraced(turn.text, evidence, returned), *_contradicted(turn.text, evidence)]
         codes = set[str]()
         for start, end, why, code in sorted(hits):
             value = turn.text[start:end]
@@ -70,7 +70,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
             reported.add(value)
 
 
-def _untraced(text: str, known: Known, returned: Known) -> Iterator[tuple[int, int, str, str]]:
+def _untraced(text: str, evidence: ValueIndex, returned: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
     """Start, end, reason and code of each value that can come from nowhere."""
     stated = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for sentence in _SENTENCE.finditer(text):
@@ -78,30 +78,30 @@ def _untraced(text: str, known: Known, returned: Known) -> Iterator[tuple[int, i
             continue
         span = sentence.span()
         for match in values.ids(text, *span):
-            if not known.has_id(match.group()):
+            if not evidence.has_id(match.group()):
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
         if returned.days:
             for match in values.DATE.finditer(text, *span):
                 day = values.parse_day(match)
-                if day is not None and not known.has_day(*day):
+                if day is not None and not evidence.has_day(*day):
                     yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I4"
         if returned.times:
             for start, end, minute in values.times(text, *span):
-                if minute not in known.times:
+                if minute not in evidence.times:
                     yield start, end, f"{text[start:end]} stands in no earlier turn or tool result", "I4"
         if returned.amounts:
             for match in values.AMOUNT.finditer(text, *span):
                 amount = values.cents(match)
-                if amount and not known.explains(amount, stated):
+                if amount and not evidence.explains(amount, stated):
                     yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
 
 
-def _contradicted(text: str, known: Known) -> Iterator[tuple[int, int, str, str]]:
+def _contradicted(text: str, evidence: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
     """Amounts and times in a stretch that names one thing of a result, which has others."""
     others = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for start, end in _segments(text):
         names = {values.compact(match.group()): match.group() for match in values.ids(text, start, end)}
-        records = [record for name in names for record in known.records.get(name, ())]
+        records = [record for name in names for record in evidence.records.get(name, ())]
         if len(names) != 1 or not records or text[start:end].rstrip().endswith("?"):
             continue
         name = next(iter(names.values()))

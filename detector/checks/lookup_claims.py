@@ -78,7 +78,7 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
     uses = tool_uses(dialogue)
     if dialogue.sources or not (context.log.has_tools or any(use.was_run for use in uses)):
         return
-    answered = [use.result_turn for use in uses if use.result_turn is not None and _looks_up(use)]
+    answered = [use.result_turn for use in uses if use.result_turn is not None and _is_lookup(use)]
     first = min(answered, default=None)
     n_calls = [use.turn for use in uses if use.was_run]
     customer = ""
@@ -118,5 +118,5 @@ def _invention(words: str, customer: str) -> str | None:
     return None
 
 
-def _looks_up(use: ToolUse) -> bool:
+def _is_lookup(use: ToolUse) -> bool:
     return not use.failed and _HELPERS.isdisjoint(name_words(use.call.name))

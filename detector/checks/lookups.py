@@ -83,9 +83,9 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
             sentence = match.group()
             if _OTHER_VALUE.search(sentence):
                 continue
-            asked = (name for name, question in _QUESTIONS.items() if question.search(sentence))
+            names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
             why = next(
-                filter(None, (_known(name, before, dialogue.turns[:position]) for name in asked)), None
+                filter(None, (_find_value(name, before, dialogue.turns[:position]) for name in names)), None
             )
             if why is not None:
                 start = match.start() + len(sentence) - len(sentence.lstrip())
@@ -93,22 +93,26 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
                 break
 
 
-def _known(name: str, uses: Sequence[ToolUse], turns: Sequence[Turn]) -> str | None:
+def _find_value(name: str, uses: Sequence[ToolUse], turns: Sequence[Turn]) -> str | None:
     """Where the value that is asked for stands; None if nowhere, or if another may be meant."""
     customer = [turn for turn in turns if turn.role == "customer"]
     if _ITEMS[name].is_many and any(_MORE.search(turn.text) for turn in customer):
         return None
-    taken, returned = dict[str, str](), dict[str, str]()
+    accepted, returned = dict[str, str](), dict[str, str]()
     for use in uses:
         for value in _values(use.call.arguments, _KEYS[name]):
             giver = next((turn.index for turn in customer if value in compact(turn.text)), None)
             if giver is not None and giver < use.turn:
-                taken[value] = f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it"
+                accepted[value] = (
+                    f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it"
+                )
         for value in _values(parse_result(use.result or ""), _KEYS[name]):
             returned[value] = f"'{use.call.name}' had returned the {name}"
     if _ITEMS[name].is_many:
-        return next(iter(taken.values())) if len(taken) == 1 else None
-    return next(iter(taken.values()), None) or (next(iter(returned.values())) if len(returned) == 1 else None)
+        return next(iter(accepted.values())) if len(accepted) == 1 else None
+    return next(iter(accepted.values()), None) or (
+        next(iter(returned.values())) if len(returned) == 1 else None
+    )
 
 
 def _values(value: JsonValue, key: re.Pattern[str], depth: int = 0) -> Iterator[str]:

@@ -71,9 +71,9 @@ def _claimed_without_steps(dialogue: Dialogue, policy: Policy, context: CheckCon
         if not steps or any(True for event in steps for _ in history.matches(event)):
             continue
         for hit, tools in sorted(claims, key=lambda claim: claim[0].turn):
-            if any(history.is_named(tool, clause.on.call) for tool in tools):
+            if any(history.is_match(tool, clause.on.call) for tool in tools):
                 why = f"{_quote(clause, policy)}: before what is claimed {describe(steps[0])} is missing"
-                yield replace(hit, why=why, code=clause.found_as)
+                yield replace(hit, why=why, code=clause.violation_code)
                 return
 
 

@@ -138,7 +138,7 @@ SLOTS = {
         ),
     ),
 }
-_ASKED_FOR_MORE = re.compile(
+_OTHER_REQUEST = re.compile(
     r"\b(?:confirm|verify|correct|again|new|instead|different|another|else|change|others?|return(?:ing)?|"
     r"check ?-?out|checking out|drop|back|second|sure|or|if|full|last|first)\b",
     re.IGNORECASE,
@@ -173,14 +173,14 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
             continue
         for match in _SENTENCE.finditer(turn.text):
             sentence = match[0]
-            if _ASKED_FOR_MORE.search(sentence):
+            if _OTHER_REQUEST.search(sentence):
                 continue
             why = next(
                 (
                     why
                     for name, slot in SLOTS.items()
                     if slot.question.search(sentence)
-                    and (why := _given(name, slot, dialogue.turns, position, sentence))
+                    and (why := _find_value(name, slot, dialogue.turns, position, sentence))
                 ),
                 None,
             )
@@ -190,7 +190,7 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
                 break
 
 
-def _given(name: str, slot: _Slot, turns: tuple[Turn, ...], position: int, question: str) -> str | None:
+def _find_value(name: str, slot: _Slot, turns: tuple[Turn, ...], position: int, question: str) -> str | None:
     """In which turn the customer gave the value; None if nowhere, or if another may be meant."""
     n_answers = 0
     for place in range(position - 1, -1, -1):
@@ -214,9 +214,9 @@ def _given(name: str, slot: _Slot, turns: tuple[Turn, ...], position: int, quest
 
 def _answer(slot: _Slot, turns: tuple[Turn, ...], place: int) -> re.Match[str] | None:
     """The value in an answer to the same question."""
-    asked = next(
+    question_turn = next(
         (turn for turn in reversed(turns[:place]) if turn.role in JUDGED_ROLES and turn.text.strip()), None
     )
-    if slot.answer is None or asked is None or not slot.question.search(asked.text):
+    if slot.answer is None or question_turn is None or not slot.question.search(question_turn.text):
         return None
     return slot.answer.search(turns[place].text)

@@ -154,8 +154,8 @@ class Record:
 
 
 @dataclass
-class Known:
-    """What customers, systems and tools have said so far, and the documents of the dialogue."""
+class ValueIndex:
+    """The values that customers, systems, tools and the documents of the dialogue have stated so far."""
 
     texts: list[str] = field(default_factory=list)
     """All letters and digits, for ids."""
@@ -196,8 +196,10 @@ class Known:
         self._walk(parse_result(use.result or ""), None)
         for value in use.call.arguments.values():
             if isinstance(value, list):
-                named = [self.prices[item] for item in value if isinstance(item, str) and item in self.prices]
-                self._add_total(named)
+                amounts = [
+                    self.prices[item] for item in value if isinstance(item, str) and item in self.prices
+                ]
+                self._add_total(amounts)
 
     def has_day(self, year: int, month: int, day: int) -> bool:
         """Whether a day is known, or near a known one; or known with day and month exchanged."""
@@ -259,8 +261,8 @@ class Known:
 
     def _add_totals(self, objects: Sequence[dict[str, JsonValue]]) -> None:
         for name in _MONEY:
-            found = [each.get(name) for each in objects]
-            self._add_total([round(each * 100) for each in found if isinstance(each, int | float)])
+            values = [each.get(name) for each in objects]
+            self._add_total([round(each * 100) for each in values if isinstance(each, int | float)])
 
     def _add_total(self, amounts: Sequence[int]) -> None:
         if len(amounts) < 2:

@@ -23,9 +23,9 @@ MAX_CLOSING_WORDS = 25
 
 def reproaches(suspicion: Suspicion) -> GateResult:
     """T1 must see words of reproach, scorn or dismissal that are not quoted from the customer."""
-    said = " ".join(turn.text.casefold() for turn in suspicion.customer_turns)
+    customer_text = " ".join(turn.text.casefold() for turn in suspicion.customer_turns)
     for _, phrase in find_phrases(suspicion.turn.text, "reproaches"):
-        if phrase not in said:
+        if phrase not in customer_text:
             return finding(f"“{phrase}” is said to the customer")
     if has_phrase(suspicion.turn.text, "courtesies"):
         return dropped("no words of reproach beside courtesies")
@@ -47,21 +47,25 @@ def passes_over_distress(suspicion: Suspicion) -> GateResult:
 def skips_question(suspicion: Suspicion) -> GateResult:
     """C1 must see a question or request in the customer's latest turns, and a turn that is a courtesy alone;
     one that shares no word with it and neither asks nor defers is a suggestion."""
-    asked = [
+    questions = [
         sentence
         for turn in suspicion.customer_before
         for sentence in sentences(turn.text)
         if "?" in sentence or has_phrase(sentence, "requests")
     ]
-    if not asked:
+    if not questions:
         return dropped("the customer asked nothing")
     text = suspicion.turn.text
     if "?" in text or has_phrase(text, "defers"):
         return dropped("the turn asks or defers")
     own = _content(text)
-    if has_phrase(text, "closings") and not own - _content(" ".join(asked)) - _closing_words(text):
+    if has_phrase(text, "closings") and not own - _content(" ".join(questions)) - _closing_words(text):
         return finding("a courtesy alone after a question")
-    if own and not own & _content(" ".join(asked)) and not any(word.isdigit() for word in split_words(text)):
+    if (
+        own
+        and not own & _content(" ".join(questions))
+        and not any(word.isdigit() for word in split_words(text))
+    ):
         return suggestion("no word of the question in the answer")
     return dropped("the turn takes up words of the question")
 
@@ -73,8 +77,8 @@ def shares_no_words(suspicion: Suspicion) -> GateResult:
     if len(own) < MIN_OWN_WORDS:
         return dropped("too few words for a subject")
     turns = suspicion.dialogue.turns[: suspicion.position]
-    known = {stem for turn in turns for stem in _content(f"{turn.text} {turn.tool_calls or ''}")}
-    if own & known:
+    earlier = {stem for turn in turns for stem in _content(f"{turn.text} {turn.tool_calls or ''}")}
+    if own & earlier:
         return dropped("the turn takes up words said before")
     if not any(turn.role == "customer" and len(_content(turn.text)) >= MIN_OWN_WORDS for turn in turns):
         return dropped("no subject was brought up yet")

@@ -135,7 +135,7 @@ def asks_for_what_was_given(suspicion: Suspicion) -> GateResult:
     for detail in _DETAILS:
         if not has_phrase(text, detail.names):
             continue
-        place = _given(suspicion, detail)
+        place = _find_value(suspicion, detail)
         if place is None:
             continue
         value, turn = place
@@ -143,12 +143,12 @@ def asks_for_what_was_given(suspicion: Suspicion) -> GateResult:
             return dropped("the value is read back")
         if _has_failed(suspicion.dialogue.turns[: suspicion.position], turn.index):
             return dropped("a tool did not find the value")
-        shown = f"asked for in spite of turn {turn.index} of the customer"
-        return finding(shown) if detail.is_single or _was_answered(suspicion, turn) else suggestion(shown)
+        why = f"asked for in spite of turn {turn.index} of the customer"
+        return finding(why) if detail.is_single or _was_answered(suspicion, turn) else suggestion(why)
     return dropped("no earlier turn of the customer holds what is asked")
 
 
-def _given(suspicion: Suspicion, detail: _Detail) -> tuple[str, Turn] | None:
+def _find_value(suspicion: Suspicion, detail: _Detail) -> tuple[str, Turn] | None:
     """The latest value of a detail and the customer's turn that holds it: stated with the detail's name, or
     in answer to a question for it."""
     turns = suspicion.dialogue.turns[: suspicion.position]
@@ -157,20 +157,16 @@ def _given(suspicion: Suspicion, detail: _Detail) -> tuple[str, Turn] | None:
             continue
         match = detail.value.search(turn.text)
         if match is None:
-            if (
-                detail.names == "detail_name"
-                and _answers(turns, place, detail)
-                and _looks_like_name(turn.text)
-            ):
+            if detail.names == "detail_name" and _answers(turns, place, detail) and _is_name(turn.text):
                 return turn.text, turn
             continue
-        named = detail.names in ("detail_name", "detail_email") or not detail.is_single
-        if named or has_phrase(turn.text, detail.names) or _answers(turns, place, detail):
+        is_clear = detail.names in ("detail_name", "detail_email") or not detail.is_single
+        if is_clear or has_phrase(turn.text, detail.names) or _answers(turns, place, detail):
             return match[0], turn
     return None
 
 
-def _looks_like_name(text: str) -> bool:
+def _is_name(text: str) -> bool:
     text = next(iter(sentences(text)), "")
     return 1 <= len(text.split()) <= 3 and all(
         word[0].isupper() and word.strip(".,!").isalpha() for word in text.split()
@@ -178,18 +174,18 @@ def _looks_like_name(text: str) -> bool:
 
 
 def _answers(turns: Sequence[Turn], place: int, detail: _Detail) -> bool:
-    asked = _last_agent_turn(turns[:place])
-    return asked is not None and has_phrase(asked.text, detail.names)
+    question_turn = _last_agent_turn(turns[:place])
+    return question_turn is not None and has_phrase(question_turn.text, detail.names)
 
 
 def _was_answered(suspicion: Suspicion, answer: Turn) -> bool:
     """Whether `answer` stands next after the same question, and no tool was called since."""
     turns = suspicion.dialogue.turns[: suspicion.position]
     place = next(place for place, turn in enumerate(turns) if turn.index == answer.index)
-    asked = _last_agent_turn(turns[:place])
+    question_turn = _last_agent_turn(turns[:place])
     return (
-        asked is not None
-        and is_near_copy(asked.text, suspicion.turn.text)
+        question_turn is not None
+        and is_near_copy(question_turn.text, suspicion.turn.text)
         and not any(turn.role == "tool" or turn.tool_calls for turn in turns[place:])
     )
 

@@ -52,18 +52,18 @@ def raw_slot(suspicion: Suspicion) -> GateResult:
     spoken_of = {mark_kind(mark[0]) for turn in suspicion.customer_turns for mark in find_marks(turn.text)}
     why, unsure = "no slot of a template in the turn", False
     for mark, is_slot in _slots(text):
-        shown = mark[0]
-        if log.is_masking(shown):
+        slot = mark[0]
+        if log.is_masking(slot):
             why = "the marks are the log's own masking or a known one"
-        elif mark_kind(shown) in spoken_of:
+        elif mark_kind(slot) in spoken_of:
             why = "the customer speaks of the same slot"
         elif _is_explained(text, mark.start()):
             why = "the slot is explained to the customer as a form"
-        elif text[mark.end() : mark.end() + 1] == "(" or '"' in shown or _PATH.search(shown[1:-1]):
+        elif text[mark.end() : mark.end() + 1] == "(" or '"' in slot or _PATH.search(slot[1:-1]):
             why = "the marks are a link, a path or data"
         elif is_slot:
-            return finding(f"the slot “{shown}” is raw")
-        elif shown[0] in "{%" and _LETTERS.search(shown):
+            return finding(f"the slot “{slot}” is raw")
+        elif slot[0] in "{%" and _LETTERS.search(slot):
             unsure = True
     if unsure:
         return suggestion("the turn has marks of an unknown kind")
@@ -75,9 +75,9 @@ def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     certain = [*unfilled_slots(text), *_FIELD.finditer(text)]
     for match in certain:
         yield match, True
-    taken = [match.span() for match in certain]
+    spans = [match.span() for match in certain]
     for match in find_marks(text):
-        if not any(start < match.end() and match.start() < end for start, end in taken):
+        if not any(start < match.end() and match.start() < end for start, end in spans):
             yield match, _names_field(match[0])
 
 
@@ -111,20 +111,20 @@ def repeats_itself(suspicion: Suspicion) -> GateResult:
         return dropped("the customer said nothing in between")
     if _evidence(turns[last + 1 : position]) - _evidence(turns[: last + 1]):
         return dropped("a new call or result stands in between")
-    shown = f"a near-copy of turn {turns[last].index}, and nothing new in between"
+    why = f"a near-copy of turn {turns[last].index}, and nothing new in between"
     if is_uncalled_for(turn.text, turns, last, position, first_positions(suspicion.dialogue)):
-        return finding(shown)
+        return finding(why)
     if "?" in turn.text or has_phrase(turn.text, "asks_detail"):
         return dropped("a request of the agent that was not met")
-    asked = " ".join(each.text for each in suspicion.customer_before)
-    asks_again = has_phrase(asked, "asks_again")
+    customer_text = " ".join(each.text for each in suspicion.customer_before)
+    asks_again = has_phrase(customer_text, "asks_again")
     if asks_again and (len(copies) == 1 or _evidence(turns[last + 1 : position])):
         return dropped("the customer asks to hear it again, or to try again")
     if len(copies) > 1:
-        return finding(f"{shown}; it was sent {len(copies)} times before")
-    if {*words(asked)} & {*words(turn.text)} - words_of("empty_words"):
-        return suggestion(f"{shown} but a request that it may answer")
-    return finding(f"{shown} but what it does not answer")
+        return finding(f"{why}; it was sent {len(copies)} times before")
+    if {*words(customer_text)} & {*words(turn.text)} - words_of("empty_words"):
+        return suggestion(f"{why} but a request that it may answer")
+    return finding(f"{why} but what it does not answer")
 
 
 def _is_copy(earlier: Turn, turn: Turn) -> bool:
@@ -158,12 +158,12 @@ def odd_word(suspicion: Suspicion) -> GateResult:
     """L1 must see a word that the log hardly has, neither the customer's nor capitalised, unless a sentence
     begins with it."""
     text, counts = suspicion.turn.text, suspicion.log.word_dialogues
-    known = {word for turn in suspicion.customer_turns for word in words(turn.text)}
+    customer_words = {word for turn in suspicion.customer_turns for word in words(turn.text)}
     candidates = {
         words(match[0])[0]
         for match in _LOWER.finditer(text, suspicion.start, suspicion.end)
         if match[0].islower() or _begins_sentence(text, match.start())
-    } - known
+    } - customer_words
     if not candidates:
         return dropped("every word is a name, an abbreviation or the customer's")
     if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):

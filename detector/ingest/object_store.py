@@ -61,8 +61,8 @@ def list_objects(pattern: str) -> list[str]:
         if fixed == 0:
             raise ConfigError("E_S3", "{name}: name the bucket; only keys may be patterns", name=pattern)
         selector = FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
-        found = [info.path for info in store.get_file_info(selector) if info.type == FileType.File]
-    names = [PurePosixPath(path) for path in found]
+        paths = [info.path for info in store.get_file_info(selector) if info.type == FileType.File]
+    names = [PurePosixPath(path) for path in paths]
     return sorted(f"{SCHEME}{name}" for name in names if len(name.parts) == len(parts) and name.match(key))
 
 

@@ -177,9 +177,9 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
         return read_parquet(source, config, counts.warnings)
     encoding = encoding_of(source, config)
     if encoding.name != "utf-8":
-        known = Message("encoding {name}", name=encoding.name)
+        stated = Message("encoding {name}", name=encoding.name)
         guessed = Message("encoding {name} (guessed)", name=encoding.name)
-        facts.append(guessed if encoding.guessed else known)
+        facts.append(guessed if encoding.guessed else stated)
     if detected.framing == "csv":
         return read_csv(source, config, counts.warnings, facts)
     if detected.by_mapping:

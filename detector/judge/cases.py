@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from dialint.detector.judge.messages import Answer, ShownClause, source_texts
+from dialint.detector.judge.messages import Answer, PromptClause, source_texts
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.policy import Policy, policy_for
 from dialint.detector.policy.evaluate import History
@@ -78,14 +78,14 @@ class Case:
         policy = policy_for(self.masked, self.policies)
         return None if policy is None else History(self.masked, policy)
 
-    def clauses(self, code: str) -> tuple[ShownClause, ...]:
+    def clauses(self, code: str) -> tuple[PromptClause, ...]:
         """The clauses of the dialogue's policy that a question about `code` shows: those whose violation is
         this code, but for those about calls of which the dialogue, where it has calls, has none."""
         history = self._history
         if history is None:
             return ()
         return tuple(
-            ShownClause(id=clause.id, text=clause.text)
+            PromptClause(id=clause.id, text=clause.text)
             for clause in history.policy.clauses
             if _is_about(clause, code) and _can_apply(clause, history)
         )
@@ -141,10 +141,10 @@ class Case:
 
 def _is_about(clause: Clause, code: str) -> bool:
     is_late = code == "P4" and clause.before is not None and clause.code is None
-    return code == ESCALATION or clause.found_as == code or is_late
+    return code == ESCALATION or clause.violation_code == code or is_late
 
 
 def _can_apply(clause: Clause, history: History) -> bool:
     if not history.calls or not clause.on.call or clause.on.says or clause.on.customer_says:
         return True
-    return any(history.is_named(call.name, clause.on.call) for call in history.calls)
+    return any(history.is_match(call.name, clause.on.call) for call in history.calls)

@@ -51,7 +51,7 @@ class FewShotExample(Record):
     quote: str | None = None
 
 
-class ShownClause(Record):
+class PromptClause(Record):
     """A clause of a policy, as a question shows it."""
 
     id: str
@@ -65,7 +65,7 @@ class Question(Record):
     dialogue: Dialogue
     turn: Annotated[int, Field(ge=0)]
     code: str
-    clauses: tuple[ShownClause, ...] = Field(default=(), exclude_if=lambda clauses: not clauses)
+    clauses: tuple[PromptClause, ...] = Field(default=(), exclude_if=lambda clauses: not clauses)
     examples: tuple[FewShotExample, ...] = Field(default=(), exclude_if=lambda examples: not examples)
 
 
@@ -219,7 +219,7 @@ def evidence_lines(
     dialogue: Dialogue,
     turns: Sequence[Turn],
     codes: Sequence[Code],
-    clauses: Sequence[ShownClause],
+    clauses: Sequence[PromptClause],
     max_chars: int,
     language: PromptLanguage = "en",
 ) -> list[Any]:

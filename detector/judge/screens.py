@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dialint.detector.judge.messages import Chat, ShownClause, Spell, assemble, evidence_lines
+from dialint.detector.judge.messages import Chat, PromptClause, Spell, assemble, evidence_lines
 from dialint.detector.judge.prompts import PromptLanguage, load_prompts
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Code, Need, Taxonomy
@@ -44,7 +44,7 @@ def screen_chat(
     dialogue: Dialogue,
     numbers: Sequence[int],
     codes: Sequence[Code],
-    clauses: Sequence[ShownClause] = (),
+    clauses: Sequence[PromptClause] = (),
     spell: Spell = str,
     max_chars: int = 6000,
     language: PromptLanguage = "en",

@@ -217,7 +217,7 @@ def _alternatives(pattern: str) -> Iterator[str]:
     yield pattern[start:]
 
 
-def _beginning(pattern: str, letter: str) -> str:
+def _restrict_to_letter(pattern: str, letter: str) -> str:
     """`pattern` without the alternatives that cannot begin with `letter`; empty if none can."""
     retained = []
     for part in _alternatives(pattern):
@@ -227,7 +227,7 @@ def _beginning(pattern: str, letter: str) -> str:
             retained += [head + part] if part[0] == letter else []
             continue
         end = _closing(part)
-        if inner := _beginning(part[3:end], letter):
+        if inner := _restrict_to_letter(part[3:end], letter):
             retained.append(f"{head}(?:{inner}){part[end + 1 :]}")
     return "|".join(retained)
 
@@ -247,7 +247,7 @@ def _by_letter() -> dict[str, re.Pattern[str]]:
     """For each letter the cues that begin with it: a fraction of the time that all of them at once take."""
     table = {}
     for letter in set(re.findall(r"[^\W\d_]", "".join(_GROUPS.values()))):
-        groups = ((name, _beginning(pattern, letter)) for name, pattern in _GROUPS.items())
+        groups = ((name, _restrict_to_letter(pattern, letter)) for name, pattern in _GROUPS.items())
         if cues := "|".join(f"(?P<{name}>{result})" for name, result in groups if result):
             table[letter] = re.compile(rf"(?:{cues})(?!\w)(?=[^\w\n]{{0,3}}\s?\w)")
     return table

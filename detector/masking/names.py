@@ -228,7 +228,7 @@ def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Ent
     if group == "title":
         return _name_after_title(view, position, capital)
     if group == "assent":
-        return _well_known_name(view, position)
+        return _listed_name(view, position)
     if group == "party":
         return _name_of_party(view, position)
     if group == "field":
@@ -241,11 +241,11 @@ def _name_after_cue(view: View, position: int, group: str, capital: bool) -> Ent
             else _name_after_weak_cue(view, position)
         )
     if group == "greeting" and gap and "," in gap[0]:
-        return _well_known_name(view, position)
+        return _listed_name(view, position)
     return _name_after_weak_cue(view, position) if group == "weak" else _name_after_greeting(view, position)
 
 
-def _well_known_name(view: View, position: int) -> Entity | None:
+def _listed_name(view: View, position: int) -> Entity | None:
     """A capitalised name that begins with a listed one, with nothing after it that contradicts."""
     result = _words(view, position, lower=False, most=3)
     if not result or not _is_sure(view, result):

@@ -260,8 +260,8 @@ def find(view: View, before: str) -> Iterator[Entity]:
     latin = (_LATIN, _FRENCH) if forms else ()
     for form in (*latin, _GERMAN, *((_RUSSIAN,) if _CYRILLIC.search(low) else ()), _BOX):
         for match in form.finditer(low):
-            named = view.text[match.start() : match.end()].partition(" ")[2]
-            if form is not _LATIN or named != named.lower() or _is_announced(view, match.start(), sure=False):
+            rest = view.text[match.start() : match.end()].partition(" ")[2]
+            if form is not _LATIN or rest != rest.lower() or _is_announced(view, match.start(), sure=False):
                 yield _entity(low, match.start(), match.end())
     for match in _BRITISH.finditer(low):
         cue, adjacent = cue_before(view, match.start())
@@ -275,8 +275,8 @@ def _number_first(view: View) -> Iterator[Entity]:
         words = match["words"].split()
         if any(word.strip(".,") in _STRANGERS for word in words if word.strip(".") not in ("st", "the")):
             continue
-        named = view.text[match.start("words") : match.end("suffix")]
-        capitals = all(word[0].isupper() or word[0].isdigit() for word in named.split())
+        street = view.text[match.start("words") : match.end("suffix")]
+        capitals = all(word[0].isupper() or word[0].isdigit() for word in street.split())
         if not capitals and not _is_announced(view, match.start(), sure=match["suffix"] in _SURE):
             continue
         tail = _TAIL.match(view.low, match.end())

@@ -32,16 +32,16 @@ def consent_problem(dialogue: Dialogue, position: int, words: Consent) -> str | 
     offers, agrees = words.offers, words.agrees
     if not words.asks:
         offers, agrees = offers or packaged.offers, agrees or packaged.agrees
-    asked = waiting = answered = agreed = is_order = False
+    is_asked = waiting = answered = agreed = is_order = False
     question = ""
     for turn in dialogue.turns[:position]:
         if not turn.text.strip():
             continue
         if turn.role in JUDGED_ROLES:
             waiting = _asks(turn.text, asks, requests)
-            asked, answered = asked or waiting, answered and not waiting
+            is_asked, answered = is_asked or waiting, answered and not waiting
             question, is_order = turn.text, False
-        elif turn.role == "customer" and asked:
+        elif turn.role == "customer" and is_asked:
             text = plain(turn.text)
             refuses = any(text.startswith(plain(phrase)) for phrase in no)
             agreed = agreed or not (waiting and refuses and not any(plain(phrase) in text for phrase in yes))
@@ -51,7 +51,7 @@ def consent_problem(dialogue: Dialogue, position: int, words: Consent) -> str | 
                 question, offers, waiting
             )
             question = ""
-    if not asked:
+    if not is_asked:
         return "nobody asked the customer to confirm it"
     if not answered:
         return "the customer had not answered yet"

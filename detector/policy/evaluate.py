@@ -93,11 +93,11 @@ class History:
                     results.append((moment, None))
         for call in self.calls if event.call else ():
             runs = call.counts or (event.tried == "yes" and call.use.was_run)
-            if runs and self.is_named(call.name, event.call) and self.holds(event.with_, call) is True:
+            if runs and self.is_match(call.name, event.call) and self.holds(event.with_, call) is True:
                 results.append((call.at, call))
         yield from sorted(results, key=lambda result: result[0])
 
-    def is_named(self, name: str, patterns: Sequence[str]) -> bool:
+    def is_match(self, name: str, patterns: Sequence[str]) -> bool:
         """Whether a tool has one of the names, fits one of the patterns, or is of one of the groups."""
         groups = {
             "read": self.policy.tools.read,
@@ -133,7 +133,7 @@ class History:
         fact = self.policy.facts[name]
         key = {argument: self.value(reference, call) for argument, reference in fact.key.items()}
         for other in reversed(self.calls):
-            if other.at >= call.at or not other.counts or not self.is_named(other.name, fact.call):
+            if other.at >= call.at or not other.counts or not self.is_match(other.name, fact.call):
                 continue
             if all(_same(_field(other, argument), value) for argument, value in key.items()):
                 return other.result
@@ -176,7 +176,7 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
     subjects = list(history.matches(clause.on))
     if excused := [moment for event in clause.unless for moment, _ in history.matches(event)]:
         subjects = [(moment, call) for moment, call in subjects if moment <= min(excused)]
-    code = clause.found_as
+    code = clause.violation_code
     if clause.before is not None:
         yield from _missing_before(clause, history, subjects)
     elif clause.after is not None:
@@ -274,7 +274,7 @@ def _over_limit(
 def _values(conditions: Conditions, call: Call, history: History) -> str:
     """Values that a decision was made on, as ``with order.status delivered``; short ones without digits, so
     that no personal data are quoted."""
-    shown = []
+    parts = []
     for reference in conditions:
         value = history.value(reference, call)
         text = str(value)
@@ -283,8 +283,8 @@ def _values(conditions: Conditions, call: Call, history: History) -> str:
             and len(text) <= 20
             and (isinstance(value, int) or text.replace("_", "").isalpha())
         ):
-            shown.append(f"{reference} {text}")
-    return f" with {', '.join(shown)}" if shown else ""
+            parts.append(f"{reference} {text}")
+    return f" with {', '.join(parts)}" if parts else ""
 
 
 def _name(call: Call | None) -> str:

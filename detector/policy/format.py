@@ -102,10 +102,10 @@ class Test(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Test:
-        given = [(name, getattr(self, _FIELD.get(name, name))) for name in OPERATORS]
-        if all(value is None for _, value in given):
+        operands = [(name, getattr(self, _FIELD.get(name, name))) for name in OPERATORS]
+        if all(value is None for _, value in operands):
             raise InvalidValue("should have one of {names}", names=", ".join(OPERATORS))
-        for _, value in given:
+        for _, value in operands:
             for operand in (value,) if isinstance(value, str) else value or ():
                 _check_operand(operand)
         return self
@@ -211,7 +211,7 @@ class Clause(Record):
         return next(name for name in RULES if getattr(self, name) is not None)
 
     @property
-    def found_as(self) -> Code:
+    def violation_code(self) -> Code:
         """The code of its violations. A step that comes too late is P4 whatever this says, unless the file
         sets `code`."""
         return self.code or _CODES.get(self.rule, "P2")
@@ -271,7 +271,7 @@ class Policy(Record):
     @property
     def codes(self) -> tuple[Code, ...]:
         """The codes that its clauses can find."""
-        codes = {clause.found_as for clause in self.clauses}
+        codes = {clause.violation_code for clause in self.clauses}
         if any(clause.before and clause.code is None for clause in self.clauses):
             codes.add("P4")
         return tuple(sorted(codes))
@@ -380,12 +380,14 @@ def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | N
     }
     most = max(listed.values())
     if not called:
-        said = Counter(word for turn in dialogue.turns for word in _NAME_WORD.findall(turn.text.casefold()))
+        n_words = Counter(
+            word for turn in dialogue.turns for word in _NAME_WORD.findall(turn.text.casefold())
+        )
         words = {name: _name_words(policy) for name, policy in policies.items()}
         shared = [
             word for word, n in Counter(word for own in words.values() for word in own).items() if n > 1
         ]
-        listed = {name: sum(said[word] for word in own.difference(shared)) for name, own in words.items()}
+        listed = {name: sum(n_words[word] for word in own.difference(shared)) for name, own in words.items()}
         most = max(listed.values())
         if most < MIN_WORDS or sorted(listed.values())[-2] * 3 > most:
             return None

@@ -54,9 +54,9 @@ def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
     for names, wanted in ((how.is_, True), (how.not_, False)):
         if names is not None:
             others = [_calculate(name, lookup) for name in names]
-            known = [item for other in others if other is not UNKNOWN for item in _items(other)]
-            found = [any(_equal(item, other) for other in known) for item in items]
-            passed = all(found) if wanted else not any(found)
+            other_items = [item for other in others if other is not UNKNOWN for item in _items(other)]
+            matches = [any(_equal(item, other) for other in other_items) for item in items]
+            passed = all(matches) if wanted else not any(matches)
             unsure = (
                 any(other is UNKNOWN for other in others) and passed is not wanted
                 if wanted

@@ -130,7 +130,7 @@ def _list_clauses(name: str, code: str, policy: PolicyTexts) -> Iterator[Evidenc
         yield Evidence(f"policy:{name}", _("Policy {name}").format(name=name), (), note)
         return
     for clause in parsed.clauses:
-        if clause.found_as == code:
+        if clause.violation_code == code:
             notes = (_which_version(policy), _what_is_newer(policy, clause.id, clause.text))
             yield Evidence(
                 f"clause:{name}:{clause.id}",

@@ -162,7 +162,7 @@ def read_reasoning(turns: list[DraftTurn]) -> None:
         if action and isinstance(name, str) and name and name != "respond" and _has_result(turns, index):
             silence(turn, (tool_call(name, action.get("arguments")),))
             continue
-        pieces = list(_said(text, start)) if name == "respond" and action is not None else []
+        pieces = list(_response_pieces(text, start)) if name == "respond" and action is not None else []
         if not pieces or _joined(text, pieces) != _content(action):
             stripped = text[start:].strip()
             first = start + text[start:].find(stripped)
@@ -194,7 +194,7 @@ def _has_result(turns: list[DraftTurn], index: int) -> bool:
     return True
 
 
-def _said(text: str, start: int) -> Iterator[Piece]:
+def _response_pieces(text: str, start: int) -> Iterator[Piece]:
     """The content of the ``respond`` after `start`, its escapes decoded."""
     last = None
     for match in _CONTENT.finditer(text, start):

@@ -131,10 +131,10 @@ class _Thread:
         incoming: list[Message] = span["messages"]
         keys = _keys(span)
         n_known = self._overlap(keys)
-        for known, again in zip(self.messages[len(self.messages) - n_known :], incoming, strict=False):
-            for call, other in zip(known["calls"], again["calls"], strict=True):
+        for earlier, again in zip(self.messages[len(self.messages) - n_known :], incoming, strict=False):
+            for call, other in zip(earlier["calls"], again["calls"], strict=True):
                 call[2] = call[2] or other[2]
-            known["call_id"] = known["call_id"] or again["call_id"]
+            earlier["call_id"] = earlier["call_id"] or again["call_id"]
         self.messages += incoming[n_known:]
         self._keys += keys[n_known:]
 
@@ -308,21 +308,21 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         (OUTPUT, _gen_ai_messages, end),
         (OPEN_OUTPUT, _open_messages, end),
     ):
-        found = list(read(flat, key, path, dialogue))
+        batch = list(read(flat, key, path, dialogue))
         if key == OUTPUT:  # other answers to choose from
-            first = next((n for n, one in enumerate(found) if one["choice"] > 0), len(found))
-            found = found[:first]
-        if found and at is not None and key in (OUTPUT, OPEN_OUTPUT):
-            found[0]["at"] = at
-        elif found and at is not None and found[-1]["role"] == "customer":
-            found[-1]["at"] = at
-        messages += found
+            first = next((n for n, one in enumerate(batch) if one["choice"] > 0), len(batch))
+            batch = batch[:first]
+        if batch and at is not None and key in (OUTPUT, OPEN_OUTPUT):
+            batch[0]["at"] = at
+        elif batch and at is not None and batch[-1]["role"] == "customer":
+            batch[-1]["at"] = at
+        messages += batch
     if not messages and kind != "LLM" and operation not in MODEL_OPERATIONS:
         return None
     instructions = "\n".join(one["text"] for one in messages if one["role"] == "system")
     if INSTRUCTIONS in flat:
-        given = _decoded(flat[INSTRUCTIONS], path + INSTRUCTIONS, dialogue)
-        texts = [part.get("content") for part in given if isinstance(part, dict)]
+        system_parts = _decoded(flat[INSTRUCTIONS], path + INSTRUCTIONS, dialogue)
+        texts = [part.get("content") for part in system_parts if isinstance(part, dict)]
         instructions = "\n".join([*(text for text in texts if isinstance(text, str)), instructions]).strip()
     return {
         "start": start,
@@ -399,8 +399,8 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
             raise BadRecord("E_TYPE", place, fields.kind(item), "a message", dialogue)
         if not isinstance(item.get("role"), str):
             raise BadRecord("E_TYPE", f"{place}.role", fields.kind(item.get("role")), "a text", dialogue)
-        said = item.get("parts", item.get("content"))
-        listed = [{"type": "text", "content": said}] if isinstance(said, str) else said
+        content = item.get("parts", item.get("content"))
+        listed = [{"type": "text", "content": content}] if isinstance(content, str) else content
         if listed is not None and not isinstance(listed, list):
             raise BadRecord("E_TYPE", f"{place}.parts", fields.kind(listed), "a list of parts", dialogue)
         message = _message(item["role"], choice=index)

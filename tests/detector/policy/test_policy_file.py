@@ -49,7 +49,7 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
     policy = load_policy(write(tmp_path, SMALL))
     assert policy.codes == ("P1", "P4")
     assert policy.clauses[0].rule == "before"
-    assert policy.clauses[0].found_as == "P1"
+    assert policy.clauses[0].violation_code == "P1"
 
 
 @pytest.mark.parametrize(
