@@ -269,8 +269,8 @@ def count_prompt_tokens(config: PlanConfig, assumptions: Assumptions) -> tuple[f
     sent = (config.n_details + config.n_screens) * common + own
     if not config.prefix_caching:
         return sent, sent
-    asked = config.dialogues * (min(1.0, config.screens) + config.flagged * min(1.0, config.questions))
-    return sent, asked * config.tokens + own
+    n_dialogues = config.dialogues * (min(1.0, config.screens) + config.flagged * min(1.0, config.questions))
+    return sent, n_dialogues * config.tokens + own
 
 
 def _estimate(
@@ -354,8 +354,8 @@ def _print_plan(steps: Sequence[Step], config: PlanConfig, throughput: Throughpu
         table.add_column(column, justify="left" if column in ("step", "on", "basis") else "right")
     for step in steps:
         on = step.device if step.device == "hosted" else f"{step.units} x {step.device}"
-        shown = (_format(value) for value in (step.unit_hours, step.hours, step.cost))
-        table.add_row(step.name, on, *shown, step.basis)
+        cells = (_format(value) for value in (step.unit_hours, step.hours, step.cost))
+        table.add_row(step.name, on, *cells, step.basis)
     hours = [step.hours[1] for step in steps if step.hours is not None]
     if len(steps) > 1 and len(hours) == len(steps):
         table.add_row("one after the other", "", "", f"{sum(hours):.3g}", _total_cost(steps), "")

@@ -85,7 +85,7 @@ class SpotCheckConfig:
         check_ranges(self)
 
 
-class DrawnRow(Record):
+class SheetRow(Record):
     """One row of the sheet. `weight`: how many of its kind and code in the verdicts it stands for."""
 
     number: int
@@ -108,7 +108,7 @@ class SpotCheck(Record):
     codes: tuple[str, ...]
     reported: dict[Literal["finding", "suggestion"], dict[str, int]]
     unflagged: int
-    rows: tuple[DrawnRow, ...]
+    rows: tuple[SheetRow, ...]
 
 
 def spot_check(
@@ -127,8 +127,8 @@ def spot_check(
     reported = [
         (kind, finding.code, verdict.dialogue_id, finding)
         for verdict in scored
-        for kind, found in (("finding", verdict.findings), ("suggestion", verdict.suggestions))
-        for finding in found
+        for kind, findings in (("finding", verdict.findings), ("suggestion", verdict.suggestions))
+        for finding in findings
     ]
     if not reported and not config.turns:
         raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to judge")
@@ -136,24 +136,24 @@ def spot_check(
         "finding": dict(sorted(Counter(code for kind, code, *_ in reported if kind == "finding").items())),
         "suggestion": dict(sorted(Counter(code for kind, code, *_ in reported if kind != "finding").items())),
     }
-    drawn: list[tuple[Kind, str, str, int, Finding | None, float]] = []
+    sample: list[tuple[Kind, str, str, int, Finding | None, float]] = []
     for kind, code, n in _allocate(sizes, config.findings):
         stratum = [each for each in reported if each[:2] == (kind, code)]
         chosen = heapq.nsmallest(n, stratum, key=lambda each: _order(config.seed, each[2], each[3].turn))
-        drawn += [(kind, code, name, f.turn, f, len(stratum) / n) for _, _, name, f in chosen]
-    drawn.sort(key=lambda each: _order(config.seed, "rows", each[1], each[2], each[3]))
+        sample += [(kind, code, name, f.turn, f, len(stratum) / n) for _, _, name, f in chosen]
+    sample.sort(key=lambda each: _order(config.seed, "rows", each[1], each[2], each[3]))
     sources = open_logs(list(config.log))
     hashes = sorted(inspect(source, reading) for source in sources)
     turns, unflagged, dialogues = _draw_turns(
         (item.dialogue for item in read(sources, reading, Counts()) if isinstance(item, Loaded)),
-        scored, {name for _, _, name, *_ in drawn}, config,
+        scored, {name for _, _, name, *_ in sample}, config,
     )  # fmt: skip
-    missing = len({name for _, _, name, *_ in drawn} - dialogues.keys())
+    missing = len({name for _, _, name, *_ in sample} - dialogues.keys())
     if missing:
         raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
-    drawn += [("turn", "", name, turn, None, unflagged / len(turns)) for name, turn in turns]
+    sample += [("turn", "", name, turn, None, unflagged / len(turns)) for name, turn in turns]
     rows = tuple(
-        DrawnRow(
+        SheetRow(
             number=number,
             kind=kind,
             code=code,
@@ -162,11 +162,11 @@ def spot_check(
             probability=finding.probability if finding else None,
             weight=round(weight, 4),
         )
-        for number, (kind, code, name, turn, finding, weight) in enumerate(drawn, 1)
+        for number, (kind, code, name, turn, finding, weight) in enumerate(sample, 1)
     )
     lines = [
         _row(row, dialogues[row.dialogue], finding, taxonomy)
-        for row, (_, _, _, _, finding, _) in zip(rows, drawn, strict=True)
+        for row, (_, _, _, _, finding, _) in zip(rows, sample, strict=True)
     ]
     result = SpotCheck(
         release=scored[0].release if scored else "",
@@ -209,15 +209,15 @@ def _allocate(
     quota = {"finding": min(n["finding"], total - suggestions), "suggestion": suggestions}
     results = []
     for kind, codes in sizes.items():
-        drawn = dict.fromkeys(codes, 0)
+        allocated = dict.fromkeys(codes, 0)
         for _ in range(quota[kind]):
             # the next row goes where it raises the smallest share of the square root
             code = min(
-                (code for code in codes if drawn[code] < codes[code]),
-                key=lambda code: (drawn[code] / math.sqrt(codes[code]), -codes[code], code),
+                (code for code in codes if allocated[code] < codes[code]),
+                key=lambda code: (allocated[code] / math.sqrt(codes[code]), -codes[code], code),
             )
-            drawn[code] += 1
-        results += [(kind, code, count) for code, count in drawn.items() if count]
+            allocated[code] += 1
+        results += [(kind, code, count) for code, count in allocated.items() if count]
     return results
 
 
@@ -233,7 +233,7 @@ def _draw_turns(
         if verdict.status == "scored"
     }
     n, dialogues = 0, {}
-    kept: list[tuple[int, str, int]] = []  # a heap of the lowest keys, negated
+    lowest: list[tuple[int, str, int]] = []  # a heap of the lowest keys, negated
     for dialogue in log:
         if dialogue.id in wanted:
             dialogues[dialogue.id] = dialogue
@@ -243,19 +243,19 @@ def _draw_turns(
             n += 1
             key = int.from_bytes(_order(config.seed, "turn", dialogue.id, turn.index))
             entry = (-key, dialogue.id, turn.index)
-            if len(kept) < config.turns:
-                heapq.heappush(kept, entry)
-            elif config.turns and entry > kept[0]:
-                heapq.heapreplace(kept, entry)
+            if len(lowest) < config.turns:
+                heapq.heappush(lowest, entry)
+            elif config.turns and entry > lowest[0]:
+                heapq.heapreplace(lowest, entry)
             else:
                 continue
             dialogues[dialogue.id] = dialogue
-    chosen = [(name, turn) for _, name, turn in sorted(kept, reverse=True)]
+    chosen = [(name, turn) for _, name, turn in sorted(lowest, reverse=True)]
     needed = wanted | {name for name, _ in chosen}
     return chosen, n, {name: dialogue for name, dialogue in dialogues.items() if name in needed}
 
 
-def _row(row: DrawnRow, dialogue: Dialogue, finding: Finding | None, taxonomy: Taxonomy) -> dict[str, Any]:
+def _row(row: SheetRow, dialogue: Dialogue, finding: Finding | None, taxonomy: Taxonomy) -> dict[str, Any]:
     masked, _ = mask_dialogue(dialogue)
     position = next((place for place, turn in enumerate(masked.turns) if turn.index == row.turn), None)
     if position is None:

@@ -49,15 +49,15 @@ def tally(sheet: Path, /, *, apply: bool = False) -> None:
 
     if apply:
         require_new_files(sheet.parent / RESULT)
-    drawn = _read_drawn(sheet)
-    result = count_judgements(drawn, _read_sheet(sheet))
+    sample = _read_spot_check(sheet)
+    result = count_judgements(sample, _read_sheet(sheet))
     console = Console(markup=False, emoji=False)
     for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
         if judged:
             console.print(_table(title, judged))
     for line in _sentences(result):
         console.print(line)
-    n_rows, n_read = len(drawn.rows), _n_read(result)
+    n_rows, n_read = len(sample.rows), _n_read(result)
     if n_read < n_rows:
         console.print(f"{n_rows - n_read} of {n_rows} rows are not judged yet")
     if apply:
@@ -73,7 +73,7 @@ def _n_read(result: NaturalPrecision) -> int:
     return sum(each.n for each in judged) + result.turns.read
 
 
-def _read_drawn(sheet: Path) -> SpotCheck:
+def _read_spot_check(sheet: Path) -> SpotCheck:
     """The manifest beside a sheet.
 
     Raises:
@@ -115,13 +115,13 @@ def _read_sheet(sheet: Path) -> list[dict[str, str]]:
     raise InputRefused("E_FORMAT", f"{sheet}: no CSV with the columns number, code, judgement and missed")
 
 
-def count_judgements(drawn: SpotCheck, rows: Iterable[Mapping[str, str]]) -> NaturalPrecision:
+def count_judgements(sample: SpotCheck, rows: Iterable[Mapping[str, str]]) -> NaturalPrecision:
     """The judgements of a sheet, by code.
 
     Raises:
         InputRefused: a row is missing, stands twice, or holds something else; the message names the row.
     """
-    by_number = {row.number: row for row in drawn.rows}
+    by_number = {row.number: row for row in sample.rows}
     judged: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     stated: dict[tuple[str, str], float] = defaultdict(float)
     missed: Counter[str] = Counter()
@@ -133,7 +133,7 @@ def count_judgements(drawn: SpotCheck, rows: Iterable[Mapping[str, str]]) -> Nat
             raise InputRefused("E_FIELD", f"row {number!r} of the sheet was not drawn, or stands there twice")
         judgement, codes = cells["judgement"].lower(), re.findall(r"[^\s,;]+", cells["missed"])
         if row.kind == "turn":
-            unknown = [code for code in codes if code.upper() not in drawn.codes]
+            unknown = [code for code in codes if code.upper() not in sample.codes]
             if (judgement and not codes) or (unknown and [code.lower() for code in codes] != [NOTHING]):
                 raise InputRefused(
                     "E_FIELD", f"row {number}: `missed` needs codes, such as C1 U2, or {NOTHING}"
@@ -159,18 +159,21 @@ def count_judgements(drawn: SpotCheck, rows: Iterable[Mapping[str, str]]) -> Nat
                 stated=round(stated[kind, code], 6),
                 **{j: judged[kind, code][j] for j in JUDGEMENTS},
             )
-            for code, n in drawn.reported[kind].items()
+            for code, n in sample.reported[kind].items()
         }
 
     return NaturalPrecision(
-        release=drawn.release,
-        taxonomy=drawn.taxonomy,
-        log=drawn.log,
+        release=sample.release,
+        taxonomy=sample.taxonomy,
+        log=sample.log,
         judged_on=datetime.now(UTC).date(),
         findings=by_code("finding"),
         suggestions=by_code("suggestion"),
         turns=ReadTurns(
-            unflagged=drawn.unflagged, read=read, with_errors=with_errors, missed=dict(sorted(missed.items()))
+            unflagged=sample.unflagged,
+            read=read,
+            with_errors=with_errors,
+            missed=dict(sorted(missed.items())),
         ),
     )
 
@@ -210,8 +213,8 @@ def recall_estimate(result: NaturalPrecision) -> tuple[float, float, float] | No
     low, high = clopper_pearson_interval(turns.with_errors, turns.read, 0.975)
 
     def recall(right: float, share: float) -> float:
-        found, missed = reported * right, turns.unflagged * share * each
-        return found / (found + missed) if found + missed else math.nan
+        detected, missed = reported * right, turns.unflagged * share * each
+        return detected / (detected + missed) if detected + missed else math.nan
 
     value = recall(precision[0], turns.with_errors / turns.read)
     return None if math.isnan(value) else (value, recall(precision[1], high), recall(precision[2], low))

@@ -80,7 +80,7 @@ class Battery(Record):
     neutral: dict[Place, dict[Language, Annotated[tuple[str, ...], Field(min_length=3)]]]
 
     @model_validator(mode="after")
-    def _known_transforms(self) -> Battery:
+    def _check_transforms(self) -> Battery:
         for family in self.families:
             for template in (t for templates in family.texts.values() for t in templates):
                 for part in (template,) if isinstance(template, str) else template:
@@ -216,16 +216,16 @@ def _draw(pool: Sequence[Attack], n: int, rng: random.Random) -> list[Attack]:
         by_template.setdefault(attack.template, []).append(attack)
     used: set[tuple[str, ...]] = set()
     count: dict[Place, int] = {}
-    drawn: list[Attack] = []
-    while len(drawn) < n:
-        before = len(drawn)
+    sample: list[Attack] = []
+    while len(sample) < n:
+        before = len(sample)
         for template in rng.sample(sorted(by_template), len(by_template)):
             fresh = [attack for attack in by_template[template] if attack.parts not in used]
-            if fresh and len(drawn) < n:
+            if fresh and len(sample) < n:
                 attack = min(fresh, key=lambda each: count.get(each.place, 0))
                 used.add(attack.parts)
                 count[attack.place] = count.get(attack.place, 0) + 1
-                drawn.append(attack)
-        if len(drawn) == before:
+                sample.append(attack)
+        if len(sample) == before:
             raise ConfigError("E_BATTERY", f"family {pool[0].family}: only {before} distinct texts, not {n}")
-    return drawn
+    return sample

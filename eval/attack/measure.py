@@ -213,11 +213,11 @@ def _rates(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
         ("control_rate", control),
         ("beyond_control", attacked - control),
     ):
-        drawn = ratio(grouped_sum(counts, values, groups), total)
-        low, high = percentile_interval(drawn)
-        if name != "beyond_control" and drawn[0] in (0.0, 1.0):
-            low, high = wilson_interval(drawn[0] * len(numbers), len(numbers))
+        replicates = ratio(grouped_sum(counts, values, groups), total)
+        low, high = percentile_interval(replicates)
+        if name != "beyond_control" and replicates[0] in (0.0, 1.0):
+            low, high = wilson_interval(replicates[0] * len(numbers), len(numbers))
         has_interval = rounds > 0 and (high > low or name != "beyond_control")
-        result[name] = float(drawn[0])
+        result[name] = float(replicates[0])
         result[f"{name}_95"] = [float(low), float(high)] if has_interval else [None, None]
     return result

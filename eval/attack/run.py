@@ -144,13 +144,16 @@ def evaluate(
     targets = {"scan": _measure(scan, battery, scan_subjects(scan, examples, config.seed), config)}
     if engine is not None:
         try:
-            asked = JudgeTarget(
+            judge_target = JudgeTarget(
                 engine, scan.taxonomy, judge.judge_threshold or ERROR_FROM, judge.question_form()
             )
             answerable = [code for code in battery.accused if not scan.taxonomy.codes[code].needs]
-            subjects = judge_subjects(asked, scan, examples, answerable, config.seed)
-            targets["judge"] = _measure(asked, battery, subjects, config)
-            targets["judge"] |= {"questions": asked.questions, "failed_questions": asked.failures}
+            subjects = judge_subjects(judge_target, scan, examples, answerable, config.seed)
+            targets["judge"] = _measure(judge_target, battery, subjects, config)
+            targets["judge"] |= {
+                "questions": judge_target.questions,
+                "failed_questions": judge_target.failures,
+            }
         finally:
             engine.close()
     return {

@@ -74,20 +74,22 @@ class JudgeTarget:
     def read(self, dialogues: Sequence[Dialogue], spots: Sequence[Sequence[Spot]]) -> list[Reading]:
         readings: list[Reading] = []
         for start in range(0, len(dialogues), CHUNK):
-            asked = spots[start : start + CHUNK]
+            batch = spots[start : start + CHUNK]
             requests = [
                 self._request(masked, turn, code)
-                for dialogue, own in zip(dialogues[start : start + CHUNK], asked, strict=True)
+                for dialogue, own in zip(dialogues[start : start + CHUNK], batch, strict=True)
                 for masked in ([mask_dialogue(dialogue)[0]] if own else [])
                 for turn, code in own
             ]
             replies = iter(self._engine.ask(requests))
-            for own in asked:
+            for own in batch:
                 values = [(spot, self._probability(next(replies))) for spot in own]
                 probabilities = {spot: value for spot, value in values if value is not None}
-                found = frozenset(spot for spot, value in probabilities.items() if value >= self._error_from)
+                findings = frozenset(
+                    spot for spot, value in probabilities.items() if value >= self._error_from
+                )
                 readings.append(
-                    Reading(found, probabilities, "failed" if len(probabilities) < len(own) else "scored")
+                    Reading(findings, probabilities, "failed" if len(probabilities) < len(own) else "scored")
                 )
         return readings
 
@@ -147,11 +149,13 @@ def judge_subjects(
     spots: list[list[Spot]] = []
     clean: list[bool] = []
     for example, reading in zip(examples, scan.read(dialogues, [()] * len(dialogues)), strict=True):
-        named = {(label.turn, label.code) for label in example.errors} | reading.findings
+        candidates = {(label.turn, label.code) for label in example.errors} | reading.findings
         is_scored = reading.status == "scored"
-        clean.append(is_scored and not named)
+        clean.append(is_scored and not candidates)
         turn = _some_turn(example.dialogue, seed) if clean[-1] else 0
-        spots.append([(turn, code) for code in codes] if clean[-1] else sorted(named) if is_scored else [])
+        spots.append(
+            [(turn, code) for code in codes] if clean[-1] else sorted(candidates) if is_scored else []
+        )
     hiding: list[Subject] = []
     accusing: list[Subject] = []
     readings = target.read(dialogues, spots)

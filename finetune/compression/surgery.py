@@ -13,15 +13,15 @@ from dialint.detector.errors import ConfigError
 from dialint.finetune.scanner.trained import Shape, Weights
 
 
-def evenly_spaced(n_layers: int, n_kept: int) -> list[int]:
-    """The indices of `n_kept` of `n_layers` layers, evenly spaced, the first and the last among them.
+def evenly_spaced(n_layers: int, n_selected: int) -> list[int]:
+    """The indices of `n_selected` of `n_layers` layers, evenly spaced, the first and the last among them.
 
     Raises:
-        ConfigError: E_OPTION, `n_kept` is not 1 to `n_layers`.
+        ConfigError: E_OPTION, `n_selected` is not 1 to `n_layers`.
     """
-    if not 1 <= n_kept <= n_layers:
+    if not 1 <= n_selected <= n_layers:
         raise ConfigError("E_OPTION", f"--layers must be 1 to {n_layers}, the layers that there are")
-    return [round(number * (n_layers - 1) / max(1, n_kept - 1)) for number in range(n_kept)]
+    return [round(number * (n_layers - 1) / max(1, n_selected - 1)) for number in range(n_selected)]
 
 
 def keep_layers(shape: Shape, weights: Weights, layers: Sequence[int]) -> tuple[Shape, Weights]:

@@ -73,11 +73,11 @@ class Corpus:
 
 def sample(dialogues: list[Sourced], per_source: int) -> list[Sourced]:
     """At most `per_source` dialogues of each source, chosen by a hash of their ids: always the same."""
-    kept: dict[str, int] = {}
+    counts: dict[str, int] = {}
     chosen = []
     for item in sorted(dialogues, key=lambda item: hashlib.sha256(item.dialogue.id.encode()).digest()):
-        kept[item.source] = kept.get(item.source, 0) + 1
-        if kept[item.source] <= per_source:
+        counts[item.source] = counts.get(item.source, 0) + 1
+        if counts[item.source] <= per_source:
             chosen.append(item)
     return chosen
 

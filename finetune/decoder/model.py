@@ -114,7 +114,7 @@ def load_decoder(folder: Path) -> PreTrainedModel:
     plain = storage_format(folder) == "plain"
     try:
         if plain:
-            model, told = loader.from_pretrained(
+            model, loading_info = loader.from_pretrained(
                 folder,
                 local_files_only=True,
                 use_safetensors=True,
@@ -123,10 +123,10 @@ def load_decoder(folder: Path) -> PreTrainedModel:
                 output_loading_info=True,
             )
         else:
-            model, told = load_dequantized(loader, folder, dtype=torch.float32)
+            model, loading_info = load_dequantized(loader, folder, dtype=torch.float32)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
         raise ConfigError("E_BASE", f"{folder}: no decoder that loads ({type(error).__name__})") from None
-    if told["missing_keys"] or told["mismatched_keys"]:
+    if loading_info["missing_keys"] or loading_info["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
     loaded: PreTrainedModel = model
     return loaded
@@ -193,9 +193,9 @@ def set_attention(model: PreTrainedModel, way: AttentionMode, row_tokens: int) -
     if isinstance(table, int) and row_tokens > table:
         raise ConfigError("E_BASE", f"rows of {row_tokens} tokens, but {kind} has positions for {table}")
     model.eval()  # type: ignore[no-untyped-call]
-    chance = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     pieces = [
-        Piece(torch.randint(0, model.config.vocab_size, (size,), generator=chance).int().numpy(), "", 0)
+        Piece(torch.randint(0, model.config.vocab_size, (size,), generator=generator).int().numpy(), "", 0)
         for size in (7, 5, 9)
     ]
     try:

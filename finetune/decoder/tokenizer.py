@@ -84,7 +84,7 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write ``tokenizer.json`` and a ``tokenizer_config.json`` that transformers' AutoTokenizer reads."""
     with atomic_file(folder / "tokenizer.json") as file:
         file.write(tokenizer.to_str().encode())
-    told: dict[str, Any] = {
+    config: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": BEGIN,
         "eos_token": IM_END,  # what ends an answer; a dialogue ends with END
@@ -93,7 +93,7 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
         "clean_up_tokenization_spaces": False,
         "chat_template": CHAT_TEMPLATE,
     }
-    write_json(folder / "tokenizer_config.json", told)
+    write_json(folder / "tokenizer_config.json", config)
 
 
 def decoder_render(context_tokens: int) -> RenderConfig:

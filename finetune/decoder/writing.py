@@ -57,16 +57,16 @@ class Writer:
 
     def pieces(self, dialogues: Iterable[Sourced], row_tokens: int) -> list[Piece]:
         """Every dialogue in pieces of 2 to `row_tokens` tokens; refused dialogues give none."""
-        found = []
+        pieces = []
         for item in dialogues:
             turns = [turn for turn in item.dialogue.turns if not turn.is_unseen]
-            heard = [turn.text for turn in turns if turn.role not in self.silent]
-            n_bytes = sum(len(visible_text(text)[0].encode()) for text in heard)
+            texts = [turn.text for turn in turns if turn.role not in self.silent]
+            n_bytes = sum(len(visible_text(text)[0].encode()) for text in texts)
             for ids in _cut(self.write(turns), self.opening, row_tokens):
                 if len(ids) > 1:
-                    found.append(Piece(np.array(ids, np.int32), item.source, n_bytes))
+                    pieces.append(Piece(np.array(ids, np.int32), item.source, n_bytes))
                     n_bytes = 0
-        return found
+        return pieces
 
 
 def _cut(units: Units, opening: tuple[int, ...], limit: int) -> Iterable[list[int]]:
@@ -116,13 +116,13 @@ def template_writer(folder: Path) -> Writer:
     encode, marked = plain_encoder(tokenizer_json), tokenizer_of(tokenizer_json)
 
     def write(turns: Sequence[Turn]) -> Units:
-        said = _alternating(turns)
-        messages = [{"role": role, "content": f"\ue000{i}\ue001"} for i, (role, _) in enumerate(said)]
+        merged = _alternating(turns)
+        messages = [{"role": role, "content": f"\ue000{i}\ue001"} for i, (role, _) in enumerate(merged)]
         between = _between(tokenizer, messages)
         if between is None:
             return []
         marks = [marked.encode(text, add_special_tokens=False).ids for text in between]
-        texts = encode([text for _, text in said])
+        texts = encode([text for _, text in merged])
         units = [[*before, *text] for before, text in zip(marks, texts, strict=False)]
         units[-1] += marks[-1]
         return units
@@ -187,16 +187,16 @@ def plain_encoder(tokenizer_json: str) -> Callable[[list[str]], Units]:
 
 def _alternating(turns: Sequence[Turn]) -> list[tuple[str, str]]:
     """User and assistant in turns: what one side says in a row is one message."""
-    said: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     for turn in turns:
         if turn.role == "system":
             continue
         role = "assistant" if turn.role in JUDGED_ROLES else "user"
-        if said and said[-1][0] == role:
-            said[-1] = (role, said[-1][1] + "\n" + turn.text)
+        if messages and messages[-1][0] == role:
+            messages[-1] = (role, messages[-1][1] + "\n" + turn.text)
         else:
-            said.append((role, turn.text))
-    return said
+            messages.append((role, turn.text))
+    return messages
 
 
 def _between(tokenizer: Any, messages: list[dict[str, str]]) -> list[str] | None:
@@ -217,7 +217,7 @@ def _between(tokenizer: Any, messages: list[dict[str, str]]) -> list[str] | None
 
 
 def _id(tokenizer: Tokenizer, mark: str) -> int:
-    found = tokenizer.token_to_id(mark)
-    if found is None:
+    token_id = tokenizer.token_to_id(mark)
+    if token_id is None:
         raise ConfigError("E_BASE", f"the tokenizer lacks the mark {mark}")
-    return int(found)
+    return int(token_id)

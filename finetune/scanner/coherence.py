@@ -284,12 +284,12 @@ class Encoder:
 
     def to_model(self, model: CoherenceModel) -> CoherenceModel:
         """The model with what was learnt; words that the log does not have stay as they are."""
-        learnt = {name: value.detach().numpy() for name, value in self.parameters.items()}
+        parameters = {name: value.detach().numpy() for name, value in self.parameters.items()}
         table = model.tensors["embeddings"] * model.tensors[f"embeddings{SCALE}"][:, None]
-        table[self.data.vocabulary] = learnt.pop("embeddings")
+        table[self.data.vocabulary] = parameters.pop("embeddings")
         weights = model.tensors["token_weights"].copy()
-        weights[self.data.vocabulary] = learnt.pop("token_weights")
-        tensors = {**model.tensors, **learnt, **quantize_table(table), "token_weights": weights}
+        weights[self.data.vocabulary] = parameters.pop("token_weights")
+        tensors = {**model.tensors, **parameters, **quantize_table(table), "token_weights": weights}
         return CoherenceModel(tensors, model.tokenizer.to_str())
 
 
@@ -314,7 +314,7 @@ def train_coherence(
     )
     batch = min(config.batch, n)
     n_steps = round(config.epochs * n / batch)
-    chance, generator = np.random.default_rng(config.seed), torch.Generator().manual_seed(config.seed)
+    rng, generator = np.random.default_rng(config.seed), torch.Generator().manual_seed(config.seed)
     of_dialogue: dict[int, list[int]] = defaultdict(list)
     for number, owner in enumerate(data.dialogue.tolist()):
         of_dialogue[owner].append(number)
@@ -322,11 +322,11 @@ def train_coherence(
         for step in range(n_steps):
             for group, name in zip(optimizer.param_groups, encoder.parameters, strict=True):
                 group["lr"] = config.learning_rate * rates[name] * (1 - step / n_steps)
-            rows = chance.choice(n, batch, p=data.weight)
+            rows = rng.choice(n, batch, p=data.weight)
             columns = rows
             if config.same_dialogue:
                 others = [of_dialogue[data.dialogue[row]] for row in rows.tolist()]
-                columns = np.concatenate([rows, [each[chance.integers(len(each))] for each in others]])
+                columns = np.concatenate([rows, [each[rng.integers(len(each))] for each in others]])
             contexts, replies = encoder.vectors(rows, columns, config.dropout, generator)
             logits = contexts @ replies.T * encoder.parameters["temperature"].exp()
             same = torch.from_numpy(data.text[rows][:, None] == data.text[columns][None])

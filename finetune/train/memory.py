@@ -35,12 +35,12 @@ _GPU = re.compile(r"cuda:([0-9]{1,4}(?:\.[0-9]+)?)GB")
 @dataclass(frozen=True)
 class ForwardPass:
     """What one forward pass holds: `rows` windows of `window` tokens each, of which `scored` go through the
-    language model's head; `drawn` windows are written at once where answers are drawn."""
+    language model's head; `sampled` windows are written at once where answers are sampled."""
 
     rows: int
     window: int
     scored: int
-    drawn: int = 0
+    sampled: int = 0
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _cache_bytes(way: TrainingSetup) -> int:
     heads = getattr(shape, "num_key_value_heads", None) or shape.num_attention_heads
     width = getattr(shape, "head_dim", None) or shape.hidden_size // shape.num_attention_heads
     values = 2 * shape.num_hidden_layers * heads * width
-    return int(way.work.drawn * way.work.window * values * (2 if way.bf16 else 4))
+    return int(way.work.sampled * way.work.window * values * (2 if way.bf16 else 4))
 
 
 def activation_bytes(way: TrainingSetup) -> int:
@@ -193,7 +193,7 @@ def activation_bytes(way: TrainingSetup) -> int:
     """
     shape = _config(way.folder).get_text_config()
     adapters = replace(way.adapters, quantise="none")
-    one, two = (_kept(way.folder, way.kind, adapters, way.bf16, way.work, n) for n in (1, 2))
+    one, two = (_saved_bytes(way.folder, way.kind, adapters, way.bf16, way.work, n) for n in (1, 2))
     layer, rest = two - one, 2 * one - two
     inputs = way.work.rows * way.work.window * shape.hidden_size * (2 if way.bf16 else 4)
     n, logits = shape.num_hidden_layers, 4 * way.work.scored * shape.vocab_size
@@ -202,7 +202,7 @@ def activation_bytes(way: TrainingSetup) -> int:
 
 
 @cache
-def _kept(
+def _saved_bytes(
     folder: Path, kind: str | None, adapters: AdapterOptions, bf16: bool, work: ForwardPass, n_layers: int
 ) -> int:
     """Bytes of all tensors that a forward pass through `n_layers` layers on ``meta`` keeps for the gradient;

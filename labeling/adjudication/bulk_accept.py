@@ -75,8 +75,8 @@ def preview_agreed(
     chosen = find_agreed(undecided, config)
     yes = sum(posterior.n_yes > 0 for posterior in chosen)
     generator = random.Random(seed)
-    drawn = generator.sample(chosen, min(n, len(chosen)))
-    sample = sorted(drawn, key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
+    sample = generator.sample(chosen, min(n, len(chosen)))
+    sample.sort(key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
     return AcceptPreview(AcceptCounts(len(undecided), yes, len(chosen) - yes, 0), tuple(sample))
 
 

@@ -111,10 +111,10 @@ def labelled_codes(folder: Path) -> set[str]:
         OutputRefused: the folder is not complete.
         ConfigError: E_EXAMPLE, no label names a code.
     """
-    named = read_manifest(folder / MANIFEST).get("codes")
+    listed = read_manifest(folder / MANIFEST).get("codes")
     codes = (
-        set(named)
-        if isinstance(named, list)
+        set(listed)
+        if isinstance(listed, list)
         else {label.code for e in read_examples(require_set(folder, TRAIN)) for label in e.labels}
     )
     if not codes:

@@ -108,10 +108,10 @@ def measure_people(
     quality = measure_quality(workload, gold, anomalies=anomalies)
     competence, reading = _competence(anomalies), _reading_speeds(workload)
     people = tuple(Person(each, competence[each.name], reading[each.name]) for each in quality.labelers)
-    shown = [person.name for person in people[:MATRIX_PEOPLE]]
+    names = [person.name for person in people[:MATRIX_PEOPLE]]
     tables = workload.answers.tables()
-    pairs = {ALL_CODES: _compare(_join(list(tables.values())), shown)}
-    pairs |= {code: _compare(table, shown) for code, table in tables.items()}
+    pairs = {ALL_CODES: _compare(_join(list(tables.values())), names)}
+    pairs |= {code: _compare(table, names) for code, table in tables.items()}
     n = sum(work.annotations for work in workload.work.values())
     return People(people, pairs, quality.flags, n, len(gold), n_recent - len(newest))
 
@@ -163,9 +163,9 @@ def _compare(answers: Answers, names: list[str]) -> tuple[PairAgreement, ...]:
     """All pairs of these people with enough questions in common."""
     index = {name: number for number, name in enumerate(answers.workers)}
     labels = {name: np.full(len(answers.tasks), -1) for name in names}
-    for name, given in labels.items():
+    for name, values in labels.items():
         own = answers.worker == index[name]
-        given[answers.task[own]] = answers.label[own]
+        values[answers.task[own]] = answers.label[own]
     pairs = []
     for one, other in combinations(names, 2):
         shared = (labels[one] >= 0) & (labels[other] >= 0)

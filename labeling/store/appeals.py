@@ -152,10 +152,10 @@ def list_own_dialogues(
     if before is not None:
         query = query.where(tuple_(*columns) < tuple_(before.created_ms, before.dialogue))
     rows = transaction.run(query.order_by(*(column.desc() for column in columns)).limit(n)).all()
-    found = [load_verdict(transaction, row.id) for row in rows]
+    loaded = [load_verdict(transaction, row.id) for row in rows]
     return tuple(
         OwnDialogue(row.id, row.created_ms, len(verdict.findings) if verdict is not None else 0)
-        for row, verdict in zip(rows, found, strict=True)
+        for row, verdict in zip(rows, loaded, strict=True)
     )
 
 

@@ -33,7 +33,7 @@ from dialint.labeling.store.permissions import has_permission, require_permissio
 
 MAX_DIALOGUES = 2000
 """Dialogues of an agent that one call returns at most, the newest ones."""
-MAX_SHOWN = 20
+MAX_REQUESTED = 20
 """Dialogues whose findings one call returns at most."""
 MIN_OTHERS = 5
 """Other agents that figures of a group are summed over at least: of fewer, one who knows some of them could
@@ -184,23 +184,24 @@ def read_confirmed(
         NotAllowed: the actor neither plans nor is this agent, or a dialogue is not the agent's.
     """
     account = require_reader(transaction, actor, agent)
-    asked = list(dict.fromkeys(names))[:MAX_SHOWN]
-    query = select(dialogues.c.id).where(dialogues.c.id.in_(asked), dialogues.c.agent == agent)
-    if len(set(transaction.run(query).scalars())) != len(asked):
+    requested = list(dict.fromkeys(names))[:MAX_REQUESTED]
+    query = select(dialogues.c.id).where(dialogues.c.id.in_(requested), dialogues.c.agent == agent)
+    if len(set(transaction.run(query).scalars())) != len(requested):
         raise NotAllowed("E_RIGHT", "a dialogue is not this agent's, or there is none")
     numbers = select(finding_index, dialogue_index.c.dialogue).join(
         dialogue_index, dialogue_index.c.number == finding_index.c.number
     )
     numbers = numbers.where(
-        dialogue_index.c.dialogue.in_(asked), finding_index.c.decision.in_(("confirmed", "changed", "added"))
+        dialogue_index.c.dialogue.in_(requested),
+        finding_index.c.decision.in_(("confirmed", "changed", "added")),
     )
     rows: dict[str, list[Any]] = defaultdict(list)
     for row in transaction.run(numbers.order_by(finding_index.c.turn, finding_index.c.place)):
         rows[row.dialogue].append(row)
     if has_permission(account, "plan"):
-        for name in asked:
+        for name in requested:
             record_read(transaction, account, name, "verdict", "answers")
-    return {name: _find_confirmed(transaction, name, rows[name]) for name in asked}
+    return {name: _find_confirmed(transaction, name, rows[name]) for name in requested}
 
 
 def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) -> tuple[ConfirmedFinding, ...]:
@@ -220,7 +221,7 @@ def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) ->
         for content in transaction.run(query).scalars()
         for finding in json.loads(content)
     ]
-    found = []
+    confirmed = []
     for row in rows:
         same = [each for each in proposed if (each.turn, each.code) == (row.turn, row.code)]
         by_people = [each for each in answered if (each.turn, each.code) == (row.turn, row.code)]
@@ -230,8 +231,8 @@ def _find_confirmed(transaction: Transaction, name: str, rows: Sequence[Any]) ->
             by_people = at_place or by_people
         chosen = next(iter(by_people if row.decision != "confirmed" else same or by_people), None)
         if chosen is not None:
-            found.append(ConfirmedFinding(chosen, row.decision))
-    return tuple(found)
+            confirmed.append(ConfirmedFinding(chosen, row.decision))
+    return tuple(confirmed)
 
 
 @read_operation

@@ -56,7 +56,7 @@ ERASED: tuple[Table, ...] = (
 )  # fmt: skip
 """Tables of which the rows with a `dialogue` are deleted, in this order; then go leases with their tasks,
 tasks and dialogues."""
-KEPT: dict[str, str] = {
+RETAINED: dict[str, str] = {
     "accounts": "people of the company", "projects": "no dialogues", "shares": "counts, corrected",
     "clocks": "machines", "bulk_reads": "numbers", "settings": "rules",
     "preferences": "screens", "saved_views": "searches as typed, the owner deletes them",
@@ -314,14 +314,14 @@ def _find_drafts(transaction: Transaction, ids: Sequence[str], tasks: Sequence[R
     rows = transaction.run(answers.where(annotation_rows.c.dialogue.in_(ids)))
     dialogue_by_item = {f"{kind}:{task.id}": task.dialogue for task in tasks for kind in ("task", "case")}
     dialogue_by_item |= {f"answer:{row.id}": row.dialogue for row in rows}
-    names, found = set(ids), {}
+    names, owners = set(ids), {}
     for item in transaction.run(select(drafts.c.item).distinct()).scalars():
         parts = item.split(":")[1:]
         starts = [":".join(parts[:n]) for n in range(1, len(parts) + 1)]
         owner = dialogue_by_item.get(item) or next((start for start in starts if start in names), None)
         if owner is not None:
-            found[item] = owner
-    return found
+            owners[item] = owner
+    return owners
 
 
 def _deletions(ids: Sequence[str], items: Collection[str]) -> dict[Table, Delete]:

@@ -67,13 +67,13 @@ def _parse_row(row: Mapping[str, Any], where: Message, taxonomy: Taxonomy | None
     code, answer = _cell(row, "code"), str(_cell(row, "present", "answer")).strip().lower()
     reason = _cell(row, "reason", "explanation")
     is_code = isinstance(code, str) and (taxonomy is None or code in taxonomy.codes)
-    known_code = Message("the name of a code")
+    expected_code = Message("the name of a code")
     if taxonomy:
-        known_code = Message("a code of taxonomy {version}", version=taxonomy.version)
+        expected_code = Message("a code of taxonomy {version}", version=taxonomy.version)
     for name, is_good, expected in (
         ("dialogue_id", isinstance(dialogue, str) and dialogue, Message("the id of a dialogue")),
         ("turn", turn.isascii() and turn.isdigit() and len(turn) < 7, Message("the index of a turn, from 0")),
-        ("code", is_code, known_code),
+        ("code", is_code, expected_code),
         ("present", answer in ANSWERS, Message("true or false, yes or no, 1 or 0")),
         (
             "reason",

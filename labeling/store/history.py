@@ -99,10 +99,10 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
         select(appeals).where(appeals.c.dialogue == name).order_by(appeals.c.id)
     ).all()
     of_labels = select(*(labels.c[each] for each in LABEL_COLUMNS)).where(labels.c.dialogue == name)
-    found = transaction.run(of_labels.order_by(labels.c.turn, labels.c.code, labels.c.method)).all()
+    label_rows = transaction.run(of_labels.order_by(labels.c.turn, labels.c.code, labels.c.method)).all()
     kinds: list[ReadKind] = ["dialogue"]
     kinds += ["verdict"] if rows or objections else []
-    kinds += ["labels"] if found else []
+    kinds += ["labels"] if label_rows else []
     record_read(transaction, account, name, *kinds)
     stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
     return DialogueHistory(
@@ -118,7 +118,7 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
             )
             for row in objections
         ),
-        labels=tuple(_to_label(row) for row in found),
+        labels=tuple(_to_label(row) for row in label_rows),
         entries=_list_entries(transaction, name),
     )
 
@@ -212,7 +212,7 @@ def _find_candidates(transaction: Transaction, words: list[str]) -> list[int]:
         else:
             query = text("SELECT number FROM dialogue_words WHERE words @@ CAST(:words AS tsquery) LIMIT :n")
             parameters = {"words": to_tsquery(term), "n": N_CANDIDATES}
-        found = transaction.run(query, parameters).scalars().all()
-        if len(found) < N_CANDIDATES:
-            shared.update(found)
+        numbers = transaction.run(query, parameters).scalars().all()
+        if len(numbers) < N_CANDIDATES:
+            shared.update(numbers)
     return [number for number, _ in shared.most_common(N_CANDIDATES)]

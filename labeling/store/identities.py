@@ -116,10 +116,10 @@ def _key(identity: Identity) -> tuple[ColumnElement[bool], ...]:
 
 
 def _find(transaction: Transaction, identity: Identity) -> str | None:
-    found: str | None = transaction.run(
+    account: str | None = transaction.run(
         select(identities.c.account).where(*_key(identity))
     ).scalar_one_or_none()
-    return found
+    return account
 
 
 def _insert(transaction: Transaction, actor: str, identity: Identity, account: str) -> None:

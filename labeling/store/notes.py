@@ -22,7 +22,7 @@ MAX_NOTES = 100
 """Notes that one call returns at most."""
 
 _NOTE = select(notes).where(notes.c.id == bindparam("number"))
-_KNOWN_AGENT = select(
+_AGENT_EXISTS = select(
     or_(
         select(dialogues.c.id).where(dialogues.c.agent == bindparam("agent")).exists(),
         select(accounts.c.id).where(accounts.c.agent == bindparam("agent")).exists(),
@@ -57,7 +57,7 @@ def write_note(
     require_permission(transaction, actor, "plan")
     if not 0 < len(content.strip()) <= MAX_CHARACTERS or "\x00" in content:
         raise StoreRefused("E_NOTE", "a note has 1 to {most} characters", most=MAX_CHARACTERS)
-    if "\x00" in agent or not transaction.run(_KNOWN_AGENT, {"agent": agent}).scalar_one():
+    if "\x00" in agent or not transaction.run(_AGENT_EXISTS, {"agent": agent}).scalar_one():
         raise StoreRefused("E_NOTE", "no dialogue and no account has this agent")
     if dialogue is not None:
         own = and_(dialogues.c.id == dialogue, dialogues.c.agent == agent)

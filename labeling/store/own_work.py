@@ -26,7 +26,7 @@ MAX_GRADED = 200
 MAX_EXACT = 20_000
 """Of a longer queue the actor's own tasks are not subtracted: looking them up would take longer than this
 number is worth."""
-_TAKEN = ("held", "answered", "skipped")
+_CLAIMED_STATES = ("held", "answered", "skipped")
 
 
 @read_operation
@@ -42,7 +42,7 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
     require_permission(transaction, actor, "label")
     of_project = (counts.c.project == project, counts.c.pool == "main", counts.c.state == "open")
     n_open = transaction.run(select(counts.c.n).where(*of_project)).scalar_one_or_none() or 0
-    if not n_open or is_used_up(transaction, found := get_project(transaction, project)):
+    if not n_open or is_used_up(transaction, target := get_project(transaction, project)):
         return 0
     if n_open > MAX_EXACT:
         return int(n_open)
@@ -51,10 +51,10 @@ def count_waiting(transaction: Transaction, actor: str, project: str) -> int:
         select(func.count())
         .select_from(leases)
         .join(tasks, tasks.c.id == leases.c.task)
-        .where(*is_open, leases.c.account == actor, leases.c.state.in_(_TAKEN))
+        .where(*is_open, leases.c.account == actor, leases.c.state.in_(_CLAIMED_STATES))
     )
     n = int(n_open - transaction.run(mine).scalar_one())
-    return n if not found.control_share else -(-n // 10) * 10
+    return n if not target.control_share else -(-n // 10) * 10
 
 
 @read_operation
@@ -105,8 +105,8 @@ def load_training_gold(transaction: Transaction, actor: str, task: int) -> tuple
     if row is None or row.pool != "training" or transaction.run(own.limit(1)).first() is None:
         raise NotAllowed("E_RIGHT", "only a training task shows its solution, after one's own answer")
     codes = get_project(transaction, row.project).codes
-    known = select(gold).where(gold.c.dialogue == row.dialogue, gold.c.doubt.is_(None))
-    rows = transaction.run(known.order_by(gold.c.turn, gold.c.code)).all()
+    query = select(gold).where(gold.c.dialogue == row.dialogue, gold.c.doubt.is_(None))
+    rows = transaction.run(query.order_by(gold.c.turn, gold.c.code)).all()
     record_read(transaction, account, row.dialogue, "gold")
     names = ("dialogue", "turn", "code", "present", "source", "reason")
     return tuple(

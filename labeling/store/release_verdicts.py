@@ -127,16 +127,16 @@ def compare_releases(transaction: Transaction, actor: str, first: str, second: s
     different: list[DialogueDifference] = []
     n = n_equal = 0
     for row in transaction.run(query):
-        found, others = _findings(row.first), _findings(row.second)
+        left, right = _findings(row.first), _findings(row.second)
         n += 1
-        for at, findings in enumerate((found, others, found & others)):
+        for at, findings in enumerate((left, right, left & right)):
             for _, code in findings:
                 counts[code][at] += 1
-        if found == others:
+        if left == right:
             n_equal += 1
         elif len(different) < MAX_DIFFERENT:
             different.append(
-                DialogueDifference(row.dialogue, tuple(sorted(found - others)), tuple(sorted(others - found)))
+                DialogueDifference(row.dialogue, tuple(sorted(left - right)), tuple(sorted(right - left)))
             )
     codes = {code: (one, two, both) for code, (one, two, both) in sorted(counts.items())}
     return Comparison(n, n_equal, codes, tuple(different))
@@ -171,18 +171,18 @@ def load_code_turns(store: Store, actor: str, release: str) -> dict[str, CodeTur
     turns: dict[str, list[ScannedTurn]] = defaultdict(list)
     unscanned = Counter[str]()
     for name, verdict in judged.items():
-        asked = dict(answers.get(name, {}))
-        found = {(each.turn, each.code): each.probability for each in verdict.findings}
+        remaining = dict(answers.get(name, {}))
+        probabilities = {(each.turn, each.code): each.probability for each in verdict.findings}
         for turn, codes in (verdict.probabilities or {}).items():
             for code, scanned in codes.items():
-                probability = found.get((turn, code), scanned)
-                answer = asked.pop((turn, code), None)
+                probability = probabilities.get((turn, code), scanned)
+                answer = remaining.pop((turn, code), None)
                 if probability >= LEAST_PROBABILITY or answer is not None:
-                    is_finding = (turn, code) in found
+                    is_finding = (turn, code) in probabilities
                     turns[code].append(
                         ScannedTurn(name, probability, is_finding, None if answer is None else answer[1])
                     )
-        unscanned.update(code for (_, code), (_, present) in asked.items() if present)
+        unscanned.update(code for (_, code), (_, present) in remaining.items() if present)
     n = len(judged)
     return {
         code: CodeTurns(tuple(each), n, n_weeks, unscanned[code], tuple(seconds))

@@ -93,9 +93,9 @@ def create_job(transaction: Transaction, actor: str, new: NewScoreJob) -> ScoreJ
         StoreRefused: the id is taken by another log.
     """
     require_permission(transaction, actor, "plan")
-    known = transaction.run(select(score_jobs).where(score_jobs.c.id == new.id)).one_or_none()
-    if known is not None:
-        job = _parse(known)
+    existing = transaction.run(select(score_jobs).where(score_jobs.c.id == new.id)).one_or_none()
+    if existing is not None:
+        job = _parse(existing)
         if job.sha256 != new.sha256:
             raise StoreRefused("E_JOB", "there is a job of this id already")
         return job

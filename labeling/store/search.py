@@ -103,7 +103,7 @@ def search(
         return Results(hits=(), after=None)
     walker = _Walker(transaction, plan, None if after is None else Position.parse(after), per_page)
     walker.run()
-    hits = _load_hits(transaction, [each.number for each in walker.found], plan.terms)
+    hits = _load_hits(transaction, [each.number for each in walker.results], plan.terms)
     record_reads(transaction, account, [each.dialogue for each in hits], "verdict")
     answered = [each.dialogue for each in hits if each.review != "none"]
     record_reads(transaction, account, answered, "answers")
@@ -111,12 +111,12 @@ def search(
 
 
 class _Walker:
-    """The walk of one page: `found` are the keys of its dialogues, `end` is where the next page begins."""
+    """The walk of one page: `results` are the keys of its dialogues, `end` is where the next page begins."""
 
     def __init__(self, transaction: Transaction, plan: Plan, after: Position | None, per_page: int) -> None:
         self.transaction, self.plan, self.per_page = transaction, plan, per_page
         self.after = after
-        self.found: list[Position] = []
+        self.results: list[Position] = []
         self.end: Position | None = None
         self.complete = True
 
@@ -155,7 +155,7 @@ class _Walker:
         first = self.plan.find_by_words(below, FIRST_HITS, FIRST_HITS, all_first=all_first)
         if by_time and self._add(self._keys(first)):
             return
-        while len(self.found) < self.per_page:
+        while len(self.results) < self.per_page:
             query = self.plan.find_by_words(below, MAX_HITS, 8 * self.per_page, all_first=all_first)
             rows = self._keys(query)
             if self._add(rows):
@@ -175,22 +175,22 @@ class _Walker:
 
     def _add(self, keys: Sequence[Position]) -> bool:
         """Add new dialogues; whether the page is full and more follow."""
-        known = {each.number for each in self.found}
+        numbers = {each.number for each in self.results}
         new = []
         for key in keys:
-            if key.number not in known:
-                known.add(key.number)
+            if key.number not in numbers:
+                numbers.add(key.number)
                 new.append(key)
         if self.plan.search.sort == "likely" and self.plan.search.is_of_findings:
-            new = self._drop_shown(new)
+            new = self._drop_repeated(new)
         for key in new:
-            if len(self.found) == self.per_page:
-                self.end = self.found[-1]
+            if len(self.results) == self.per_page:
+                self.end = self.results[-1]
                 return True
-            self.found.append(key)
+            self.results.append(key)
         return False
 
-    def _drop_shown(self, keys: list[Position]) -> list[Position]:
+    def _drop_repeated(self, keys: list[Position]) -> list[Position]:
         """Leave out dialogues that an earlier page has shown by a finding of higher probability."""
         if self.after is None or not keys:
             return keys
@@ -248,9 +248,9 @@ def find_place(text: str, terms: Sequence[Term]) -> int | None:
     for part in text.split():
         start = text.index(part, at)
         at = start + len(part)
-        found = split_words(part)
+        words = split_words(part)
         for term in terms:
-            for word in found:
+            for word in words:
                 if word == term.words[0] or (term.is_prefix and word.startswith(term.words[0])):
                     return start
     return None
@@ -312,6 +312,6 @@ def _list_values(transaction: Transaction, column: Column[str]) -> tuple[str, ..
     """The values of a column but the empty one, each found by one step in its index."""
     value = select(func.min(column).label("value")).where(column > "").cte("found", recursive=True)
     following = select(func.min(column)).where(column > value.c.value).scalar_subquery()
-    found = value.union_all(select(following).where(value.c.value.is_not(None)))
-    query = select(found.c.value).where(found.c.value.is_not(None)).limit(MAX_CHOICES)
+    values = value.union_all(select(following).where(value.c.value.is_not(None)))
+    query = select(values.c.value).where(values.c.value.is_not(None)).limit(MAX_CHOICES)
     return tuple(transaction.run(query).scalars())

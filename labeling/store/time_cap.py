@@ -55,13 +55,13 @@ def sum_seconds(transaction: Transaction, project: str) -> float:
     """Seconds that the answers in a project's main queue have taken, as far as they are recorded."""
     newest, n_erasures = tuple(transaction.run(_NEWEST, {"project": project}).one())
     sums = _SUMS.setdefault(transaction.store, {})
-    known = sums.get(project)
-    if known is None or known.n_erasures != n_erasures or known.upto > (newest or 0):
-        known = _Sum(0, 0.0, n_erasures)
-    settled = max(known.upto, (newest or 0) - UNSETTLED)
-    key = {"project": project, "upto": known.upto, "settled": settled}
+    previous = sums.get(project)
+    if previous is None or previous.n_erasures != n_erasures or previous.upto > (newest or 0):
+        previous = _Sum(0, 0.0, n_erasures)
+    settled = max(previous.upto, (newest or 0) - UNSETTLED)
+    key = {"project": project, "upto": previous.upto, "settled": settled}
     older, newer = tuple(transaction.run(_SUM, key).one())
-    sums[project] = _Sum(settled, known.seconds + (older or 0.0), n_erasures)
+    sums[project] = _Sum(settled, previous.seconds + (older or 0.0), n_erasures)
     return float(sums[project].seconds + (newer or 0.0))
 
 

@@ -267,11 +267,11 @@ def _unmoved(name: str, change: Callable[[str, Random], str]) -> Family:
             text = change(source, rng)
             if "?" in source or (text == source and change is not _verbatim):
                 continue
-            no_news, request = (
+            nothing_new, request = (
                 _customer_line(draft, rng.choice(wording), rng) for wording in (NOTHING_NEW, SAY_AGAIN)
             )
             return ErrorPair(
-                _exchange(draft, index, no_news, error_turn(text, f"M3.{name}", "M3")),
+                _exchange(draft, index, nothing_new, error_turn(text, f"M3.{name}", "M3")),
                 _exchange(draft, index, request, clean_turn("agent", text, "M3")),
             )
         return None

@@ -151,7 +151,7 @@ def _sql_of_findings() -> dict[str, ColumnElement[int]]:
     columns = finding_index.c
     is_finding = and_(columns.suggestion.is_(False), columns.decision != "added")
     is_reviewed = columns.review == "reviewed"
-    taken_up = and_(columns.suggestion.is_(True), columns.decision.in_(("confirmed", "changed")))
+    is_accepted = and_(columns.suggestion.is_(True), columns.decision.in_(("confirmed", "changed")))
     first, first_of_severity = columns.first_of_code.is_(True), columns.first_of_severity.is_(True)
     return {
         "dialogues": _if(first),
@@ -165,7 +165,7 @@ def _sql_of_findings() -> dict[str, ColumnElement[int]]:
             name: _if(and_(is_finding, columns.decision == name))
             for name in ("confirmed", "rejected", "changed")
         },
-        "added": _if((columns.decision == "added") | taken_up),
+        "added": _if((columns.decision == "added") | is_accepted),
         "appealed": _if(columns.appeal != "none"),
         "overturned": _if(columns.appeal == "overturned"),
     }

@@ -288,8 +288,8 @@ def _add_facts(
 
 def join_words(content: Content, *, is_sqlite: bool) -> str:
     """The words of a dialogue, from its content, as the database's full-text index takes them."""
-    found = list_words(turn["text"] for turn in content["turns"])
-    return " ".join(found) if is_sqlite else to_tsvector(found)
+    words = list_words(turn["text"] for turn in content["turns"])
+    return " ".join(words) if is_sqlite else to_tsvector(words)
 
 
 def _choose_numbers(connection: Connection, at_ms: dict[str, int]) -> dict[str, int]:
@@ -336,9 +336,9 @@ def derive(
     derived = {}
     for name, fact in facts.items():
         verdict = None
-        if (said := newest.get(name)) is not None:
-            content = parsed.get((name, said.release)) or json.loads(said.content)
-            verdict = Verdict(cut_name(said.release), content)
+        if (latest := newest.get(name)) is not None:
+            content = parsed.get((name, latest.release)) or json.loads(latest.content)
+            verdict = Verdict(cut_name(latest.release), content)
         review = reviews.get(name, "none")
         derived[name] = combine(fact, verdict, answers.get(name, []), objections.get(name, []), review)
     return derived

@@ -26,24 +26,26 @@ def split_words(text: str) -> list[str]:
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.encode("utf-8", "ignore").decode())
         text = unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
-    found = words(text)
-    return [word[:MAX_LETTERS] for word in found] if max(map(len, found), default=0) > MAX_LETTERS else found
+    tokens = words(text)
+    return (
+        [word[:MAX_LETTERS] for word in tokens] if max(map(len, tokens), default=0) > MAX_LETTERS else tokens
+    )
 
 
 def list_words(texts: Iterable[str]) -> list[str]:
     """The searchable words of a dialogue, by the texts of its turns."""
-    found: list[str] = []
+    tokens: list[str] = []
     for text in texts:
-        found += split_words(text)
-        if len(found) >= MAX_WORDS:
+        tokens += split_words(text)
+        if len(tokens) >= MAX_WORDS:
             break
-    return found[:MAX_WORDS]
+    return tokens[:MAX_WORDS]
 
 
-def to_tsvector(found: list[str]) -> str:
+def to_tsvector(tokens: list[str]) -> str:
     """Words as PostgreSQL's tsvector."""
     positions: dict[str, list[int]] = {}
-    for position, word in enumerate(found, start=1):
+    for position, word in enumerate(tokens, start=1):
         positions.setdefault(word, []).append(position)
     # PostgreSQL keeps at most 255 positions of a word
     return " ".join(f"'{word}':{','.join(map(str, at[:255]))}" for word, at in positions.items())
@@ -60,9 +62,9 @@ def parse_query(text: str) -> tuple[Term, ...]:
     """The terms of a query, all of which must be in a dialogue: words, ``"several words"``, ``begin*``."""
     terms = []
     for quoted, bare in _TERM.findall(text):
-        found = split_words(quoted or bare)
-        if found:
-            terms.append(Term(tuple(found), is_prefix=bare.endswith("*")))
+        tokens = split_words(quoted or bare)
+        if tokens:
+            terms.append(Term(tuple(tokens), is_prefix=bare.endswith("*")))
     return tuple(terms[:MAX_TERMS])
 
 

@@ -341,8 +341,8 @@ def test_who_may_and_what_is_refused(store: Store, made: Any) -> None:
 
 def test_every_table_is_erased_or_known_to_hold_nothing_of_a_dialogue() -> None:
     erased = {table.name for table in erasure.ERASED} | {"drafts", "leases", "tasks", "dialogues"}
-    assert erased | set(erasure.KEPT) == set(metadata.tables) - set(DERIVED)
-    assert not erased & set(erasure.KEPT)
+    assert erased | set(erasure.RETAINED) == set(metadata.tables) - set(DERIVED)
+    assert not erased & set(erasure.RETAINED)
 
 
 def test_dialogues_are_found_by_id_agent_and_time(store: Store, made: Any) -> None:
