@@ -81,7 +81,7 @@ def outcome(
     else:
         from dialint.eval.baselines.registry import open_detector
 
-        verdicts = _scored(
+        verdicts = _score(
             open_detector(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()
         )
     qualities = {v.dialogue_id: v.quality for v in verdicts if v.quality is not None}
@@ -175,7 +175,7 @@ def _number(value: Any) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _scored(detector: Detector, log: Path, limit: int | None, reading: ReadConfig) -> Iterator[Verdict]:
+def _score(detector: Detector, log: Path, limit: int | None, reading: ReadConfig) -> Iterator[Verdict]:
     items = read(open_logs([str(log)]), reading, Counts())
     dialogues = islice((item.dialogue for item in items if isinstance(item, Loaded)), limit)
     while chunk := list(islice(dialogues, CHUNK)):

@@ -108,7 +108,7 @@ def run(
         "bare forward pass, same rows": lambda: _bare(engine, windows),
         "one-by-one padded loop": lambda: loop.scan(windows),
     }
-    seconds = _timed(ways, rounds)
+    seconds = _time(ways, rounds)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     whole, scan, bare, slow = (medians[name] for name in ways)
     return {
@@ -193,17 +193,17 @@ def _bare(engine: LocalEngine, windows: Sequence[Rendered]) -> None:
     import torch
 
     for row in engine.rows(windows):
-        packed = engine.packed([windows[index] for index in row])
+        packed = engine.pack([windows[index] for index in row])
         with (
             torch.inference_mode(),
             torch.autocast(engine.device.type, torch.bfloat16, enabled=engine.precision == "bf16"),
         ):
-            engine.model.hidden(packed)
+            engine.model.hidden_states(packed)
     if engine.device.type == "cuda":
         torch.cuda.synchronize(engine.device)
 
 
-def _timed(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+def _time(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
     """Wall seconds of every way, in turns, after one run each to warm up."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for round_ in range(rounds + 1):

@@ -128,7 +128,7 @@ def ask(
         if config.follow:
             _follow(store, actor, config, load_taxonomy(taxonomy))
         else:
-            print_line(_decided(update_overlap(store, actor, config, load_taxonomy(taxonomy))))
+            print_line(_format_decisions(update_overlap(store, actor, config, load_taxonomy(taxonomy))))
     return 0
 
 
@@ -138,11 +138,13 @@ def _follow(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy)
 
     with run_until_stopped() as rest:
         for done in follow(store, actor, config, taxonomy, rest):
-            print_line(f"{'all tasks' if done.all else 'tasks with news'}: {_decided(done.decisions)}")
+            print_line(
+                f"{'all tasks' if done.all else 'tasks with news'}: {_format_decisions(done.decisions)}"
+            )
     print_line("stopped; the same command goes on")
 
 
-def _decided(summary: Mapping[Decision, int]) -> str:
+def _format_decisions(summary: Mapping[Decision, int]) -> str:
     from dialint.labeling.aggregation.overlap import Decision
 
     return (

@@ -188,7 +188,7 @@ def convert(
         "format": to,
         "files": [file_entry(out, n)],
         "inputs": inputs,
-        "reading": config.described(),
+        "reading": config.describe(),
         "rejected": dict(counts.codes),
         "lost": dict(lost),
         "versions": package_versions("dialint", "pyarrow"),

@@ -91,7 +91,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     taxonomy = load_taxonomy(config.taxonomy)
     read = read_verdicts(verdicts)
     manifest = read_manifest(find_manifest(verdicts), f"dialint score LOG --out {verdicts}")
-    figures = count(read, taxonomy, _covered(manifest, tuple(taxonomy.codes)), config.examples)
+    figures = count(read, taxonomy, _list_reportable(manifest, tuple(taxonomy.codes)), config.examples)
     if config.html is not None:
         examples = _examples(figures.examples, config, manifest)
         with atomic_file(config.html) as file:
@@ -107,7 +107,7 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     return 0
 
 
-def _covered(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple[str, ...]:
+def _list_reportable(manifest: Mapping[str, Any], codes: Sequence[str]) -> tuple[str, ...]:
     """The codes that could be found: covered by the release, and asked for."""
     requested = manifest.get("work", {}).get("options", {}).get("codes") or codes
     missing = manifest.get("not_covered", ())

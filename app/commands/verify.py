@@ -26,14 +26,14 @@ def verify(*paths: Path) -> int:
     damaged = 0
     for path in paths:
         try:
-            sys.stdout.write(f"{path}: whole, {verified(path)} files\n")
+            sys.stdout.write(f"{path}: whole, {verify_path(path)} files\n")
         except UserError as error:
             damaged += 1
             sys.stderr.write(f"dialint: {error}\n")
     return UserError.exit_code if damaged else 0
 
 
-def verified(path: Path) -> int:
+def verify_path(path: Path) -> int:
     """Verify the files that `path` stands for, and return their number.
 
     Raises:
@@ -43,10 +43,10 @@ def verified(path: Path) -> int:
     if not path.exists():
         raise OutputRefused("E_PATH", f"{path}: no such file or folder")
     if path.is_dir():
-        return _release(path) if (path / "release.json").exists() else _listed(path / "manifest.json")
+        return _release(path) if (path / "release.json").exists() else _verify_listed(path / "manifest.json")
     if path.name.endswith(".manifest.json"):
-        return _listed(path)
-    return _listed(find_manifest(path), path.name)
+        return _verify_listed(path)
+    return _verify_listed(find_manifest(path), path.name)
 
 
 def _release(folder: Path) -> int:
@@ -55,7 +55,7 @@ def _release(folder: Path) -> int:
     return len(Release(folder).manifest["files"])
 
 
-def _listed(manifest: Path, name: str | None = None) -> int:
+def _verify_listed(manifest: Path, name: str | None = None) -> int:
     entries = read_manifest(manifest).get("files")
     if not entries:
         raise OutputRefused("E_MANIFEST", f"{manifest}: names no files")

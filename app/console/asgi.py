@@ -36,7 +36,7 @@ async def run_jobs(app: App) -> AsyncIterator[dict[str, Any]]:
         runner.close()
 
 
-PROVIDER = oidc.configured()
+PROVIDER = oidc.load_server_config()
 
 app = App(
     Path(__file__).with_name("main.py"),

@@ -131,7 +131,7 @@ def _require_safe(url: str | None, where: str) -> None:
         )
 
 
-def configured() -> OidcConfig | None:
+def load_server_config() -> OidcConfig | None:
     """The configuration of this server; none if nobody named one."""
     path = os.environ.get(CONFIG_VARIABLE)
     return read_config(Path(path)) if path else None

@@ -113,7 +113,7 @@ def describe_options(config: JudgeConfig) -> dict[str, Any]:
         files["judge_contract"] = {"sha256": sha256_file(config.judge_contract)}
     if config.judge_examples is not None:
         files["judge_examples"] = {"sha256": sha256_file(examples_file(config.judge_examples))}
-    return {**config.described(), **files}
+    return {**config.describe(), **files}
 
 
 def judge_files(config: JudgeConfig) -> Any:

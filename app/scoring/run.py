@@ -449,7 +449,7 @@ def _describe_request(sources: Sequence[Source], config: ScoreConfig, taxonomy: 
     }
     options |= describe_options(config.judge)
     options["read"] = {
-        name: value for name, value in config.read.described().items() if name not in NOT_IN_READ
+        name: value for name, value in config.read.describe().items() if name not in NOT_IN_READ
     }
     if config.output_format == "junit":
         options["fail_on"] = config.fail_on

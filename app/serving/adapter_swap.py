@@ -48,19 +48,19 @@ def swap_adapter(client: ServerClient, name: str, folder: Path) -> None:
             f"{client.address} loads no adapters at run time: start it by `dialint serve vllm --swap`",
         )
     if reply.status != 200:
-        raise _refused(client, reply, f"to load {judge.folder.name}; its log says why")
+        raise _refusal(client, reply, f"to load {judge.folder.name}; its log says why")
     if _served_folder(client, name) != judge.folder:
         raise WorldError("E_SERVER", f"{client.address}: does not show {name} with its new folder")
     reply = client.post("/v1/chat/completions", sample_request(name))
     if reply.status != 200:
-        raise _refused(client, reply, f"a question to the new {name}")
+        raise _refusal(client, reply, f"a question to the new {name}")
 
 
 def _served_folder(client: ServerClient, name: str) -> Path | None:
     """Where the server loaded the adapter `name` from."""
     reply = client.get("/v1/models")
     if reply.status != 200:
-        raise _refused(client, reply, "the list of its models")
+        raise _refusal(client, reply, "the list of its models")
     listed = reply.json()
     cards = listed.get("data") if isinstance(listed, dict) else None
     for card in cards if isinstance(cards, list) else ():
@@ -69,7 +69,7 @@ def _served_folder(client: ServerClient, name: str) -> Path | None:
     return None
 
 
-def _refused(client: ServerClient, reply: ServerReply, what: str) -> ConfigError | WorldError:
+def _refusal(client: ServerClient, reply: ServerReply, what: str) -> ConfigError | WorldError:
     if reply.status in (401, 403):
         return ConfigError("E_KEY", f"{client.address}: does not take the key")
     return WorldError("E_SERVER", f"{client.address}: refused {what} (status {reply.status})")

@@ -84,11 +84,11 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
                 yield Hit(turn.index, *span, why, "P3")
             invented = None
         if turn.index in failed:
-            made_up = next(_invented(failed[turn.index], evidence), None)
+            made_up = next(_find_invented(failed[turn.index], evidence), None)
             invented = invented if made_up is None else (made_up, failed[turn.index])
 
 
-def _invented(use: ToolUse, evidence: ValueIndex) -> Iterator[str]:
+def _find_invented(use: ToolUse, evidence: ValueIndex) -> Iterator[str]:
     """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
     for value in use.call.arguments.values():
         if not isinstance(value, str) or evidence.has_id(value):

@@ -60,7 +60,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
         for use in uses:
             if use.turn == turn.index and not use.failed:
                 evidence.add(str(use.call.arguments))
-        hits = [*_untraced(turn.text, evidence, returned), *_contradicted(turn.text, evidence)]
+        hits = [*_find_untraced(turn.text, evidence, returned), *_find_contradictions(turn.text, evidence)]
         codes = set[str]()
         for start, end, why, code in sorted(hits):
             value = turn.text[start:end]
@@ -70,7 +70,9 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
             reported.add(value)
 
 
-def _untraced(text: str, evidence: ValueIndex, returned: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
+def _find_untraced(
+    text: str, evidence: ValueIndex, returned: ValueIndex
+) -> Iterator[tuple[int, int, str, str]]:
     """Start, end, reason and code of each value that can come from nowhere."""
     stated = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for sentence in _SENTENCE.finditer(text):
@@ -96,7 +98,7 @@ def _untraced(text: str, evidence: ValueIndex, returned: ValueIndex) -> Iterator
                     yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
 
 
-def _contradicted(text: str, evidence: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
+def _find_contradictions(text: str, evidence: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
     """Amounts and times in a stretch that names one thing of a result, which has others."""
     others = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for start, end in _segments(text):

@@ -147,7 +147,7 @@ class Delivery:
             retry_after_s = failure.wait_s
             wait_s = self.policy.wait_s(pending.failures + pending.overloads, retry_after_s, self._draw)
             if failure.overload:
-                self.concurrency.overloaded(epoch, None if retry_after_s is None else wait_s)
+                self.concurrency.back_off(epoch, None if retry_after_s is None else wait_s)
                 pending.overloads += 1
             else:
                 pending.failures += 1

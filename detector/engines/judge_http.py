@@ -274,7 +274,7 @@ class HttpJudge:
             pending.prompt_tokens += prompt_tokens
             pending.cached_tokens += completion.cached_tokens
             pending.output_tokens += completion.output_tokens
-            self.concurrency.succeeded(
+            self.concurrency.record_success(
                 seconds, max(0, prompt_tokens - completion.cached_tokens), completion.output_tokens
             )
             if completion.prompt_tokens and pending.answers == 0:

@@ -114,7 +114,7 @@ class LocalJudge:
                 self._write(written, requested, prompts, prefix, most, rules)
         return written
 
-    def constrained(
+    def generate_constrained(
         self, prompts: Sequence[Sequence[int]], rules: Sequence[AllowedTokens], max_tokens: int
     ) -> Written:
         """Answers written from their beginning with the tokens that each one's rule allows."""

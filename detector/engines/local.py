@@ -73,16 +73,16 @@ class LocalEngine:
             room -= len(windows[position])
         return rows
 
-    def packed(self, windows: Sequence[Rendered]) -> packed.PackedRow:
+    def pack(self, windows: Sequence[Rendered]) -> packed.PackedRow:
         """One row of tokens on this engine's device."""
         prefix = windows[0].prefix if self._shares_prefix else 0
         return pack_windows(windows, prefix).to(self.device)
 
     @torch.inference_mode()
     def _forward(self, windows: Sequence[Rendered]) -> list[WindowScores]:
-        row = self.packed(windows)
+        row = self.pack(windows)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16"):
-            states = self.model.hidden(row)
+            states = self.model.hidden_states(row)
         return read_heads(self.model, states.float(), windows, row)
 
 

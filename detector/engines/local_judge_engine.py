@@ -99,7 +99,7 @@ class LocalEngine:
         spellings = self.judge.verbatim
         rules = [ScreenConstraint(spellings, request.schema, self.judge.stop_tokens) for request in requests]
         most = max(request.max_tokens for request in requests)
-        written = self.judge.constrained(prompts, rules, most)
+        written = self.judge.generate_constrained(prompts, rules, most)
         return [
             JudgeReply(
                 text=text,

@@ -98,7 +98,7 @@ class Concurrency:
             self._in_flight -= 1
             self._changed.notify(max(1, self.limit - self._in_flight))
 
-    def succeeded(self, seconds: float, prompt_tokens: int, output_tokens: int) -> None:
+    def record_success(self, seconds: float, prompt_tokens: int, output_tokens: int) -> None:
         """Counts an answer; decides after a window of them."""
         self._answers += 1
         self._seconds += max(seconds, 1e-6)
@@ -118,7 +118,7 @@ class Concurrency:
                 self._best *= FADE
         self._start_window()
 
-    def overloaded(self, epoch: int, pause_s: float | None = None) -> None:
+    def back_off(self, epoch: int, pause_s: float | None = None) -> None:
         """Halves the number, once for all requests of one epoch; with `pause_s` nothing is sent so long."""
         if pause_s is not None:
             self._paused_until = max(self._paused_until, self._clock() + pause_s)

@@ -152,7 +152,7 @@ class ScanModel(nn.Module):
                 return 0 if module.padding_idx is None else module.padding_idx + 1
         return 0
 
-    def hidden(self, row: packed.PackedRow, longest: int = 0) -> torch.Tensor:
+    def hidden_states(self, row: packed.PackedRow, longest: int = 0) -> torch.Tensor:
         """Hidden states of a packed row, shape (tokens, hidden), in the backbone's type. `longest` is
         the longest window that may ever come, if that is not in this row.
 

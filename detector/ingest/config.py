@@ -167,7 +167,7 @@ class ReadConfig:
             {**base.places, **{meaning: f"--column {meaning}" for meaning in columns}},
         )
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Every setting as JSON, with the content of the mapping file in place of its name."""
         return {**asdict(self), "mapping": self.mapped.as_json()}
 

@@ -72,7 +72,7 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
     def count_dialogues() -> Iterator[Dialogue]:
         for dialogue in dialogues:
             count[0] += 1
-            lost.update(_lost(dialogue, to))
+            lost.update(_count_lost(dialogue, to))
             yield dialogue
 
     if to == "parquet":
@@ -90,7 +90,7 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
     return count[0], lost
 
 
-def _lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
+def _count_lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
     retained = RETAINED_FIELDS[to]
     results = Counter(name for name in (*TEXT_FIELDS, "sources", "masked") if getattr(dialogue, name))
     metadata = set(dialogue.metadata) - (set(METADATA_FIELDS) if to == "parquet" else set())

@@ -155,15 +155,15 @@ class _Nameless:
 
 def _standard_input() -> Source:
     """Standard input, spooled."""
-    return _spooled("-", "stdin", lambda file: shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20))
+    return _spool("-", "stdin", lambda file: shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20))
 
 
 def _object(name: str) -> Source:
     """An object, spooled."""
-    return _spooled(name, "", lambda file: copy_object(name, file))
+    return _spool(name, "", lambda file: copy_object(name, file))
 
 
-def _spooled(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
+def _spool(name: str, label: str, write: Callable[[IO[bytes]], None]) -> Source:
     """Spool what `write` writes to a temporary file. It holds unmasked text, so it has no name, and no crash
     leaves it behind. On systems without `DESCRIPTORS` it has a name until the job ends.
 

@@ -132,7 +132,7 @@ class JudgeConfig:
             return "full"
         return "full" if json.loads(path.read_bytes()).get("detail") == "full" else "short"
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """The options that can change a verdict, but for the contents of files."""
         unchanging = (
             "judge_key_file",

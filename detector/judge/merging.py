@@ -97,7 +97,7 @@ class Merger:
             statement = "denies it" if ruling.answer.verdict == "no_error" else "does not confirm it"
             if ruling.answer.verdict == "not_applicable":
                 statement = "calls it not applicable"
-            if not self._measured(finding.code) and self.threshold is None:
+            if not self._is_measured(finding.code) and self.threshold is None:
                 return append_proof(
                     finding, f"the judge {self.name} {statement}, but is not measured"
                 ), is_suggested
@@ -111,11 +111,11 @@ class Merger:
             return finding, is_suggested
         is_suggested = is_suggested and self._why_suggested(finding.code, probability) is not None
         confirmed = self._explain(case, finding, ruling, is_suggested)
-        if self._measured(finding.code):
+        if self._is_measured(finding.code):
             confirmed = confirmed.model_copy(update={"probability": round_probability(probability)})
         return confirmed, is_suggested
 
-    def _measured(self, code: str) -> bool:
+    def _is_measured(self, code: str) -> bool:
         return self.contract is not None and code in self.contract.codes
 
     def _explain(self, case: Case, finding: Finding, ruling: Ruling, is_suggested: bool = False) -> Finding:

@@ -272,7 +272,7 @@ class JudgedDetector:
     def _plan_screens(self, cases: Sequence[Case], judged: Sequence[int]) -> list[_Task]:
         """Questions about the codes that nothing covers, about all codes in an audit; dialogues in the order
         of a hash of their ids."""
-        covered = self._covered()
+        covered = self._list_covered()
         tasks = []
         for index in sorted(judged, key=lambda index: (_draw(cases[index].dialogue.id), index)):
             case = cases[index]
@@ -288,7 +288,7 @@ class JudgedDetector:
             tasks += [_Task("screen", index, case.judged_turns, codes) for codes in groups]
         return tasks
 
-    def _covered(self) -> set[str]:
+    def _list_covered(self) -> set[str]:
         """The codes that the detector inside can report."""
         info = self.info
         if info is None:

@@ -185,7 +185,7 @@ def _argument_texts(value: JsonValue, key: str = "") -> Iterator[str]:
 def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn:
     """`turn` with a masked text, and its calls with the next of the masked `arguments`."""
 
-    def masked(value: JsonValue, key: str = "") -> JsonValue:
+    def mask_value(value: JsonValue, key: str = "") -> JsonValue:
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             after = next(arguments).text.removeprefix(f"{key}: ")
             return value if after == str(value) else after
@@ -193,16 +193,16 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
             results: dict[str, JsonValue] = {}
             for name, item in value.items():
                 after = name if _PLAIN_KEY.fullmatch(name) else next(arguments).text
-                results[after] = masked(item, name.replace("_", " "))
+                results[after] = mask_value(item, name.replace("_", " "))
             return results
-        return [masked(item, key) for item in value] if isinstance(value, list) else value
+        return [mask_value(item, key) for item in value] if isinstance(value, list) else value
 
     changes: dict[str, Any] = {}
     if turn.text != text:
         changes["text"] = text
     if turn.tool_calls:
         changes["tool_calls"] = tuple(
-            call.model_copy(update={"arguments": masked(call.arguments)}) for call in turn.tool_calls
+            call.model_copy(update={"arguments": mask_value(call.arguments)}) for call in turn.tool_calls
         )
     return turn.model_copy(update=changes) if changes else turn
 

@@ -26,7 +26,7 @@ def consent_problem(dialogue: Dialogue, position: int, words: Consent) -> str | 
     customer who orders the act in plain words after a question of the agent has agreed, so the customer's
     words need not be a yes. Who agreed once has not refused by a no to another question.
     """
-    packaged = _packaged()
+    packaged = _load_packaged()
     asks, requests = words.asks or packaged.asks, words.requests or packaged.requests
     yes, no = words.yes or packaged.yes, words.no or packaged.no
     offers, agrees = words.offers, words.agrees
@@ -84,5 +84,5 @@ def _asks(text: str, phrases: Sequence[str], requests: Sequence[str]) -> bool:
 
 
 @cache
-def _packaged() -> Consent:
+def _load_packaged() -> Consent:
     return Consent.model_validate(read_document(PHRASES, "E_POLICY").value, strict=False)

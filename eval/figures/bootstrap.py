@@ -43,7 +43,7 @@ def ranking_figures(
     with_hits = np.diff(np.cumsum(hits)[ends], prepend=0) > 0
     ends = ends[with_hits]  # only where an error is found can any of these figures change
     parts = [
-        _ranking(*_cumulated(hits, groups, ends, counts[rows], row_weights))
+        _ranking(*_cumulate(hits, groups, ends, counts[rows], row_weights))
         for rows in _chunks(len(counts), len(hits))
     ]
     return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
@@ -55,7 +55,7 @@ def _chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _cumulated(
+def _cumulate(
     hits: Bools,
     groups: NDArray[np.int64],
     ends: NDArray[np.int64],

@@ -69,9 +69,9 @@ def compute_curves(rows: CodeResults) -> dict[str, Any]:
     flagged, hits = int(rows.flagged.sum()), int((rows.flagged & rows.truth).sum())
     at = [hits / max(int(rows.truth.sum()), 1), hits / flagged] if flagged else None
     return {
-        "precision_recall": _rounded(points.tolist()),
-        "at_threshold": None if at is None else _rounded([at])[0],
-        "reliability": _rounded(_reliability(rows)),
+        "precision_recall": _round(points.tolist()),
+        "at_threshold": None if at is None else _round([at])[0],
+        "reliability": _round(_reliability(rows)),
     }
 
 
@@ -87,7 +87,7 @@ def _reliability(rows: CodeResults) -> list[list[float]]:
     ]
 
 
-def _rounded(points: list[list[float]]) -> list[list[float]]:
+def _round(points: list[list[float]]) -> list[list[float]]:
     return [[round(value, 4) for value in point] for point in points]
 
 
@@ -133,7 +133,7 @@ def _parts(
     }
     parts = sorted({str(name) for column in names.values() for name in column if name}, key=_order)
     return {
-        part: _figures({code: _masked(row, names[code] == part) for code, row in rows.items()}, counts)
+        part: _figures({code: _select_rows(row, names[code] == part) for code, row in rows.items()}, counts)
         for part in parts
     }
 
@@ -144,7 +144,7 @@ def _order(part: str) -> tuple[int, str]:
     return (int(first), "") if first.isdigit() else (THIRDS.index(part) if part in THIRDS else 0, part)
 
 
-def _masked(row: CodeResults, mask: np.ndarray) -> CodeResults:
+def _select_rows(row: CodeResults, mask: np.ndarray) -> CodeResults:
     columns = {
         name: getattr(row, name)[mask]
         for name in ("truth", "probabilities", "flagged", "dialogue", "example", "turn")

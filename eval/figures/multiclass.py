@@ -64,8 +64,8 @@ def class_shares(results: Results, codes: Sequence[str]) -> ClassShares:
                 dialogue.append(numbers[source_of(example)])
     shape = (-1, len(codes))
     return ClassShares(
-        _normalised(np.array(labelled).reshape(shape)),
-        _normalised(np.array(predicted).reshape(shape)),
+        _normalise(np.array(labelled).reshape(shape)),
+        _normalise(np.array(predicted).reshape(shape)),
         np.array(dialogue, np.int64),
     )
 
@@ -74,7 +74,7 @@ def _in_order(of: Mapping[str, float], codes: Sequence[str]) -> list[float]:
     return [of.get(code, 0.0) for code in codes]
 
 
-def _normalised(values: Floats) -> Floats:
+def _normalise(values: Floats) -> Floats:
     whole = values.sum(axis=1, keepdims=True)
     return np.where(whole > 0, values / np.where(whole > 0, whole, 1.0), 1.0 / values.shape[1])
 

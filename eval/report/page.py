@@ -271,7 +271,7 @@ def _slices(content: Mapping[str, Any]) -> str:
 
 def table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table that scrolls by itself where it is too wide; `rows` are whole cells, escaped already."""
-    head = "".join(f'<th scope="col">{_broken(heading)}</th>' for heading in headings)
+    head = "".join(f'<th scope="col">{_break_heading(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     return (
         f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}">'
@@ -279,7 +279,7 @@ def table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) 
     )
 
 
-def _broken(heading: str) -> str:
+def _break_heading(heading: str) -> str:
     """A long heading on two lines."""
     words = heading.split(" ")
     if len(heading) < 13 or len(words) < 2:

@@ -80,16 +80,20 @@ def exclusives(name: str, content: dict[str, Any]) -> Table:
         for key in ("accuracy", "divergence"):
             low, high = row[f"{key}_95"]
             cells += [format_number(row[key]), "" if low is None else f"{low:.3f}-{high:.3f}"]
-        each = "  ".join(f"{code} {format_number(row[f'f1_{code}'])}" for code in coded(row))
+        each = "  ".join(f"{code} {format_number(row[f'f1_{code}'])}" for code in list_codes(row))
         for key in ("accuracy", "divergence"):
             value, low, high = row.get(f"{key}_difference", (None, None, None))
-            cells.append(f"{signed(value)} ({signed(low)} to {signed(high)})" if value is not None else "")
+            cells.append(
+                f"{format_signed(value)} ({format_signed(low)} to {format_signed(high)})"
+                if value is not None
+                else ""
+            )
         table.add_row(category, str(row["turns"]), *cells, each)
     table.caption = "divergence: Jensen-Shannon, bits   F1: of each code as the most probable one"
     return table
 
 
-def coded(row: dict[str, Any]) -> list[str]:
+def list_codes(row: dict[str, Any]) -> list[str]:
     """The codes of a row of `exclusives`, in order."""
     return [key[3:] for key in row if key.startswith("f1_") and not key.endswith(("_95", "_difference"))]
 
@@ -116,7 +120,10 @@ def against(name: str, content: dict[str, Any]) -> Table:
         cells = []
         for scope in ("macro", "macro_covered"):
             apart = row["difference"][scope]["average_precision"]
-            cells += [signed(apart["difference"]), f"{signed(apart['low'])} to {signed(apart['high'])}"]
+            cells += [
+                format_signed(apart["difference"]),
+                f"{format_signed(apart['low'])} to {format_signed(apart['high'])}",
+            ]
         theirs = row["figures"]
         table.add_row(
             other,
@@ -133,6 +140,6 @@ def format_number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def signed(value: float | None) -> str:
+def format_signed(value: float | None) -> str:
     """Three decimals with their sign, or nothing."""
     return "" if value is None else f"{value:+.3f}"

@@ -60,12 +60,12 @@ class Corpus:
             raise InputRefused("E_CORPUS", f"{self.folder}: no {split}-*.parquet")
         for path in paths:
             for row in _rows(path):
-                if self._wanted(row) and (dialogue := _dialogue(path, row)):
+                if self._is_wanted(row) and (dialogue := _dialogue(path, row)):
                     if not self.raw:
                         dialogue, _ = mask_dialogue(dialogue)
                     yield Sourced(dialogue, row["source"], row["licence"])
 
-    def _wanted(self, row: dict[str, Any]) -> bool:
+    def _is_wanted(self, row: dict[str, Any]) -> bool:
         return (not self.languages or row["language"] in self.languages) and (
             not self.sources or row["source"] in self.sources
         )

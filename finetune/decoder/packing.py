@@ -43,11 +43,11 @@ def plan_rows(lengths: Sequence[int], seed: int, epochs: float, row_tokens: int)
     for epoch in range(math.ceil(epochs)):
         order = np.random.default_rng([seed, epoch]).permutation(len(lengths)).tolist()
         share = min(1.0, epochs - epoch)
-        rows.extend(_packed(order[: math.ceil(share * len(order))], lengths, row_tokens))
+        rows.extend(_pack(order[: math.ceil(share * len(order))], lengths, row_tokens))
     return rows
 
 
-def _packed(order: list[int], lengths: Sequence[int], row_tokens: int) -> list[list[int]]:
+def _pack(order: list[int], lengths: Sequence[int], row_tokens: int) -> list[list[int]]:
     """First fit over the last `OPEN_ROWS` rows: what does not fit there opens a new one."""
     rows: list[list[int]] = []
     room: list[int] = []

@@ -119,7 +119,7 @@ def compute_logits(
         torch.autocast(device.type, torch.bfloat16, enabled=bf16),
         embedding_noise(noise_alpha, table, lengths),
     ):
-        states = model.hidden(packed)
+        states = model.hidden_states(packed)
     states = states.float()
     tokens = model.span_head(states[positions.tokens])
     turns = model.turn_scores(states[positions.slots], tokens, positions.lengths)

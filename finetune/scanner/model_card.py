@@ -55,7 +55,8 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
         f"({info.base.licence}; {info.base.revision}; weights sha256 `{info.base.sha256}`). "
         f"Taxonomy {taxonomy.version}.{' English.' if 'families' in examples else ''}\n",
         coverage(info, taxonomy),
-        "## Data\n\n" + (_injected(examples) if "families" in examples else _labelled(examples)),
+        "## Data\n\n"
+        + (_describe_injected(examples) if "families" in examples else _describe_labelled(examples)),
         f"## Figures\n\n{INJECTED if 'families' in examples else ''}{FIGURES}",
         *(_figures(name, info.report[name]) for name in SETS if name in info.report),
         _left_out(info.report.get("left_out")),
@@ -72,7 +73,7 @@ def model_card(info: ReleaseInfo, taxonomy: Taxonomy, examples: dict[str, Any]) 
     return "\n".join(part for part in parts if part)
 
 
-def _injected(examples: dict[str, Any]) -> str:
+def _describe_injected(examples: dict[str, Any]) -> str:
     """The sources of injected errors."""
     sources = [
         f"- {source['name']}: {source['rows']} dialogues, {source['licence']}"
@@ -89,7 +90,7 @@ def _injected(examples: dict[str, Any]) -> str:
     )
 
 
-def _labelled(examples: dict[str, Any]) -> str:
+def _describe_labelled(examples: dict[str, Any]) -> str:
     """How many dialogues that people labelled are in each set."""
     sets = [f"- {Path(file['name']).stem}: {file['rows']}" for file in examples["files"] if "rows" in file]
     return "\n".join(["Labelled by people, rows of each file; no text of them ships.\n", *sets]) + "\n"

@@ -49,7 +49,7 @@ class TrainingCallback(TrainerCallback):
             )
             self._progress.__enter__()
         self._tokens = int(state.num_input_tokens_seen or 0)
-        self._handler = signal.signal(signal.SIGTERM, self._terminated)
+        self._handler = signal.signal(signal.SIGTERM, self._on_sigterm)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -68,7 +68,7 @@ class TrainingCallback(TrainerCallback):
             self._log.close()
             self._log = None
 
-    def _terminated(self, number: int, frame: FrameType | None) -> None:
+    def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
         self.stopped = True
 
     def on_step_end(

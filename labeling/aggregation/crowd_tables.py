@@ -92,7 +92,7 @@ def read_numbers(path: Path, columns: Columns, name: str) -> Floats:
     return np.asarray(cast.to_numpy(zero_copy_only=False) if isinstance(cast, pa.Array) else cast, float)
 
 
-def _wanted(required: tuple[str, ...]) -> tuple[str, ...]:
+def _list_columns(required: tuple[str, ...]) -> tuple[str, ...]:
     return (*required, *(name for name in OPTIONAL if name not in required))
 
 
@@ -113,7 +113,7 @@ def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    wanted = _wanted(required)
+    wanted = _list_columns(required)
     kinds = {name: pa.string() for name in wanted}
     parse = arrow.ParseOptions(newlines_in_values=True)
     convert = arrow.ConvertOptions(
@@ -180,7 +180,7 @@ def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
     import pyarrow as pa
     from pyarrow import parquet
 
-    wanted = _wanted(required)
+    wanted = _list_columns(required)
     try:
         names = parquet.read_schema(path).names
         chosen = _present(path, names, required, wanted)
@@ -198,7 +198,7 @@ def _read_parquet(path: Path, required: tuple[str, ...]) -> Columns:
 def _read_jsonl(path: Path, required: tuple[str, ...]) -> Columns:
     import pyarrow as pa
 
-    wanted = _wanted(required)
+    wanted = _list_columns(required)
     lines: list[int] = []
     columns: dict[str, list[Any]] = {name: [] for name in wanted}
     kinds: dict[str, type] = {}

@@ -78,7 +78,7 @@ class WorkerModel:
         """Logarithm of the workers' own tables before centring, shape (workers, truth, answer)."""
         if np.isinf(self.strength):
             return np.zeros((len(counts), self.items.n_labels, self.items.n_labels))
-        expected = np.exp(self._mixed(kind_probabilities)) * counts.sum(axis=1)[:, None]
+        expected = np.exp(self._mix(kind_probabilities)) * counts.sum(axis=1)[:, None]
         own, expected_own = (self._by_truth(values) for values in (counts, expected))
         weight = self.strength * self.items.pooled
         return np.asarray(np.log((own + weight) / (expected_own + weight)), float)
@@ -87,14 +87,14 @@ class WorkerModel:
         """The log probability of each answer, shape (workers, labels, components)."""
         own = (raw - self.centre).transpose(0, 2, 1)
         flat = np.ascontiguousarray(own).reshape(-1, self.items.n_labels) @ self.items.label_probabilities.T
-        return _log_normalised(self._mixed(kind_probabilities) + flat.reshape(*own.shape[:2], -1))
+        return _log_normalised(self._mix(kind_probabilities) + flat.reshape(*own.shape[:2], -1))
 
     def _by_truth(self, values: Floats) -> Floats:
         """Sums over components, shape (workers, labels, components), by truth: (workers, truth, answer)."""
         flat = values.reshape(-1, values.shape[2]) @ self.items.label_probabilities
         return np.asarray(flat.reshape(*values.shape[:2], -1).transpose(0, 2, 1), float)
 
-    def _mixed(self, kind_probabilities: Floats) -> Floats:
+    def _mix(self, kind_probabilities: Floats) -> Floats:
         """The kinds' logarithms averaged for each worker, shape (workers, labels, components), a distribution
         of labels in each component."""
         logs = self.kind_logs

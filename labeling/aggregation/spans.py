@@ -165,9 +165,9 @@ def select_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[Non
     if not all_spans:
         return None, None
 
-    def shared(a: tuple[int, int]) -> float:
+    def sum_overlaps(a: tuple[int, int]) -> float:
         return sum(
             max(0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0])) for b in all_spans
         )
 
-    return max(all_spans, key=shared) if len(set(all_spans)) > 1 else all_spans[0]
+    return max(all_spans, key=sum_overlaps) if len(set(all_spans)) > 1 else all_spans[0]

@@ -48,7 +48,7 @@ def _read(row: Row, state: ReadState) -> Answers:
         _own_data(row, data), turn_text, state, "metadata." if nested else ""
     )
     seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
-    responses = _nested(row) if nested else _flattened(row, state)
+    responses = _read_nested(row) if nested else _read_flattened(row, state)
     values_by_user: dict[str, list[Any]] = {}
     for user, value in responses:
         values_by_user.setdefault(user, []).append(value)
@@ -77,14 +77,14 @@ def _own_data(row: Row, data: Row) -> Row:
     return {**data, "dialogue_id": dialogue, "turn": turn} if sign else data
 
 
-def _nested(row: Row) -> Iterator[tuple[str, Any]]:
+def _read_nested(row: Row) -> Iterator[tuple[str, Any]]:
     for responses in mapping(row.get("responses"), "responses").values():
         for response in items(responses, "responses"):
             fields = mapping(response, "responses")
             yield text(fields.get("user_id"), "responses.user_id"), fields.get("value")
 
 
-def _flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
+def _read_flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
     for name in [name for name in row if name.endswith(_FLAT)]:
         values = items(row[name], _FLAT)
         users = items(row.get(f"{name}.users"), f"{_FLAT}.users")

@@ -95,7 +95,7 @@ def _read(row: Row, state: ReadState) -> Answers:
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
-        requested = [(turn, code) for turn, codes in item.requested() for code in codes]
+        requested = [(turn, code) for turn, codes in item.requested_codes() for code in codes]
         if not item.annotations:
             for turn, code in requested:
                 yield {"task": task_name(item.view.dialogue.id, turn, code), "code": code}

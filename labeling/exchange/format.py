@@ -54,17 +54,17 @@ class DialogueView:
         """Indices of the turns that can hold an error."""
         return judged_turns(self.dialogue)
 
-    def masked(self, turn: int) -> MaskedText:
+    def masked_text(self, turn: int) -> MaskedText:
         """The masked text of the turn with this index."""
         return self._masked[self._positions[turn]]
 
     def text(self, turn: int) -> str:
         """What labelers see of a turn."""
-        return self.masked(turn).text
+        return self.masked_text(turn).text
 
     def span(self, finding: Finding) -> tuple[int, int]:
         """A finding's offsets in the masked text."""
-        return self.masked(finding.turn).from_original(finding.start, finding.end)
+        return self.masked_text(finding.turn).from_original(finding.start, finding.end)
 
     def validate_turn(self, turn: int, path: str) -> int:
         """`turn`, if it can hold an error.
@@ -93,7 +93,7 @@ class DialogueView:
         Raises:
             BadRecord: E_LABEL, it is another text, or the span is empty or outside.
         """
-        masked, original = self.masked(turn), self._original(turn)
+        masked, original = self.masked_text(turn), self._original(turn)
         try:
             for candidate in (masked.text, original):
                 if turn_text == with_line_feeds(candidate) != candidate:
@@ -127,7 +127,7 @@ class DialogueView:
 
     def quote(self, turn: int, start: int, end: int) -> str:
         """The masked text at offsets of the original."""
-        masked = self.masked(turn)
+        masked = self.masked_text(turn)
         first, last = masked.from_original(start, end)
         return masked.text[first:last]
 
@@ -267,7 +267,7 @@ class ExportItem:
             by_turn.setdefault(question.turn, []).append(question)
         return by_turn
 
-    def requested(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def requested_codes(self) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Turns and codes to ask labelers about: a code of dialogue scope once, at the last turn."""
         for turn in self.view.judged:
             last = turn == self.view.judged[-1]

@@ -82,7 +82,7 @@ def _output_codes(outputs: Row, context: LabelContext) -> list[str]:
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:
     for item in dialogues:
         if not item.annotations:
-            for turn, codes in item.requested():
+            for turn, codes in item.requested_codes():
                 for code in codes:
                     yield _task(item, turn, code)
         for annotation in item.annotations:

@@ -95,5 +95,5 @@ def iter_answers(item: ExportItem) -> Iterator[tuple[Annotation, int, list[Quest
 
 def iter_questions(item: ExportItem) -> Iterator[tuple[int, tuple[str, ...], list[Finding]]]:
     """Turns to be labeled: the codes to ask about and the model's findings to display."""
-    for turn, codes in item.requested():
+    for turn, codes in item.requested_codes():
         yield turn, codes, [f for f in item.model if f.turn == turn and f.code in codes]

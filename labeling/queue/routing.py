@@ -84,7 +84,7 @@ def make_candidate(
     ]
     accepted = len(best) - len(unaccepted)
     sure_enough = any(item.probability >= policy.review_at for item in uncertain)
-    uncertain += _unflagged(verdict, best, policy, severities)
+    uncertain += _find_unflagged(verdict, best, policy, severities)
     if not uncertain and unread:
         languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
         reason = f"{unread:.0%} not judged: {languages}"
@@ -149,7 +149,7 @@ def _most_probable(verdict: Verdict, severities: Mapping[str, Severity]) -> dict
     return best
 
 
-def _unflagged(
+def _find_unflagged(
     verdict: Verdict,
     flagged: Mapping[tuple[int, str], Finding],
     policy: Policy,

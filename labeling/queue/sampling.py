@@ -65,7 +65,7 @@ def inclusion_probabilities(weights: Reals, n: int) -> Reals:
         probabilities[certain] = 1.0
 
 
-def weighted(weights: Reals, n: int, generator: np.random.Generator) -> Sample:
+def sample_weighted(weights: Reals, n: int, generator: np.random.Generator) -> Sample:
     """`n` units with probability proportional to weight: systematic sampling of a shuffled list.
 
     Source: Madow, On the theory of systematic sampling II (1949). Exactly `n` units, and inclusion
@@ -93,7 +93,7 @@ def uniform(size: int, n: int, generator: np.random.Generator) -> Sample:
     return Sample(indices, np.full(n, n / size))
 
 
-def stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Sample:
+def sample_stratified(strata: Sequence[Hashable], n: int, generator: np.random.Generator) -> Sample:
     """`n` units spread over the strata in proportion to their sizes, at least one from each stratum, sampled
     uniformly within. The allocation is fixed before sampling."""
     sizes = Counter(strata)
@@ -220,6 +220,6 @@ def _sample(frame: list[SamplingUnit], config: SamplingConfig) -> Sample:
         return uniform(len(frame), config.n, generator)
     if config.design == "stratified":
         strata = [tuple(getattr(row, column) for column in config.by) for row in frame]
-        return stratified(strata, config.n, generator)
+        return sample_stratified(strata, config.n, generator)
     risk = np.fromiter((row.risk for row in frame), np.float64, len(frame))
-    return weighted(risk if config.design == "risk" else binary_entropy(risk), config.n, generator)
+    return sample_weighted(risk if config.design == "risk" else binary_entropy(risk), config.n, generator)

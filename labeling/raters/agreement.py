@@ -190,11 +190,11 @@ def soft_span_f1(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0)
     Source: Johansson and Moschitti 2010, intersection-based precision and recall. Each reader is both
     reference and response, so that precision, recall and F1 are the same. NaN where nobody marked anything.
     """
-    rows = np.array([_covered(text) for text in texts], float).reshape(-1, 2)
+    rows = np.array([_sum_covered(text) for text in texts], float).reshape(-1, 2)
     return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
 
 
-def _covered(text: ReadText) -> tuple[float, float]:
+def _sum_covered(text: ReadText) -> tuple[float, float]:
     """The sum of covered shares over ordered pairs of readers, and the number of spans compared."""
     covered, n_compared = 0.0, 0
     for reader, spans in text.spans.items():

@@ -266,7 +266,7 @@ class _Search:
             if not available[list(seed)].all():
                 continue
             workers = self._grow(seed, available)
-            if self.corrected(workers) <= level:
+            if self.log_p_value(workers) <= level:
                 sets.append(workers)
                 available[list(workers)] = False
             else:
@@ -278,14 +278,14 @@ class _Search:
         workers = list(seed)
         within = np.array([table[[seed[0]], [seed[1]]][0] for table in self.tables[:3]], float)
         links = np.stack([table[workers].sum(axis=0) for table in self.tables[:3]])  # (3, workers)
-        best = self._corrected(within[:, None], 2)[0]
+        best = self._correct(within[:, None], 2)[0]
         while len(workers) < self.n_workers:
             candidates = np.flatnonzero(
                 available & (links[2] > 0) & ~np.isin(np.arange(self.n_workers), workers)
             )
             if not len(candidates):
                 break
-            values = self._corrected(within[:, None] + links[:, candidates], len(workers) + 1)
+            values = self._correct(within[:, None] + links[:, candidates], len(workers) + 1)
             index = int(values.argmin())
             if values[index] >= best:
                 break
@@ -295,17 +295,17 @@ class _Search:
             workers.append(newcomer)
         return tuple(sorted(workers))
 
-    def corrected(self, workers: Sequence[int]) -> float:
+    def log_p_value(self, workers: Sequence[int]) -> float:
         """The logarithm of a set's p-value, thinned and corrected."""
         sums = self.sums(workers)[:3, None] * self._thinning(workers)
-        return float(self._corrected(sums, len(workers))[0])
+        return float(self._correct(sums, len(workers))[0])
 
     def sums(self, workers: Sequence[int]) -> Floats:
         """`n_same`, `expected_same`, `n_shared`, `n_same_wrong` and `expected_same_wrong`, summed over the
         pairs of a set, shape (5,)."""
         return np.array([table[list(workers)][:, list(workers)].sum() / 2 for table in self.tables])
 
-    def _corrected(self, sums: Floats, size: int) -> Floats:
+    def _correct(self, sums: Floats, size: int) -> Floats:
         """For sets of `size`: the log p-value times the number of such sets, and the sizes' shares 1/2,
         1/4, ... of the level."""
         from scipy.special import gammaln
@@ -334,7 +334,7 @@ class _Search:
             return None
         within = np.isin(self.pairs.first, workers) & np.isin(self.pairs.second, workers)
         by_pair = float(self.pairs.p_value[within].min()) * len(self.pairs.first)
-        p_value = min(1.0, by_pair, float(np.exp(min(0.0, self.corrected(workers)))))
+        p_value = min(1.0, by_pair, float(np.exp(min(0.0, self.log_p_value(workers)))))
         allies = self._allies(workers)
         school = bool(allies.sum() > SCHOOL_SHARE * np.count_nonzero(self.tables[2].sum(axis=0)))
         if school:

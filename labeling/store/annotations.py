@@ -84,7 +84,7 @@ def submit(
     saved = save(transaction, actor, {**values, "seen_verdict": seen})
     transaction.run(_MARK_ANSWERED, {"its_task": task, "its_account": actor})
     numbers = {"answered": row.answered + 1, "leased": row.leased - 1}
-    wanted = _wanted(transaction, account, project, row)
+    wanted = _count_wanted(transaction, account, project, row)
     if row.why == APPEAL and (seen or has_part(transaction, actor, row.dialogue)):
         wanted += bool(
             wanted
@@ -95,7 +95,7 @@ def submit(
     return mask_annotation(account, view, task, saved)
 
 
-def _wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
+def _count_wanted(transaction: Transaction, account: Account, project: Project, row: Row[Any]) -> int:
     """Answers that the task needs in all: one more after a newcomer's answer, in the main pool only."""
     if not project.newcomer_until or row.pool != "main" or row.wanted == 0:
         return int(row.wanted)

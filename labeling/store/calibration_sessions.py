@@ -102,7 +102,7 @@ def _session(transaction: Transaction, row: Any, project: Project) -> Session:
             tasks.c.project == project.id, tasks.c.pool == "main", tasks.c.state != "withdrawn"
         )
     ).scalar_one()
-    names = dict.fromkeys((*project.members, *_skilled(transaction, project), *by_person))
+    names = dict.fromkeys((*project.members, *_list_skilled(transaction, project), *by_person))
     members = tuple(Member(name, by_person.get(name, 0)) for name in sorted(names))
     is_done = n_items > 0 and all(member.answered >= n_items for member in members)
     is_closed = row.state == "closed"
@@ -110,7 +110,7 @@ def _session(transaction: Transaction, row: Any, project: Project) -> Session:
     return Session(project, created, n_items, members, is_closed, is_closed or is_done)
 
 
-def _skilled(transaction: Transaction, project: Project) -> list[str]:
+def _list_skilled(transaction: Transaction, project: Project) -> list[str]:
     """Those who have the skills of a session that names no members."""
     if project.members or not project.skills:
         return []

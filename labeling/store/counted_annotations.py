@@ -46,7 +46,7 @@ def _numbers() -> Select[Any]:
     )
 
 
-def _counted(*pools: Pool) -> Select[Any]:
+def _select_counted(*pools: Pool) -> Select[Any]:
     """Select the annotations after the number `after` and up to `end` that count, as of `upto`: answers to
     tasks in `main` or one of `pools`, and annotations that answer no task.
 
@@ -86,17 +86,20 @@ def _counted(*pools: Pool) -> Select[Any]:
 
 
 _IN_PROJECT = annotation_rows.c.project == bindparam("project")
-OF_ALL = select(func.max(_numbers().subquery().c.id)), _counted()
+OF_ALL = select(func.max(_numbers().subquery().c.id)), _select_counted()
 """The last number of a page, and the annotations of the page that count; of all projects."""
-OF_PROJECT = select(func.max(_numbers().where(_IN_PROJECT).subquery().c.id)), _counted().where(_IN_PROJECT)
+OF_PROJECT = (
+    select(func.max(_numbers().where(_IN_PROJECT).subquery().c.id)),
+    _select_counted().where(_IN_PROJECT),
+)
 """The same for one project."""
-WITH_CONTROLS = _counted("control"), _counted("control").where(_IN_PROJECT)
+WITH_CONTROLS = _select_counted("control"), _select_counted("control").where(_IN_PROJECT)
 """The annotations of a page that count, with control tasks: of all projects, and of one."""
-BY_IDS = _counted().where(_IN_PROJECT, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
+BY_IDS = _select_counted().where(_IN_PROJECT, annotation_rows.c.id.in_(bindparam("ids", expanding=True)))
 """The annotations of one project with these `ids` that count."""
 
 ON_DIALOGUES = (
-    _counted()
+    _select_counted()
     .where(annotation_rows.c.dialogue.in_(bindparam("dialogues", expanding=True)))
     .order_by(None)
     .order_by(annotation_rows.c.dialogue, annotation_rows.c.id)

@@ -184,14 +184,14 @@ class Plan:
             conditions.append(columns.decision != "added")
         return [*conditions, *self._times(columns), *self._bounds(columns)]
 
-    def _checked(self, walk: Subquery) -> list[ColumnElement[bool] | TextClause]:
+    def _conditions(self, walk: Subquery) -> list[ColumnElement[bool] | TextClause]:
         has_words = _HAS_WORDS_SQLITE if self.is_sqlite else _HAS_WORDS_POSTGRESQL
         return [*self.filters(walk.c), *([has_words] if self.terms else [])]
 
     def find(self, below: Position | None, n: int, *, inclusive: bool = False) -> Select[Any]:
         """Select the keys of rows that pass, among the next `n` of the walk, in order."""
         walk = self._walk(below, n, inclusive=inclusive).subquery("walk")
-        query = select(walk.c.probability, walk.c.number).where(*self._checked(walk))
+        query = select(walk.c.probability, walk.c.number).where(*self._conditions(walk))
         return query.order_by(*self._order(walk.c))
 
     def find_end(self, below: Position | None, n: int, *, inclusive: bool = False) -> Select[Any]:
@@ -243,7 +243,7 @@ class Plan:
     def count(self, n: int) -> Select[Any]:
         """Count the dialogues that pass among the first `n` rows of the walk."""
         walk = self._walk(None, n).subquery("walk")
-        return select(func.count(walk.c.number.distinct())).where(*self._checked(walk))
+        return select(func.count(walk.c.number.distinct())).where(*self._conditions(walk))
 
     def count_by_words(self, n: int) -> Select[Any]:
         """Count the dialogues that pass among the newest `n` with the words, and those with the words."""

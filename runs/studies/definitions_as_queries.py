@@ -50,7 +50,7 @@ def turn_states(
         except DialogueFailed:  # nobody to judge
             continue
         for window in windows:
-            hidden = engine.model.hidden(engine.packed([window])).float()
+            hidden = engine.model.hidden_states(engine.pack([window])).float()
             for slot in window.slots:
                 if not keys or keys[-1] != (number, slot.turn):
                     keys.append((number, slot.turn))

@@ -95,8 +95,8 @@ def _backbone_vectors(
             continue
         for window in renderer.render(dialogue):
             with torch.inference_mode():
-                row = engine.packed([window])
-                states = engine.model.hidden(row)[-len(window) :].float().cpu().numpy().astype(float)
+                row = engine.pack([window])
+                states = engine.model.hidden_states(row)[-len(window) :].float().cpu().numpy().astype(float)
             for slot in window.slots:
                 tokens = states[slot.first_token : slot.position]
                 if len(tokens):

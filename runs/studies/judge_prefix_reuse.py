@@ -58,7 +58,7 @@ def main(*, dialogues: int = 10, codes: int = 10, repeats: int = 3) -> None:
             rules.append(ScreenConstraint(judge.verbatim, schema, judge.stop_tokens))
     errors = [0] * len(prompts)
     _compare("details", prompts, repeats, lambda: judge.beliefs_with_reuse(prompts))
-    _compare("screens", screens, repeats, lambda: judge.constrained(screens, rules, 60))
+    _compare("screens", screens, repeats, lambda: judge.generate_constrained(screens, rules, 60))
     _compare("errors", prompts, repeats, lambda: judge.answers(prompts, texts, errors, 60))
 
 

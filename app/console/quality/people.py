@@ -145,7 +145,7 @@ def _show_everybody(
             "–" if registered is None else _role_text(registered),
             show_number(quality.answers),
             _share(quality.agreement), _share(quality.accuracy),
-            _signed(quality.bias), _slope(person.competence),
+            _format_signed(quality.bias), _slope(person.competence),
             _quartiles(person.labeler.speed), _quartiles(person.reading),
             show_number(len(person.labeler.flags)) if person.labeler.flags else "–",
         ))  # fmt: skip
@@ -181,7 +181,7 @@ def _share(figure: Figure) -> str:
     return f"{show_percent(figure.value)} ({low}–{high})"
 
 
-def _signed(figure: Figure) -> str:
+def _format_signed(figure: Figure) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "–"
     value, low, high = (

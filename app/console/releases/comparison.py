@@ -67,7 +67,7 @@ def _show_reports(first: str, one: ReleaseReport, second: str, two: ReleaseRepor
     for code in dict.fromkeys([*one.codes, *two.codes]):
         cells: list[str] = [_title(code)]
         for name in ("average_precision", "precision", "recall"):
-            cells += _pair(one.measured(code), two.measured(code), name)
+            cells += _pair(one.measurements(code), two.measurements(code), name)
         cells += [_threshold(one, code), _threshold(two, code)]
         rows.append(tuple(cells))
     labels = (_("AP"), _("Precision"), _("Recall"), _("Threshold"))

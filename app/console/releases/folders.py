@@ -45,7 +45,7 @@ class ReleaseReport:
     files: tuple[dict[str, Any], ...]
     card: str
 
-    def measured(self, code: str) -> dict[str, Any]:
+    def measurements(self, code: str) -> dict[str, Any]:
         """What was measured of a code on errors of unseen kinds; empty if it was not."""
         on_unseen: Any = self.info.report.get("test_unseen")
         codes = on_unseen.get("codes", {}) if isinstance(on_unseen, dict) else {}

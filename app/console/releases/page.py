@@ -208,7 +208,7 @@ def _show_codes(report: ReleaseReport) -> None:
     rows: list[tuple[Cell, ...]] = []
     for code, how in report.info.codes.items():
         title = f"{code} {choose_name(taxonomy.codes[code].name)}" if code in taxonomy.codes else code
-        measured = report.measured(code)
+        measured = report.measurements(code)
         rows.append((
             title, means_text(how), threshold_text(how), contract_text(how), natural_text(how),
             _share(measured, "precision"), _share(measured, "recall"),

@@ -163,7 +163,7 @@ def read_reasoning(turns: list[DraftTurn]) -> None:
             silence(turn, (tool_call(name, action.get("arguments")),))
             continue
         pieces = list(_response_pieces(text, start)) if name == "respond" and action is not None else []
-        if not pieces or _joined(text, pieces) != _content(action):
+        if not pieces or _join(text, pieces) != _content(action):
             stripped = text[start:].strip()
             first = start + text[start:].find(stripped)
             pieces = [Piece(first, first + len(stripped))]
@@ -211,5 +211,5 @@ def _response_pieces(text: str, start: int) -> Iterator[Piece]:
         yield Piece(position, end)
 
 
-def _joined(text: str, pieces: list[Piece]) -> str:
+def _join(text: str, pieces: list[Piece]) -> str:
     return assemble(text, pieces)[0]

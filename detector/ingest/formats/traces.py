@@ -300,7 +300,12 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         value = flat.get("gen_ai.tool.call.result", flat.get("output.value"))
         if call_id is None or value is None:
             return None
-        return {"start": start, "call_id": call_id, "result": _as_text(value), "error": _failed(span, flat)}
+        return {
+            "start": start,
+            "call_id": call_id,
+            "result": _as_text(value),
+            "error": _has_failed(span, flat),
+        }
     messages: list[Message] = []
     for key, read, at in (
         (INPUT, _gen_ai_messages, start),
@@ -321,7 +326,7 @@ def _part(span: Span, flat: dict[str, Any], path: str, dialogue: str) -> Span | 
         return None
     instructions = "\n".join(one["text"] for one in messages if one["role"] == "system")
     if INSTRUCTIONS in flat:
-        system_parts = _decoded(flat[INSTRUCTIONS], path + INSTRUCTIONS, dialogue)
+        system_parts = _decode_list(flat[INSTRUCTIONS], path + INSTRUCTIONS, dialogue)
         texts = [part.get("content") for part in system_parts if isinstance(part, dict)]
         instructions = "\n".join([*(text for text in texts if isinstance(text, str)), instructions]).strip()
     return {
@@ -348,7 +353,7 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
     return None
 
 
-def _failed(span: Span, flat: dict[str, Any]) -> bool | None:
+def _has_failed(span: Span, flat: dict[str, Any]) -> bool | None:
     """Whether a span ended with an error; None if it does not say."""
     status = fields.mapping(span, "status")
     code = status.get("code", status.get("status_code", span.get("status_code")))
@@ -361,7 +366,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _decoded(value: Any, path: str, dialogue: str) -> list[Any]:
+def _decode_list(value: Any, path: str, dialogue: str) -> list[Any]:
     """A list, or the list that a text is the JSON of."""
     if isinstance(value, str):
         try:
@@ -393,7 +398,7 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
     """The messages of OpenTelemetry's attribute; each result of a tool is one of its own."""
     if flat.get(key) is None:
         return
-    for index, item in enumerate(_decoded(flat[key], path + key, dialogue)):
+    for index, item in enumerate(_decode_list(flat[key], path + key, dialogue)):
         place = f"{path}{key}[{index}]"
         if not isinstance(item, dict):
             raise BadRecord("E_TYPE", place, fields.kind(item), "a message", dialogue)
@@ -427,16 +432,18 @@ def _gen_ai_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -
 
 def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> Iterator[Message]:
     """The messages of OpenInference's numbered attributes."""
-    for index, values in _numbered(flat, f"{key}."):
+    for index, values in _list_numbered(flat, f"{key}."):
         place = f"{path}{key}.{index}"
         role = values.get("message.role")
         if not isinstance(role, str):
             raise BadRecord("E_TYPE", f"{place}.message.role", fields.kind(role), "a text", dialogue)
         text = fields.text(values, "message.content", place, dialogue)
-        contents = [part.get("message_content.text") for _, part in _numbered(values, "message.contents.")]
+        contents = [
+            part.get("message_content.text") for _, part in _list_numbered(values, "message.contents.")
+        ]
         text = text or "\n".join(part for part in contents if isinstance(part, str))
         message = _message(role, text, values.get("message.tool_call_id"))
-        for n, call in _numbered(values, "message.tool_calls."):
+        for n, call in _list_numbered(values, "message.tool_calls."):
             name = call.get("tool_call.function.name")
             where = f"{place}.message.tool_calls.{n}.tool_call.function.name"
             if not isinstance(name, str) or not name.strip():
@@ -450,7 +457,7 @@ def _open_messages(flat: dict[str, Any], key: str, path: str, dialogue: str) -> 
         yield message
 
 
-def _numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _list_numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The attributes under ``<prefix><number>.``, by number."""
     groups: dict[int, dict[str, Any]] = {}
     for key, value in flat.items():

@@ -147,7 +147,7 @@ class Group:
     fields: dict[str, str] = field(default_factory=dict)
     places: list[object] = field(default_factory=list)
 
-    def ordered(self) -> list[DraftTurn]:
+    def sort_turns(self) -> list[DraftTurn]:
         """The turns in the order of the mapping's order column, by number if all values are numbers, else as
         texts; without one, in the order of the log."""
         if not self.places:
@@ -227,7 +227,7 @@ def mapped_draft(
     for cells in rows:
         _add_turn(group, cells, columns, config, times)
     name = dialogue_id_of(rows[0], columns) if rows and columns.ids else None if columns.ids else fallback_id
-    return Draft(name, group.ordered(), group.fields, path=shape.path)
+    return Draft(name, group.sort_turns(), group.fields, path=shape.path)
 
 
 def _add_turn(
@@ -251,7 +251,7 @@ def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator
     if group.bad is not None:
         yield ParsedRecord(group.bad_line, group.offset, group.bad)
     else:
-        draft = Draft(group.name, group.ordered(), group.fields)
+        draft = Draft(group.name, group.sort_turns(), group.fields)
         yield from validate_drafts([draft], group.line, group.offset, config, warnings)
 
 

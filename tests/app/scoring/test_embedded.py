@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.commands.verify import verified
+from dialint.app.commands.verify import verify_path
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.records import Verdict
@@ -29,7 +29,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
 
 def test_it_is_small_whole_and_says_what_it_covers() -> None:
     assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < 40_000_000
-    verified(EMBEDDED)
+    verify_path(EMBEDDED)
     info = Release(EMBEDDED).info
     assert set(info.codes) >= REQUIRED
     card = (EMBEDDED / "MODEL_CARD.md").read_text()

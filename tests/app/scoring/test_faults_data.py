@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dialint.app.commands.verify import verified
+from dialint.app.commands.verify import verify_path
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.detector.errors import OutputRefused
@@ -115,13 +115,13 @@ def test_f19_every_flipped_bit_is_found(
             whole[:place] + bytes([whole[place] ^ 1 << places.randrange(8)]) + whole[place + 1 :]
         )
         with pytest.raises(OutputRefused):
-            verified(out)
+            verify_path(out)
         with pytest.raises(OutputRefused):
             read_verdicts(out)
         with pytest.raises(OutputRefused):
             run([str(tmp_path / "log.jsonl")], config, driver.FakeDetector({}))
         path.write_bytes(whole)
-    assert verified(out) == 2
+    assert verify_path(out) == 2
     assert len(list(read_verdicts(out))) == 20
 
 

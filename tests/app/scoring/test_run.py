@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dialint.app.cli import app as command_line
-from dialint.app.commands.verify import verified, verify
+from dialint.app.commands.verify import verify, verify_path
 from dialint.app.scoring.loop import run
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.run import is_done
@@ -162,7 +162,7 @@ def test_suggestions_are_kept_apart_and_fail_nothing(
     counts = read_manifest(manifest_path(tmp_path / name))["counts"]
     assert counts["suggestions"] == {"C1": {"gate 'fake'": len(suggested)}}
     assert "C1" not in counts["findings"]
-    assert verified(tmp_path / name) == 2
+    assert verify_path(tmp_path / name) == 2
     without = ScoreConfig(out=tmp_path / f"w-{name}", quiet=True, min_severity="S1")
     assert run([log], without, detector) == 0
     assert not any(verdict.suggestions for verdict in read_verdicts(tmp_path / f"w-{name}"))
@@ -426,7 +426,7 @@ def test_outputs_may_share_a_stem(tmp_path: Path, write_log: WriteLog, detector:
         assert run([log], ScoreConfig(out=tmp_path / name, quiet=True), detector) == 0
     before = contents(tmp_path)
     for name in names:
-        assert verified(tmp_path / name) == 2
+        assert verify_path(tmp_path / name) == 2
         assert run([log], ScoreConfig(out=tmp_path / name, quiet=True), detector) == 0  # done already
     assert contents(tmp_path) == before
     rows = [list(read_verdicts(tmp_path / name)) for name in names[:3]]
@@ -446,7 +446,7 @@ def test_an_output_whose_manifest_has_the_stem_alone_is_read(
     manifest_path(out).unlink()
     write_manifest(tmp_path / "v.manifest.json", manifest)
     assert len(list(read_verdicts(out))) == 5
-    assert verified(out) == 2
+    assert verify_path(out) == 2
     assert run([log], ScoreConfig(out=out, quiet=True), detector) == 0
     assert run([log], ScoreConfig(out=tmp_path / "v.parquet", quiet=True), detector) == 0
     assert sorted(contents(tmp_path)) == [
@@ -466,7 +466,7 @@ def test_a_damaged_manifest_of_the_stem_is_no_obstacle_and_no_secret(
     assert find_manifest(out) == manifest_path(out)
     out.write_text("mine")
     with pytest.raises(OutputRefused, match=r"v.manifest.json: not a manifest"):
-        verified(out)
+        verify_path(out)
 
 
 def test_a_file_that_is_no_output_is_not_overwritten(

@@ -213,7 +213,7 @@ def run(concurrency: Concurrency, capacity: int, windows: int) -> list[int]:
         concurrency._waited = True
         seconds = max(1.0, concurrency.limit / capacity)
         for _ in range(max(8, concurrency.limit)):
-            concurrency.succeeded(seconds, 160, 20)
+            concurrency.record_success(seconds, 160, 20)
         limits.append(concurrency.limit)
     return limits
 
@@ -224,26 +224,26 @@ def test_the_number_at_a_time_grows_while_it_pays_and_halves_on_refusal() -> Non
     assert run(slow, 12, 6)[:3] == [8, 16, 32]
     assert max(run(slow, 12, 30)) <= 20
     epoch = fast.epoch
-    fast.overloaded(epoch)
-    fast.overloaded(epoch)  # of the same crowd
+    fast.back_off(epoch)
+    fast.back_off(epoch)  # of the same crowd
     assert fast.limit == 32
     assert run(fast, 1000, 3) == [36, 41, 47]
     for _ in range(9):
-        fast.overloaded(fast.epoch)
+        fast.back_off(fast.epoch)
     assert fast.limit == 1
 
 
 def test_an_idle_connection_does_not_grow() -> None:
     concurrency = Concurrency(64)
     for _ in range(100):
-        concurrency.succeeded(0.1, 100, 10)
+        concurrency.record_success(0.1, 100, 10)
     assert concurrency.limit == 4
 
 
 def test_a_place_is_given_back_when_its_owner_leaves() -> None:
     async def leave() -> None:
         concurrency = Concurrency(1)
-        concurrency.overloaded(0, pause_s=60)
+        concurrency.back_off(0, pause_s=60)
         waiting = asyncio.create_task(concurrency.acquire())
         await asyncio.sleep(0.01)
         waiting.cancel()

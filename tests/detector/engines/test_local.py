@@ -227,7 +227,7 @@ def test_what_is_learnt_packed_is_what_transformers_own_attention_would_learn(co
     model = ScanModel(backbone_from_config(config), 3)
     ids = [[3, 9, 4, 1, 8, 6, 7, 2, 5], [5, 11, 9, 4, 3, 2, 12], [8]]
     embeddings = model.backbone.get_input_embeddings().weight
-    model.hidden(packed.pack(ids, 0)).pow(3).sum().backward()  # type: ignore[no-untyped-call]
+    model.hidden_states(packed.pack(ids, 0)).pow(3).sum().backward()  # type: ignore[no-untyped-call]
     together, embeddings.grad = embeddings.grad, None
     model.backbone.set_attn_implementation("eager")
     for window in ids:
@@ -251,7 +251,7 @@ def test_roberta_packed_equals_its_own_positions() -> None:
     ids = [2 if token == 1 else token for token in item.ids]  # 1 is RoBERTa's padding
     own = reference(input_ids=torch.tensor([ids])).last_hidden_state[0]
     with torch.no_grad():
-        assert (runs.model.hidden(packed.pack([ids], 0)) - own).abs().max() < 1e-5
+        assert (runs.model.hidden_states(packed.pack([ids], 0)) - own).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("device", ["foo", "cuda:x", "meta", "cuda:999", ""])

@@ -111,7 +111,7 @@ def test_answers_with_and_without_reuse_are_the_same(
     for reuses in (True, False):
         monkeypatch.setattr(LocalJudge, "_can_reuse", property(lambda _, reuses=reuses: reuses))
         errors = engine.judge.answers(prompts, texts, [0] * len(prompts), 40)
-        results[reuses] = engine.judge.constrained(prompts, rules, 60), errors
+        results[reuses] = engine.judge.generate_constrained(prompts, rules, 60), errors
     for reused, plain in zip(results[True], results[False], strict=True):
         assert reused.texts == plain.texts
         assert plain.computed == [len(prompt) for prompt in prompts]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dialint.app.cli import app as command_line
 from dialint.app.commands.ingest import LogFormat as Named
-from dialint.app.commands.verify import verified
+from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.convert import CSV_FIELDS, ENDINGS, MARKED, RETAINED_FIELDS, LogFormat, write_log
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
@@ -174,7 +174,7 @@ def test_the_command_converts_there_and_back_and_says_what_is_lost(
     assert run(str(tmp_path / "b.jsonl"), "--to", "openai", "--out", str(tmp_path / "d.jsonl")) == 0
     assert "not kept: policy 60, at 60, agents, read again as bots 60" in capsys.readouterr().out
     for name in ("a.parquet", "b.jsonl", "c.csv", "d.jsonl"):
-        assert verified(tmp_path / name) == 1
+        assert verify_path(tmp_path / name) == 1
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 

@@ -55,7 +55,7 @@ def states(shape: dict[str, Any], weights: dict[str, torch.Tensor]) -> torch.Ten
     backbone.load_state_dict(weights)
     model = ScanModel(backbone.eval(), 1)
     with torch.inference_mode():
-        return model.hidden(packed.pack([[5, 9, 7, 30, 12], [8, 6, 11]], 0))
+        return model.hidden_states(packed.pack([[5, 9, 7, 30, 12], [8, 6, 11]], 0))
 
 
 @SHAPES

@@ -127,7 +127,7 @@ def test_the_folder_is_a_backbone_for_scanners(trained: Path) -> None:
     renderer = Renderer(decoder_render(96), (trained / "tokenizer.json").read_text())
     turns = (Turn(index=0, role="customer", text=ASKS[0]), Turn(index=1, role="agent", text=REPLIES[0]))
     (window,) = renderer.render(Dialogue(id="1", turns=turns))
-    states = scanner.hidden(packed.pack([window.ids], 0))
+    states = scanner.hidden_states(packed.pack([window.ids], 0))
     whole = AutoModelForCausalLM.from_pretrained(trained).model(torch.tensor([window.ids]))
     assert torch.allclose(states, whole.last_hidden_state[0], atol=1e-4)
 

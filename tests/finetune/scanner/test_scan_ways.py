@@ -78,7 +78,7 @@ def losses_after_a_look(config: ScanConfig, looks: bool) -> list[float | None]:
     if looks:
         run.model.eval()
         with torch.no_grad():
-            run.model.hidden(pack_windows([run.data.train[0].window]))
+            run.model.hidden_states(pack_windows([run.data.train[0].window]))
         run.model.train()
     return [run.train_step(step).loss for step in range(4)]
 
@@ -146,11 +146,11 @@ def test_merging_after_4_bits_serves_what_was_learnt(config: ScanConfig) -> None
     ground, window = load_base(run.config), pack_windows([run.data.train[0].window])
     whole = backbone.merge_adapters(run.config, ground, run.model, len(run.data.codes)).eval()
     with torch.no_grad():
-        small, exact = run.model.eval().hidden(window), whole.hidden(window)
+        small, exact = run.model.eval().hidden_states(window), whole.hidden_states(window)
         base = (
             build_network(replace(config, adapters=AdapterOptions(adapter="none")), ground, 3, "cpu")
             .eval()
-            .hidden(window)
+            .hidden_states(window)
         )
     assert (small - exact).norm() < 0.3 * (base - exact).norm()
 

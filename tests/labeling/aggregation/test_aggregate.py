@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from dialint.app.commands.verify import verified
+from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
 from dialint.labeling.aggregation.aggregate import AggregateConfig, Method, run
@@ -30,7 +30,7 @@ def table(tmp_path: Path) -> Path:
 def test_three_forms_tell_the_same(table: Path, tmp_path: Path, suffix: str) -> None:
     out = tmp_path / "deep" / f"labels{suffix}"
     run(AggregateConfig(table, out, method="majority"))
-    assert verified(out) == 1
+    assert verify_path(out) == 1
     if suffix == ".jsonl":
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         assert rows[0]["probabilities"] == {"no": pytest.approx(1 / 3), "yes": pytest.approx(2 / 3)}

@@ -60,7 +60,7 @@ def answers(draw: st.DrawFn, view: DialogueView, number: int) -> Annotation:
     findings = []
     for _ in range(draw(st.integers(0, 3))):
         where = turn if turn is not None else draw(st.sampled_from(view.judged))
-        masked = view.masked(where)
+        masked = view.masked_text(where)
         start = draw(st.integers(0, len(masked.text) - 1))
         end = draw(st.integers(start + 1, len(masked.text)))
         span = masked.to_original(start, end)

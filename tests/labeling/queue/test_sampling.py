@@ -15,9 +15,9 @@ from dialint.labeling.queue.sampling import (
     allocation,
     binary_entropy,
     inclusion_probabilities,
-    stratified,
+    sample_stratified,
+    sample_weighted,
     uniform,
-    weighted,
 )
 from dialint.labeling.store import dialogues, leases, projects, tasks
 from dialint.labeling.store.database.audit import canonical_json
@@ -39,7 +39,7 @@ def test_inclusion_sums_to_the_size(weights: list[float], data: st.DataObject) -
     expected = inclusion_probabilities(np.array(weights), n)
     assert expected.sum() == pytest.approx(n)
     assert ((expected > 0) & (expected <= 1)).all()
-    sample = weighted(np.array(weights), n, np.random.default_rng(0))
+    sample = sample_weighted(np.array(weights), n, np.random.default_rng(0))
     assert len(set(sample.indices.tolist())) == n
     assert (sample.probabilities == expected[sample.indices]).all()
 
@@ -58,9 +58,9 @@ def test_simulation_confirms_every_design() -> None:
     strata = list("aaaaaabbbc")
     truth = np.arange(10.0)
     for design in (
-        lambda: weighted(weights, 4, generator),
+        lambda: sample_weighted(weights, 4, generator),
         lambda: uniform(10, 4, generator),
-        lambda: stratified(strata, 5, generator),
+        lambda: sample_stratified(strata, 5, generator),
     ):
         times, expected, totals = np.zeros(10), np.zeros(10), []
         for _ in range(rounds):

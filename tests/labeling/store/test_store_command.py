@@ -10,7 +10,7 @@ import pytest
 
 from dialint.app import store_session
 from dialint.app.commands import db
-from dialint.app.commands.verify import verified
+from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.schema import VERSION
 
@@ -48,7 +48,7 @@ def test_make_verify_backup_restore(
         new = request.getfixturevalue("postgres").new()
     assert db.restore(tmp_path / "b", config=store_session.StoreConfig(store=new)) == 0
     assert db.verify(config=store_session.StoreConfig(store=new)) == 0
-    assert verified(tmp_path / "b") == len(list((tmp_path / "b").iterdir())) - 1
+    assert verify_path(tmp_path / "b") == len(list((tmp_path / "b").iterdir())) - 1
 
 
 def test_the_command_line_knows_them(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, inspect, text
 
-from dialint.app.commands.verify import verified
+from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.labeling.store import accounts, annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.audit import canonical_json
@@ -322,7 +322,7 @@ def test_what_a_killed_backup_left_is_no_hindrance_but_anything_else_is(store: S
     name = "store.sqlite" if "sqlite" in store.engine.name else ".audit.copy.77.tmp"
     (folder / name).write_text("half")
     backup(store, folder)
-    assert verified(folder) > 0
+    assert verify_path(folder) > 0
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("half")
     for taken in (folder, tmp_path / "mine"):
