@@ -20,7 +20,7 @@ Coverage: TypeAlias = Mapping[str, CodeRelease]
 """How a release finds each code that it covers."""
 
 
-def covered_codes(release: Path, taxonomy: Taxonomy) -> Coverage | None:
+def load_coverage(release: Path, taxonomy: Taxonomy) -> Coverage | None:
     """How the release described in the file `release` finds its codes; None if there is no release.
 
     A release made for another version of the taxonomy covers none of this one: equal letters need
@@ -48,6 +48,6 @@ def show_severities(code: Code) -> str:
     return f"{code.severity} ({others})" if others else code.severity
 
 
-def covered_in(covered: Coverage, code: str) -> str:
+def describe_coverage(covered: Coverage, code: str) -> str:
     """``scan, check`` for a code that both may report, ``needs a judge`` for one that nothing covers."""
     return ", ".join(covered[code].covered_by if code in covered else ()) or NEEDS_JUDGE

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from dialint.app.code_coverage import EMBEDDED, Coverage, covered_codes, covered_in, show_severities
+from dialint.app.code_coverage import EMBEDDED, Coverage, describe_coverage, load_coverage, show_severities
 from dialint.detector.calibration import NEEDS_JUDGE, POLICY_CHECK, CodeRelease, group_by_coverage
 from dialint.detector.languages import language_name
 from dialint.detector.taxonomy import Code, Taxonomy, load_taxonomy
@@ -56,7 +56,7 @@ def codes(
     config = config or CodesConfig()
     taxonomy = load_taxonomy(config.taxonomy)
     chosen = taxonomy.select(code) if code is not None else tuple(taxonomy.codes.values())
-    covered = covered_codes(EMBEDDED, taxonomy)
+    covered = load_coverage(EMBEDDED, taxonomy)
     if config.as_json:
         sys.stdout.write(json.dumps(as_json(taxonomy, chosen, covered), indent=2) + "\n")
     elif code is not None:
@@ -137,7 +137,7 @@ def _table(taxonomy: Taxonomy, covered: Coverage | None, language: Language) -> 
                 ", ".join(code.needs),
             ]
             if covered is not None:
-                row.append(covered_in(covered, code.code))
+                row.append(describe_coverage(covered, code.code))
             table.add_row(*(Text(cell) for cell in row))
     return table
 

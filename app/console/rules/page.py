@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dialint.app.code_coverage import EMBEDDED, covered_codes, covered_in, show_severities
+from dialint.app.code_coverage import EMBEDDED, describe_coverage, load_coverage, show_severities
 from dialint.app.console.i18n import _, choose_name, ngettext
 from dialint.app.console.rules.editor import Document, show_editor
 from dialint.app.console.rules.versions import show_versions
@@ -90,7 +90,7 @@ def _show_codes(taxonomy: Taxonomy) -> None:
         "sources": _("sources"), "policy": _("policy"), "actions": _("actions"), "scan": _("scan"),
         "check": _("check"), "needs a judge": _("needs a judge"),
     }  # fmt: skip
-    covered = covered_codes(EMBEDDED, taxonomy) or {}
+    covered = load_coverage(EMBEDDED, taxonomy) or {}
     by_category = {category.code: category for category in taxonomy.categories}
     table, detail = st.columns([7, 5], gap="medium")
     with table:
@@ -112,7 +112,7 @@ def _show_codes(taxonomy: Taxonomy) -> None:
                 (
                     code.code, choose_name(code.name), show_severities(code), words[code.scope],
                     ", ".join(words[need] for need in code.needs),
-                    ", ".join(words[each] for each in covered_in(covered, code.code).split(", ")),
+                    ", ".join(words[each] for each in describe_coverage(covered, code.code).split(", ")),
                 )
                 for code in codes
             ),

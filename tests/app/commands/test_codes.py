@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dialint.app.commands import codes as codes_module
-from dialint.app.commands.codes import CodesConfig, codes, covered_codes
+from dialint.app.commands.codes import CodesConfig, codes, load_coverage
 from dialint.detector.errors import ConfigError, ReleaseRefused
 from dialint.detector.taxonomy import PACKAGED, load_taxonomy
 
@@ -143,9 +143,9 @@ def test_details_name_gate_and_checks_with_their_precision(
 def test_release_for_another_taxonomy_covers_nothing(no_release: Path) -> None:
     codes = {"L1": {"checks": [CHECK]}}
     no_release.write_text(json.dumps({"codes": codes, "taxonomy": "0.9.0"}))
-    assert covered_codes(no_release, load_taxonomy()) == {}
+    assert load_coverage(no_release, load_taxonomy()) == {}
     no_release.write_text(json.dumps({"codes": codes, "taxonomy": load_taxonomy().version}))
-    assert list(covered_codes(no_release, load_taxonomy()) or ()) == ["L1"]
+    assert list(load_coverage(no_release, load_taxonomy()) or ()) == ["L1"]
 
 
 def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_release: Path) -> None:
@@ -168,7 +168,7 @@ def test_languages_of_what_is_covered(capsys: pytest.CaptureFixture[str], no_rel
 def test_damaged_release_is_refused(no_release: Path, content: str) -> None:
     no_release.write_text(content)
     with pytest.raises(ReleaseRefused, match="not a release's description"):
-        covered_codes(no_release, load_taxonomy())
+        load_coverage(no_release, load_taxonomy())
 
 
 @pytest.mark.parametrize("name", load_taxonomy().codes)
