@@ -101,4 +101,7 @@ def _show_solution(session: PageSession) -> None:
     def go_on() -> None:
         session.solution = None
 
-    st.button(_("Next task"), key="solution:next", type="primary", shortcut="Enter", on_click=go_on)
+    st.button(
+        _("Next task"), key="solution:next", type="primary", shortcut="Enter", on_click=session.on_click,
+        args=(go_on,),
+    )  # fmt: skip

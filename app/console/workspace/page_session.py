@@ -77,8 +77,15 @@ class PageSession:
     run before may still be at work."""
 
     def notify(self, kind: str, text: str) -> None:
-        """Show a message at the top of the page, once; `kind` is success, info, warning or error."""
+        """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until the
+        person does the next thing: what one run of the page draws may never reach the browser, if a newer run
+        replaces it."""
         self.notices.append((kind, text))
+
+    def on_click(self, action: Callable[..., None], *args: Any) -> None:
+        """Run `action`, the callback of a button, without the messages of what was done before."""
+        self.notices = []
+        action(*args)
 
     def open_item(self, claimed: tuple[Item, Answer, bool] | None) -> None:
         """Make an item the current one; None closes the current one."""
@@ -176,12 +183,11 @@ def _claim(session: PageSession, project: Project) -> None:
 
 
 def show_notices(session: PageSession) -> None:
-    """Show the pending messages where there is no workspace to show them."""
+    """Show the messages where there is no workspace to show them."""
     for kind, text in session.notices:
         {"success": st.success, "info": st.info, "warning": st.warning, "error": st.error}[kind](
             safe_markdown(text)
         )
-    session.notices = []
 
 
 def count_queue(session: PageSession) -> int:
@@ -220,7 +226,7 @@ def show_projects(session: PageSession, purposes: tuple[Purpose, ...]) -> None:
 
     st.selectbox(
         _("Project"), names, index=names.index(session.project), format_func=safe_text, key=key,
-        on_change=change_project, width=420,
+        on_change=session.on_click, args=(change_project,), width=420,
     )  # fmt: skip
 
 
@@ -245,9 +251,10 @@ def _receive(session: PageSession, raw: Any) -> None:
         return
     before = answer
     taxonomy = load_taxonomy()
-    for number, event in batch.events:
-        if number <= answer.applied.get(batch.tab, 0):
-            continue
+    events = [each for each in batch.events if each[0] > answer.applied.get(batch.tab, 0)]
+    if events:
+        session.notices = []
+    for number, event in events:
         answer = acknowledge(answer, batch.tab, number)
         if isinstance(event, Act):
             session.answer = answer

@@ -91,10 +91,13 @@ def _show_conflict(session: PageSession, conflict: EditConflict) -> None:
 
     submit = partial(items.submit_anyway, session.store, session.account.id, conflict)
     with st.container(horizontal=True):
-        st.button(_("Keep theirs"), key="clash:theirs", on_click=discard, args=(session, conflict.item))
         st.button(
-            _("Save mine as well"), key="clash:ours", type="primary", on_click=save,
-            args=(session, conflict.item, submit),
+            _("Keep theirs"), key="clash:theirs", on_click=session.on_click,
+            args=(discard, session, conflict.item),
+        )  # fmt: skip
+        st.button(
+            _("Save mine as well"), key="clash:ours", type="primary", on_click=session.on_click,
+            args=(save, session, conflict.item, submit),
         )  # fmt: skip
 
 

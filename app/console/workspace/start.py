@@ -52,8 +52,13 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
             )
         )
         with st.container(horizontal=True):
-            st.button(safe_markdown(label), key="start", type="primary", shortcut="Enter", on_click=start)
-            st.button(_("Reopen my last answer"), key="start:undo", on_click=undo, args=(session,))
+            st.button(
+                safe_markdown(label), key="start", type="primary", shortcut="Enter", on_click=session.on_click,
+                args=(start,),
+            )  # fmt: skip
+            st.button(
+                _("Reopen my last answer"), key="start:undo", on_click=session.on_click, args=(undo, session)
+            )
     with right:
         _show_keys(session)
 

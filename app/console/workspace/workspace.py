@@ -192,11 +192,10 @@ def find_choice_evidence(session: PageSession) -> ChoiceEvidence:
 
 
 def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dict[str, Any]:
-    """What changes with each event. Notices are shown once."""
+    """What changes with each event."""
     item, answer = session.item, session.answer
     assert item is not None
     assert answer is not None
-    notices, session.notices = session.notices, []
     turns = {choice.finding.turn for choice in answer.choices}
     return {
         "mode": mode,
@@ -211,7 +210,7 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "page_of": {turn: find_page(session.pages, turn) for turn in turns},
         "page_text": _page_text(session),
         "question_turn": item.turn,
-        "notices": [[kind, safe_text(text)] for kind, text in notices],
+        "notices": [[kind, safe_text(text)] for kind, text in session.notices],
         "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
         "keys": {
             action: key

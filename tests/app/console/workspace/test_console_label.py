@@ -174,6 +174,22 @@ def test_a_newer_click_does_not_interrupt_a_save(
     assert len(saved()) == 1
 
 
+def test_a_message_stays_until_the_next_thing_is_done(open_page: Open) -> None:
+    """Before: it was shown by one run of the page only, and lost where the browser's next report, such as the same
+    report sent again, replaced that run."""
+    page = label_nothing(open_page("ann").start())
+    assert "Saved." in page.words
+    page.test.run()  # as the report that the browser sends again makes it
+    assert "Saved." in page.words
+    page.say("T1", False)
+    assert "Saved." not in page.words
+    page.act("stop", "label").test.run()
+    assert "Start labeling" in page.labels
+    assert "went back to the queue" in page.words
+    page.press("Reopen my last answer")
+    assert "went back to the queue" not in page.words
+
+
 def test_a_correction_in_two_windows_is_saved_once(open_page: Open, saved: Saved) -> None:
     first = label_nothing(open_page("ann").start()).act("reopen", "label")
     second = open_page("ann").act("reopen", "label")
