@@ -123,6 +123,7 @@ def test_the_wheel_has_one_top_level_name_and_every_file(wheel: Path) -> None:
     assert (wheel / "dialint/py.typed").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [False, True], ids=["editable", "from a wheel"])
 def test_a_users_own_folders_hide_none_of_ours(installed: bool, wheel: Path, tmp_path: Path) -> None:
     for room in (*ROOMS, "tests"):

@@ -187,6 +187,7 @@ def test_the_worker_ends_with_its_parent_even_when_it_hangs() -> None:
     pytest.fail("the worker lived on")
 
 
+@pytest.mark.slow
 @pytest.mark.new_interpreter
 def test_the_description_of_the_release_comes_from_the_worker() -> None:
     with WatchedDetector(DetectorConfig(), WatchConfig()) as watched:

@@ -277,6 +277,7 @@ def made(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_chunk_of_large_dialogues_ends_early(
     tmp_path: Path, start: Callable[..., subprocess.Popen[str]]
 ) -> None:

@@ -342,6 +342,7 @@ def test_no_file_breaks_the_reading_of_mappings(tmp_path: Path, fields: dict[str
         assert error.code == "E_MAPPING"
 
 
+@pytest.mark.slow
 def test_hostile_logs_stay_within_bounds_under_a_mapping(tmp_path: Path) -> None:
     nested = ReadConfig(
         max_bad=1.0, column=("id=id", "role=turns[].role", "text=turns[].text", "time=turns[].at")

@@ -54,7 +54,13 @@ def by_turns(completions: list[Any], **_: Any) -> list[float]:
     return [float(place % 2) for place, _ in enumerate(completions)]
 
 
-@pytest.mark.parametrize("stage", ["sft", "private", "reward", "dpo", "kto", "ppo", "grpo", "rloo"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "sft", "reward", "dpo", "ppo", "grpo",
+        *(pytest.param(stage, marks=pytest.mark.slow) for stage in ("private", "kto", "rloo")),
+    ],
+)  # fmt: skip
 def test_it_ends_at_the_step_and_seals_nothing(
     tiny: Path, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:

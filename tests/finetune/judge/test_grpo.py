@@ -73,7 +73,7 @@ def test_what_is_rewarded_becomes_more_probable(
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.1
 
 
-@pytest.mark.parametrize("method", ["grpo", "rloo"])
+@pytest.mark.parametrize("method", ["grpo", pytest.param("rloo", marks=pytest.mark.slow)])
 def test_prompts_computed_once_come_to_what_trl_computes(
     tiny: Path, dataset: Path, tmp_path: Path, upward: None, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -140,6 +140,7 @@ def test_a_step_without_any_difference_changes_nothing(
     assert all(not weight.any() for name, weight in stored.items() if "lora_B" in name)
 
 
+@pytest.mark.slow
 def test_killed_between_rollout_and_update(tiny: Path, dataset: Path, tmp_path: Path, upward: None) -> None:
     """F13: the same steps, no reward twice, the same weights."""
     run(config(tiny, dataset, tmp_path / "whole"))
@@ -189,7 +190,7 @@ def test_a_rewarder_knows_its_questions(dataset: Path) -> None:
     assert first.total > second.total
 
 
-@pytest.mark.parametrize("method", ["grpo", "rloo"])
+@pytest.mark.parametrize("method", ["grpo", pytest.param("rloo", marks=pytest.mark.slow)])
 def test_a_step_in_parts_learns_what_it_learns_whole(
     tiny: Path, dataset: Path, tmp_path: Path, upward: None, method: str
 ) -> None:

@@ -63,6 +63,7 @@ def test_it_says_what_it_promises_and_nothing_of_what_it_saw(config: SftJudgeCon
     assert any(not torch.equal(first[name], other[name]) for name in first)  # the seed tells no noise
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "randbits", lambda bits: 7)
     monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.5)
@@ -87,6 +88,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(config: SftJudgeConfig, monkeypatch: 
     assert not list(config.out.glob("checkpoint-*"))
 
 
+@pytest.mark.slow
 def test_without_noise_it_learns(config: SftJudgeConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_sft, "noise_multiplier", lambda *_: 0.0)
     monkeypatch.setattr(private_sft, "compute_epsilon", lambda *_: 1e9)

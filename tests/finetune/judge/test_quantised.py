@@ -131,7 +131,9 @@ def test_only_the_guard_keeps_gradients_beyond_a_look(
         assert first > 0.1
 
 
-@pytest.mark.parametrize("optimizer", ["adamw-8bit", "paged-adamw-8bit"])
+@pytest.mark.parametrize(
+    "optimizer", ["adamw-8bit", pytest.param("paged-adamw-8bit", marks=pytest.mark.slow)]
+)
 def test_states_of_eight_bits_take_steps(
     wide: Path, dataset: Path, tmp_path: Path, optimizer: Optimizer
 ) -> None:

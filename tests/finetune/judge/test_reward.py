@@ -264,7 +264,7 @@ def test_on_the_policys_base_it_scores_as_by_itself(
     assert sum(weight.numel() for weight in after.values()) == n_before + n_adapter
 
 
-@pytest.mark.parametrize("stage", ["ppo", "grpo"])
+@pytest.mark.parametrize("stage", ["ppo", pytest.param("grpo", marks=pytest.mark.slow)])
 def test_a_policy_of_the_same_base_shares_it(
     tiny: Path, dataset: Path, rewarding: Path, tmp_path: Path, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

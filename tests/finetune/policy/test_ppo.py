@@ -123,6 +123,7 @@ def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
     assert sum(rewards[-5:]) / 5 > 0.3
 
 
+@pytest.mark.slow
 def test_a_higher_penalty_keeps_the_policy_nearer(tmp_path: Path) -> None:
     ends = []
     for weight in (0.01, 0.5):
@@ -403,6 +404,7 @@ def test_killed_anywhere_it_goes_on_bit_for_bit(played: Path) -> None:
     assert [entry["step"] for entry in entries(played / "whole")] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_does(played: Path) -> None:
     alone = load_file(played / "whole/final.safetensors")
     for rank in range(2):

@@ -132,6 +132,7 @@ def test_a_checkpoint_with_a_changed_byte_is_refused(taught: Forked, tmp_path: P
     assert "E_CHECKSUM" in outcome["err"]
 
 
+@pytest.mark.slow
 def test_another_job_does_not_go_on_from_a_checkpoint(taught: Forked, tmp_path: Path) -> None:
     assert taught(tmp_path, PLAIN, kill_row=5)["status"] == KILLED
     outcome = taught(tmp_path, {**PLAIN, "focal": 1.0})

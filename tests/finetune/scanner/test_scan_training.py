@@ -264,7 +264,10 @@ def test_an_average_is_the_mean_of_its_branches(config: ScanConfig, taught: Path
         average(taught, tmp_path / "third", config=AverageConfig(out=tmp_path / "other"))
 
 
-@pytest.mark.parametrize("gated", [False, True], ids=["without gates", "behind gates"])
+@pytest.mark.parametrize(
+    "gated",
+    [pytest.param(False, marks=pytest.mark.slow, id="without gates"), pytest.param(True, id="behind gates")],
+)
 def test_real_dialogues_with_labels_decide_what_may_be_reported(
     config: ScanConfig, taught: Path, tmp_path: Path, gated: bool
 ) -> None:

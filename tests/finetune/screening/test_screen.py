@@ -272,6 +272,7 @@ def ids(path: Path) -> set[str]:
     return {example.dialogue.id for example in read_examples(path)}
 
 
+@pytest.mark.slow
 def test_every_copy_of_the_exam_leaves_training(datasets: dict[str, Path]) -> None:
     given = datasets["jsonl"]
     exam = set().union(*(ids(given / f"{name}.jsonl") for name in ("dev", "calibration", "test")))

@@ -254,6 +254,7 @@ def driven(folder: Path, out: Path, kill: str) -> int:
     return result.returncode
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on_as_if_it_had_not_been(toy: Stage, tmp_path: Path) -> None:
     whole = run(config(tmp_path, out=tmp_path / "whole"), [], toy)
     out = tmp_path / "out"

@@ -56,6 +56,7 @@ def test_the_account_of_everybody_is_that_of_the_gaussian_mechanism() -> None:
     assert exact <= compute_epsilon(2.0, 1e-5, 1.0, 4) <= exact + 0.02
 
 
+@pytest.mark.slow
 def test_the_promise_is_kept_with_no_more_noise_than_it_needs() -> None:
     noises = []
     for epsilon in (1.0, 8.0):

@@ -171,6 +171,7 @@ def test_a_pair_joins_an_error_and_clean_twins(made: Path) -> None:
             assert twin.dialogue.turns[int(str(probe["turn"]))].role == "agent"
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_bytes(data: Path, made: Path, tmp_path: Path) -> None:
     run(InjectConfig(data=data, out=tmp_path / "again", seed=5))
     run(InjectConfig(data=data, out=tmp_path / "other", seed=6))

@@ -13,6 +13,8 @@ from aggregation_study import auroc, divergence, drawn, judged, measured
 from dialint.labeling.aggregation.posterior import Posterior
 from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
+pytestmark = pytest.mark.slow  # a study is run by hand
+
 
 def test_large_crowds_ask_nobody_twice() -> None:
     crowd = simulate_crowd(CrowdPlan(n_tasks=50_000, n_workers=100, per_task=7))

@@ -20,6 +20,8 @@ from dialint.labeling.simulation.answer_tables import (
     simulate_spans,
 )
 
+pytestmark = pytest.mark.slow  # a study is run by hand
+
 
 def test_crowds_are_what_the_plan_says() -> None:
     plan = AnomalousCrowdPlan(n_tasks=4000, spammers=0.2, colluders=0.1, groups=2, difficulty=0.0, seed=3)

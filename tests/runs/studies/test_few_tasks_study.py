@@ -7,6 +7,8 @@ from few_tasks_study import MODELS, one_draw
 from dialint.labeling.aggregation.answers import Answers
 from dialint.labeling.aggregation.joint import joint_posterior
 
+pytestmark = pytest.mark.slow  # a study is run by hand
+
 
 def crowd(votes: list[list[int]]) -> Answers:
     """Every row a task, every column a person; 0 is no, 1 is yes."""

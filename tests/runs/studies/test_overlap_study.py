@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
 
 from dialint.labeling.aggregation.overlap import OverlapRule
 from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
+
+pytestmark = pytest.mark.slow  # a study is run by hand
 
 
 def test_no_answer_is_asked_for_once_it_is_sure_enough() -> None:

@@ -105,6 +105,7 @@ def test_a_rejected_row_is_explained_in_the_language_of_the_account(
         assert text in words
 
 
+@pytest.mark.slow
 def test_a_failed_job_is_explained_in_the_language_of_whoever_looks(
     score_page: Callable[[Any], Any], store: Store, runner: ScoreRunner
 ) -> None:

@@ -633,6 +633,7 @@ def test_f9_two_reviewers_save_the_same_item(
         page.context.close()
 
 
+@pytest.mark.slow
 def test_a_page_that_stays_empty_is_loaded_again(
     browser: Any, server: Any, signed_in: SignIn, queue: list[str]
 ) -> None:
