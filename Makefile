@@ -1,9 +1,10 @@
 # Two commands for everybody: `make demo` and `make test`. `make check` is what a commit must pass: it runs the tests
-# marked `slow` too, a third of all the time. Three processes on two cores: tests of the console wait for a browser.
+# marked `slow` too, a third of all the time. Four processes on two cores: many tests wait for a browser or for
+# the disk.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-cluster test-vllm check format translations locked lock audit sbom clean
 

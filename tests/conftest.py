@@ -11,9 +11,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import forked_worker
 import pytest
+from sqlalchemy import Connection, Engine, event
 
 os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 2)
 """Stores are copied between places and opened by child processes; tests of the key's file take it away."""
@@ -23,8 +25,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file comes first, so that no worker waits for it at the end; needs --no-loadscope-reorder."""
+    """What uses the store is `slow` on PostgreSQL, but for the store's own tests, and of those the tampering with
+    each column. The longest file comes first, so that no worker waits for it at the end; needs
+    --no-loadscope-reorder."""
     items.sort(key=lambda item: item.path.name != "test_readme.py")
+    for item in items:
+        on_postgresql = "postgresql" in getattr(getattr(item, "callspec", None), "id", "")
+        if on_postgresql and (
+            item.path.parent.name != "store" or item.path.name == "test_store_tampering.py"
+        ):
+            item.add_marker(pytest.mark.slow)
 
 
 FULL = "DIALINT_CLAIMS" in os.environ
@@ -111,6 +121,25 @@ def postgres() -> Iterator[Postgres]:
                 server.stop("immediate")
         finally:
             shutil.rmtree(folder)
+
+
+class SharedStatements(dict[Any, Any]):
+    """Compiled statements by the name of their database, where SQLAlchemy has a cache for each engine: every
+    test has an engine of its own, and compiling took a quarter of the time of the store's tests (2026-11-26)."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get((key[0].name, *key[1:]), default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        super().__setitem__((key[0].name, *key[1:]), compiled)
+
+
+STATEMENTS = SharedStatements()
+
+
+@event.listens_for(Engine, "engine_connect")
+def share_statements(connection: Connection) -> None:
+    connection.execution_options(compiled_cache=STATEMENTS)
 
 
 @pytest.fixture(autouse=True)

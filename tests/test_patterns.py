@@ -428,6 +428,7 @@ def test_patterns_with_one_way_to_match_pass(pattern: str) -> None:
     assert worst(re.compile(pattern)) is None
 
 
+@pytest.mark.slow
 def test_patterns_are_found_wherever_they_stand() -> None:
     names = set(patterns())
     for index in (
@@ -439,6 +440,7 @@ def test_patterns_are_found_wherever_they_stand() -> None:
     assert len(names) > 600
 
 
+@pytest.mark.slow
 def test_functions_compile_no_pattern_that_cannot_be_looked_at() -> None:
     """What a function hands to `re` is made of literals and globals, or escaped, or listed in `LATE`."""
     unknown = [

@@ -77,9 +77,9 @@ class PageSession:
     run before may still be at work."""
 
     def notify(self, kind: str, text: str) -> None:
-        """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until the
-        person does the next thing: what one run of the page draws may never reach the browser, if a newer run
-        replaces it."""
+        """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until
+        the person does the next thing: what one run of the page draws may never reach the browser, if a newer
+        run replaces it."""
         self.notices.append((kind, text))
 
     def on_click(self, action: Callable[..., None], *args: Any) -> None:

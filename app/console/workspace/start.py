@@ -53,8 +53,8 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
         )
         with st.container(horizontal=True):
             st.button(
-                safe_markdown(label), key="start", type="primary", shortcut="Enter", on_click=session.on_click,
-                args=(start,),
+                safe_markdown(label), key="start", type="primary", shortcut="Enter",
+                on_click=session.on_click, args=(start,),
             )  # fmt: skip
             st.button(
                 _("Reopen my last answer"), key="start:undo", on_click=session.on_click, args=(undo, session)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection, and_, func, or_, select, text
+from sqlalchemy import Connection, Select, and_, func, or_, select, text
 
 from dialint.labeling.store.database.daily_counts import count_in_sql
 from dialint.labeling.store.database.derived import (
@@ -113,21 +115,30 @@ def _is_number(connection: Connection, number: int, wanted: int) -> bool:
     return number - wanted <= n_used + n_erased
 
 
-def _check_counts(connection: Connection) -> None:
+@cache
+def _count_queries() -> list[tuple[Select[Any], Select[Any]]]:
+    """For each level of `daily_counts`: the query for the first day that differs, and for the number of rows."""
     keys = [column.name for column in daily_counts.primary_key]
-    n = 0
+    queries = []
     for query in count_in_sql():
         counted = query.subquery()
         same = and_(*(daily_counts.c[name] == counted.c[name] for name in keys))
         wrong = or_(*(func.coalesce(daily_counts.c[name], -1) != counted.c[name] for name in COUNTS))
         joined = counted.outerjoin(daily_counts, same)
         differing = select(counted.c.day).select_from(joined).where(wrong).order_by(counted.c.day).limit(1)
+        queries.append((differing, select(func.count()).select_from(counted)))
+    return queries
+
+
+def _check_counts(connection: Connection) -> None:
+    n = 0
+    for differing, counted in _count_queries():
         day = connection.execute(differing).scalar_one_or_none()
         if day is not None:
             raise StoreDamaged(
                 "E_COUNTS", "daily_counts: day {day} does not agree with the dialogues", day=day
             )
-        n += connection.execute(select(func.count()).select_from(counted)).scalar_one()
+        n += connection.execute(counted).scalar_one()
     stored = select(func.count()).where(or_(*(daily_counts.c[name] != 0 for name in COUNTS)))
     n_stored = connection.execute(stored).scalar_one()
     if n_stored != n:

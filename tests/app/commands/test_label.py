@@ -169,7 +169,11 @@ def test_the_whole_way(
     assert "open now" in dialint("label", "project", "open", "l")
 
 
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "signum",
+    [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)],
+    ids=lambda one: one.name,
+)
 def test_ask_follows_the_answers_until_it_is_told_to_stop(
     dialint: Dialint, people: dict[str, str], tmp_path: Path, write_log: Callable[..., Path], signum: int
 ) -> None:

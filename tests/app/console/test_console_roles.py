@@ -68,7 +68,10 @@ def test_every_page_has_a_line() -> None:
     assert {title: LOWEST_ROLE[entry.others or entry.right] for title, entry in PAGES.items()} == WHO
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    "role",
+    [pytest.param(role, marks=[pytest.mark.slow] * (role in ("expert", "reviewer"))) for role in ROLES],
+)
 def test_each_page_opens_for_its_roles_only(
     open_page: Callable[..., Any], store: Store, role: AccountRole
 ) -> None:

@@ -64,7 +64,9 @@ def test_f1_killed_at_random_moments(tmp_path: Path, write_log: WriteLog, forked
     assert ids == [f"d{number}" for number in range(150)]
 
 
-@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize(
+    "ending", ["jsonl", *(pytest.param(each, marks=pytest.mark.slow) for each in FORMATS if each != "jsonl")]
+)
 def test_f2_killed_inside_each_write_step(
     tmp_path: Path, write_log: WriteLog, forked: Forked, ending: str
 ) -> None:

@@ -456,6 +456,7 @@ PUMPS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pump", PUMPS)
 @pytest.mark.parametrize("head", ["", "x\n"])
 def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:

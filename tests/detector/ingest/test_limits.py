@@ -206,6 +206,7 @@ def test_a_dialogue_of_a_whole_document_has_the_limit_of_a_record(tmp_path: Path
     assert outcome.rejects == {"E_RECORD_SIZE": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", ">", "'>"])
 @pytest.mark.parametrize("pump", ["<a href='", "<a b=", "<a ", "<!--", "<![", "&", "</a ", "<![x y>"])
 def test_html_is_read_in_linear_time(pump: str, end: str) -> None:

@@ -92,6 +92,7 @@ def ratio(work: Callable[[Dialogue], object], short: Dialogue, long: Dialogue) -
     return (cost(lambda: work(long)) + 0.001) / (cost(lambda: work(short)) + 0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [mask_dialogue, check])
 @pytest.mark.parametrize("name", TEXTS)
 def test_four_times_the_text_costs_four_times_as_much(name: str, work: Callable[[Dialogue], object]) -> None:
@@ -100,6 +101,7 @@ def test_four_times_the_text_costs_four_times_as_much(name: str, work: Callable[
     assert ratio(work, short, long) < 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [mask_dialogue, check])
 @pytest.mark.parametrize("name", DIALOGUES)
 def test_four_times_the_turns_cost_four_times_as_much(name: str, work: Callable[[Dialogue], object]) -> None:

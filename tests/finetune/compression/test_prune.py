@@ -210,7 +210,9 @@ def config(tmp_path: Path) -> PruneConfig:
     return config
 
 
-@pytest.mark.parametrize(("heads", "layers"), [(0.25, 0), (0.0, 2), (0.5, 1)])
+@pytest.mark.parametrize(
+    ("heads", "layers"), [(0.25, 0), pytest.param(0.0, 2, marks=pytest.mark.slow), (0.5, 1)]
+)
 def test_what_is_left_is_smaller_and_loads(config: PruneConfig, heads: float, layers: int) -> None:
     prune(replace(config, heads=heads, layers=layers))
     whole, left = (load_file(folder / "model.safetensors") for folder in (config.scanner, config.out))

@@ -319,6 +319,7 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["template", "plain"])
 def test_any_decoder_goes_on_learning(base: Path, style: Any, config: PretrainConfig, tmp_path: Path) -> None:
     out = tmp_path / "out"

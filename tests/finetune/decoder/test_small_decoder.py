@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
@@ -27,6 +28,7 @@ def test_it_is_whole_and_under_15_mb() -> None:
     assert sum(path.stat().st_size for path in SMALL_DECODER.iterdir()) < 15e6
 
 
+@pytest.mark.slow
 def test_it_foretells_the_hand_written_sample_better_than_the_same_turns_out_of_order() -> None:
     """The sample log is by hand and in no training corpus."""
     model = AutoModelForCausalLM.from_pretrained(SMALL_DECODER).float().eval()

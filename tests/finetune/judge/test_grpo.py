@@ -52,7 +52,7 @@ def upward(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grpo, "to_trl_reward", lambda rewarder: rewarded)
 
 
-@pytest.mark.parametrize("method", ["grpo", "rloo"])
+@pytest.mark.parametrize("method", ["grpo", pytest.param("rloo", marks=pytest.mark.slow)])
 def test_what_is_rewarded_becomes_more_probable(
     tiny: Path, dataset: Path, tmp_path: Path, upward: None, method: str
 ) -> None:

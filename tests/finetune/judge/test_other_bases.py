@@ -31,7 +31,10 @@ HARMLESS = "I will look into it."
 T1 = load_taxonomy(None).codes["T1"]
 
 
-@pytest.fixture(scope="module", params=list(CONTROL))
+@pytest.fixture(
+    scope="module",
+    params=["llama", *(pytest.param(each, marks=pytest.mark.slow) for each in CONTROL if each != "llama")],
+)
 def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return other_bases.written(tmp_path_factory.mktemp("bases") / request.param, request.param)
 

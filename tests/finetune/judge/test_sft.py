@@ -200,6 +200,7 @@ def test_noise_on_embeddings_is_scaled_by_each_questions_own_length(
     torch.testing.assert_close(added, by_hand, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_noise_changes_what_is_learnt(tiny: Path, dataset: Path, tmp_path: Path) -> None:
     for name, neftune in (("plain", 0.0), ("noise", 5.0)):
         run(config(tiny, dataset, tmp_path / name, steps=2, neftune=neftune))

@@ -115,7 +115,9 @@ LEARNS = {"steps": 14, "questions": 6, "answers": 4, "answer_tokens": 8, "unfini
           "learning_rate": 1e-2}  # fmt: skip
 
 
-@pytest.mark.parametrize("adapter", [False, True], ids=["all weights", "adapter"])
+@pytest.mark.parametrize(
+    "adapter", [pytest.param(False, marks=pytest.mark.slow), True], ids=["all weights", "adapter"]
+)
 def test_rewards_rise(tmp_path: Path, adapter: bool) -> None:
     train_ppo(run_of(tmp_path, adapter=adapter, **LEARNS, kl=0.01))
     rewards = [entry["reward"]["total"] for entry in entries(tmp_path)]

@@ -121,6 +121,7 @@ def test_f12_killed_within_a_write_of_a_checkpoint(taught: Forked, tmp_path: Pat
         assert come_of_it(folder) == expected, f"write step {step}"
 
 
+@pytest.mark.slow
 def test_a_checkpoint_with_a_changed_byte_is_refused(taught: Forked, tmp_path: Path) -> None:
     assert taught(tmp_path, PLAIN, kill_row=5)["status"] == KILLED
     state = tmp_path / "checkpoint-3/state.pt"

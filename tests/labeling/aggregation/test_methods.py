@@ -115,6 +115,7 @@ PLANS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_joint_is_never_clearly_worse_than_majority(name: str) -> None:
     gains, losses = [], []

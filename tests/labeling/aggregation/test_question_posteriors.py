@@ -60,7 +60,7 @@ def as_fresh(running: RunningPosteriors) -> dict[str, float]:
     return dict(zip(names, fit.posterior().probabilities[:, 1].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("with_model", [False, True])
+@pytest.mark.parametrize("with_model", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_as_a_fresh_fit_would_say(with_model: bool) -> None:
     rule, apart, differ, far = OverlapRule(2, 5, 0.9), [], 0, 0
     for seed in range(3):

@@ -96,6 +96,7 @@ def test_one_key_confirms_rejects_adds_or_finds_nothing_and_opens_the_next(
     page.close()
 
 
+@pytest.mark.slow
 def test_the_last_decision_saves_where_the_account_prefers_it(
     review: Callable[[], Any], store: Store, saved: Callable[[], list[dict[str, Any]]]
 ) -> None:
