@@ -117,7 +117,7 @@ def _is_number(connection: Connection, number: int, wanted: int) -> bool:
 
 @cache
 def _count_queries() -> list[tuple[Select[Any], Select[Any]]]:
-    """For each level of `daily_counts`: the query for the first day that differs, and for the number of rows."""
+    """For each level of `daily_counts` a query for the first differing day and one for the number of rows."""
     keys = [column.name for column in daily_counts.primary_key]
     queries = []
     for query in count_in_sql():
