@@ -39,7 +39,7 @@ def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
     assert "C1 Question ignored · Major · turn 1, confirmed" in words
     assert "/dialogue?id=d1" in words, "it went well: the finding was rejected"
     assert words.index("Dialogues that went well") < words.index("/dialogue?id=d1")
-    page.test.text_area(key="note text:a1").set_value("Please answer the question first.")
+    page.test.text_area(key="note text:a1:0").set_value("Please answer the question first.")
     page.press("Send the note")
     (note,) = list_notes(coached, "lea", "a1")
     assert (note.content, note.author) == ("Please answer the question first.", "lea")

@@ -622,7 +622,7 @@ def test_f9_two_reviewers_save_the_same_item(
         button(rob, "Save and next").click()
         rob.get_by_text("Yours is not saved yet").wait_for()
         for shown in ("ria (", "C1 Question ignored", "Nothing wrong here."):
-            assert rob.get_by_text(shown).count(), "both values are shown"
+            rob.get_by_text(shown).first.wait_for()  # both values are shown
         assert [row["said"] for row in saved() if row["dialogue"] == name] == [hers], "nothing is overwritten"
         keeps_both = number % 2 == 0
         rob.get_by_role("button", name="Save mine as well" if keeps_both else "Keep theirs").click()
