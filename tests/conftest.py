@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +25,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two cores)."""
 
 
+LONGEST = ("test_readme.py", "test_console_browser.py")
+"""Files that are begun first, so that no process waits for them at the end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the store is `slow` on PostgreSQL, but for the store's own tests, and of those the tampering with
-    each column. The longest file comes first, so that no worker waits for it at the end; needs
+    each column. Files are mixed, or all processes would have a browser at the same time; that needs
     --no-loadscope-reorder."""
-    items.sort(key=lambda item: item.path.name != "test_readme.py")
+    items.sort(key=lambda item: (item.path.name not in LONGEST, zlib.crc32(item.path.name.encode())))
     for item in items:
         on_postgresql = "postgresql" in getattr(getattr(item, "callspec", None), "id", "")
         if on_postgresql and (

@@ -7,16 +7,17 @@ from collections.abc import Callable
 import streamlit as st
 
 from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.notices import set_notice
+from dialint.app.console.notices import hold_notices, set_notice
 from dialint.detector.errors import DialintError
 
 
 def attempt(page: str, work: Callable[[], str]) -> None:
     """Do `work`, which returns what to tell, and run the page again; a refusal is told instead."""
-    try:
-        set_notice(page, "success", work())
-    except DialintError as refused:
-        set_refusal(page, refused)
+    with hold_notices(page):
+        try:
+            set_notice(page, "success", work())
+        except DialintError as refused:
+            set_refusal(page, refused)
     st.rerun()
 
 

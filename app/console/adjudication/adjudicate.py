@@ -57,6 +57,8 @@ class CaseSession:
     taxonomy: Taxonomy
     started_s: float = field(default_factory=time.monotonic)
     hides_names: bool = True
+    is_over: bool = False
+    """Decided or given back: a second click, on the screen of before, does nothing."""
 
     @property
     def current(self) -> str | None:
@@ -69,6 +71,8 @@ class CaseSession:
 
     def update(self, code: str, decision: Decision) -> None:
         """Change the decision on a code; the draft is stored."""
+        if self.is_over:
+            return
         self.draft = CaseDraft(decisions={**self.draft.decisions, code: decision})
         with report_refusals("adjudicate"):
             content, dialogue = self.draft.model_dump_json(), self.case.task.dialogue.id
@@ -309,6 +313,8 @@ def _decision_form(session: CaseSession) -> None:
     )  # fmt: skip
 
     def decide() -> None:
+        if session.is_over:
+            return
         reason = str(st.session_state.get(key, "")).strip()
         if not reason:
             set_notice("adjudicate", "error", _("A decision needs a reason."))
@@ -322,11 +328,15 @@ def _decision_form(session: CaseSession) -> None:
                 session.store, session.account.id, session.case, session.lease, session.draft, reason,
                 session.taxonomy, seconds,
             )  # fmt: skip
+            session.is_over = True
             set_notice("adjudicate", "success", _("The case is decided."))
 
     def give_back() -> None:
+        if session.is_over:
+            return
         with report_refusals("adjudicate"):
             leases.release(session.store, session.account.id, session.lease.task, session.lease.token)
+            session.is_over = True
 
     def hide_names() -> None:
         session.hides_names = bool(st.session_state["hide names"])

@@ -5,11 +5,13 @@ Kept as a draft in the store; nothing here knows the screen.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from dialint.app.console.workspace.answer import Selection, make_finding
+from dialint.detector.errors import DialintError
 from dialint.detector.records import Finding, Label, Record, Severity
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.store_labels import select_surest
@@ -132,7 +134,8 @@ def submit_decision(
     store: Store, actor: str, case: Case, lease: Lease, draft: CaseDraft, reason: str, taxonomy: Taxonomy,
     seconds: float,
 ) -> None:  # fmt: skip
-    """Save the decision, and claim the next case. However often it is sent, it counts once.
+    """Save the decision, and claim the next case, if there is one to be had. However often it is sent, it
+    counts once.
 
     Raises:
         StaleLease: the lease was lost.
@@ -149,5 +152,6 @@ def submit_decision(
     expert_cases.decide_case(
         store, actor, lease.task, lease.token, key, findings, reason, seconds, not_applicable=skipped
     )
-    drafts.delete_draft(store, actor, draft_name(case))
-    leases.claim(store, actor, lease.project)
+    with suppress(DialintError):  # the case is decided, so nothing here may say that it is not
+        drafts.delete_draft(store, actor, draft_name(case))
+        leases.claim(store, actor, lease.project)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dialint.app.console.account_names import role_name, status_name
 from dialint.app.console.auth import PROVIDER_VARIABLE, SESSIONS
-from dialint.app.console.form_actions import SECRET, attempt
+from dialint.app.console.form_actions import attempt, set_secret
 from dialint.app.console.i18n import _, ngettext, show_time
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
@@ -144,7 +144,7 @@ def _renew_password(store: Store, account: Account, name: str) -> str:
     password = one_time_password()
     accounts.set_password(store, account.id, name, password)
     SESSIONS.end_all(name)
-    st.session_state[SECRET] = f"{name}  {password}"
+    set_secret(f"{name}  {password}")
     return _("{name} has a new password and was signed out.").format(name=name)
 
 
@@ -187,7 +187,7 @@ def _create(
     status: Status = "training" if training else "active"
     new = Account(id=name, role=role, status=status, skills=skills, agent=agent or None)
     accounts.create(store, account.id, new, password)
-    st.session_state[SECRET] = f"{name}  {password}"
+    set_secret(f"{name}  {password}")
     return _("{name} was created.").format(name=name)
 
 

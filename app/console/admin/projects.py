@@ -327,11 +327,17 @@ def show_budgets(store: Store, account: Account) -> None:
                 help=_cap_help(),
             )  # fmt: skip
             if st.form_submit_button(_("Save limits"), type="primary"):
-                limits = {
+                limits: dict[str, Any] = {
                     "overlap": int(overlap), "most": int(most), "fair_share": fair / 100 or None,
                     "control_share": control / 100, "deadline": end_of_day(deadline),
                     "max_minutes": int(minutes) or None,
                 }  # fmt: skip
+                if fair == round(100 * (project.fair_share or 0)):  # as it was shown: rounded
+                    limits["fair_share"] = project.fair_share
+                if control == round(100 * project.control_share):
+                    limits["control_share"] = project.control_share
+                if deadline == day:
+                    limits["deadline"] = project.deadline
                 attempt(lambda: _save_limits(store, account, name, limits))
 
 

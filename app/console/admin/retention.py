@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
 import streamlit as st
@@ -15,8 +16,21 @@ from dialint.labeling.store import erasure
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Account
 
-MATCHES, PROOF = "erasure found", "erasure proof"
 MAX_ROWS = 50
+
+
+@dataclass
+class Erasure:
+    """What was found, and the proof of what was erased, until the person has read it. Kept in the session and
+    changed in place: a newer click that ends the run may not come between an erasure and its proof."""
+
+    matches: list[erasure.DialogueMatch] = field(default_factory=list)
+    proof: erasure.Proof | None = None
+
+
+def _current() -> Erasure:
+    current: Erasure = st.session_state.setdefault("erasure", Erasure())
+    return current
 
 
 def show_retention(store: Store, account: Account) -> None:
@@ -33,11 +47,11 @@ def show_retention(store: Store, account: Account) -> None:
             )
         )
     with result:
-        proof: erasure.Proof | None = st.session_state.get(PROOF)
-        if proof is not None:
-            _show_proof(proof)
-        elif matches := st.session_state.get(MATCHES):
-            _show_matches(store, account, matches)
+        current = _current()
+        if current.proof is not None:
+            _show_proof(current.proof)
+        elif current.matches:
+            _show_matches(store, account, current.matches)
         else:
             st.info(_("Find the dialogues of a customer first. Nothing is deleted before you confirm."))
     _show_past(store, account)
@@ -57,7 +71,7 @@ def _show_search(store: Store, account: Account) -> None:
         since = left.date_input(_("Imported from"), None, key="erase since")
         until = right.date_input(_("Imported until"), None, key="erase until")
         if st.form_submit_button(_("Find"), type="primary"):
-            st.session_state.pop(PROOF, None)
+            _forget_proof()
             attempt(lambda: _find(store, account, ids, words, agent.strip(), channel.strip(), since, until))
 
 
@@ -71,7 +85,7 @@ def _find(
         channel=channel or None, since_ms=_to_ms(since),
         until_ms=None if until is None else _to_ms(until + timedelta(days=1)),
     )  # fmt: skip
-    st.session_state[MATCHES] = matches
+    _current().matches = matches
     missing = len(set(names) - {each.id for each in matches})
     message = ngettext("{n} dialogue was found.", "{n} dialogues were found.", len(matches))
     if missing:
@@ -133,11 +147,11 @@ def _erase(
 ) -> str:
     if not confirmed:
         raise ConfigError("E_CONFIRM", "the words of the confirmation are not right; nothing was erased")
-    proof = erasure.erase(store, account.id, names, reason)
-    st.session_state.pop(MATCHES, None)
-    st.session_state[PROOF] = proof
+    current = _current()
+    current.proof = proof = erasure.erase(store, account.id, names, reason)
+    current.matches = []
     if rewrite:
-        st.session_state[PROOF] = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
+        current.proof = proof.model_copy(update={"scrubbed": erasure.scrub(store, account.id)})
     return ngettext("{n} dialogue was erased.", "{n} dialogues were erased.", len(names))
 
 
@@ -167,7 +181,7 @@ def _show_proof(proof: erasure.Proof) -> None:
 
 
 def _forget_proof() -> None:
-    st.session_state.pop(PROOF, None)
+    _current().proof = None
 
 
 def _show_past(store: Store, account: Account) -> None:

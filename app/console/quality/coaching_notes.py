@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_day
-from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.notices import report_refusals, set_notice, show_notice
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.notes import MAX_CHARACTERS, Note, acknowledge_note, list_notes, write_note
 from dialint.labeling.store.records import Account
 
-NOTICE = "coaching notice"
+NOTICE = "coaching"
 PER_PAGE = 10
 ABOUT_AGENT = ""
+SENT = "notes sent"
+"""Key in session state: how many notes were sent to each agent, changed in place."""
 
 
 def show_notes(
@@ -27,9 +29,7 @@ def show_notes(
     acknowledges them."""
     notes = list_notes(store, account.id, agent, n=PER_PAGE)
     st.markdown(f"**{safe_markdown(_('Notes'))}**")
-    if (notice := st.session_state.pop(NOTICE, None)) is not None:
-        kind, text = notice
-        (st.success if kind == "success" else st.error)(safe_markdown(text))
+    show_notice(NOTICE)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         if not notes:
@@ -61,10 +61,8 @@ def _show_note(store: Store, account: Account, note: Note) -> None:
         elif account.agent == note.agent:
 
             def acknowledge() -> None:
-                try:
+                with report_refusals(NOTICE):
                     acknowledge_note(store, account.id, note.id)
-                except DialintError as refused:
-                    st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
 
             st.button(_("I have read it"), key=f"acknowledge:{note.id}", type="primary", on_click=acknowledge)
         else:
@@ -72,22 +70,28 @@ def _show_note(store: Store, account: Account, note: Note) -> None:
 
 
 def _show_form(store: Store, account: Account, agent: str, dialogues: Sequence[str]) -> None:
-    with st.form(f"note:{agent}", clear_on_submit=True):
-        text = st.text_area(
-            _("Write a note that the agent reads"), max_chars=MAX_CHARACTERS, height=120,
-            key=f"note text:{agent}",
-        )  # fmt: skip
-        about = st.selectbox(
-            _("About"), [ABOUT_AGENT, *dialogues[:200]], key=f"note about:{agent}",
+    """The form for a note. It is a new, empty one after a note was sent, so that a second click on the old
+    one sends nothing; a refusal leaves the text in it."""
+    sent: Counter[str] = st.session_state.setdefault(SENT, Counter())
+    number = sent[agent]
+    text, about = f"note text:{agent}:{number}", f"note about:{agent}:{number}"
+
+    def send() -> None:
+        if sent[agent] != number:
+            return
+        chosen = st.session_state[text], st.session_state[about]
+        with report_refusals(NOTICE):
+            write_note(store, account.id, agent, chosen[0], chosen[1] or None)
+            sent[agent] += 1
+            set_notice(NOTICE, "success", _("The note was sent."))
+
+    with st.form(f"note:{agent}:{number}"):
+        st.text_area(_("Write a note that the agent reads"), max_chars=MAX_CHARACTERS, height=120, key=text)
+        st.selectbox(
+            _("About"), [ABOUT_AGENT, *dialogues[:200]], key=about,
             format_func=lambda name: safe_text(name or _("the agent's work as a whole")),
         )  # fmt: skip
-        if st.form_submit_button(_("Send the note"), type="primary"):
-            try:
-                write_note(store, account.id, agent, text, about or None)
-                st.session_state[NOTICE] = ("success", _("The note was sent."))
-            except DialintError as refused:
-                st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
-            st.rerun()
+        st.form_submit_button(_("Send the note"), type="primary", on_click=send)
 
 
 def _day(at_ms: int) -> str:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_time
 from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.notices import hold_notices, set_notice, show_notice
 from dialint.app.console.quality.explore_filters import (
     describe_search,
     make_search,
@@ -38,12 +39,12 @@ COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
 """Beside a code, what people decided on the finding."""
 MAX_CHIPS = 6
-NOTICE = "explore notice"
+NOTICE = "explore"
 
 
 def explore_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
-    _show_notice()
+    show_notice(NOTICE)
     chosen = read_address()
     taxonomy = load_taxonomy()
     title, actions = st.columns([1, 1], vertical_alignment="center")
@@ -185,16 +186,11 @@ def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
 def _report(done: str = "") -> Iterator[list[str]]:
     """Show on the next run what was done, or what the store refuses."""
     texts = [done] if done else []
-    try:
-        yield texts
-        st.session_state[NOTICE] = ("success", " ".join(texts))
-    except ValidationError:
-        st.session_state[NOTICE] = ("error", _("A name has 1 to 100 characters."))
-    except DialintError as refused:
-        st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
-
-
-def _show_notice() -> None:
-    kind, text = st.session_state.pop(NOTICE, (None, ""))
-    if kind is not None:
-        (st.success if kind == "success" else st.error)(safe_markdown(text))
+    with hold_notices(NOTICE):
+        try:
+            yield texts
+            set_notice(NOTICE, "success", " ".join(texts))
+        except ValidationError:
+            set_notice(NOTICE, "error", _("A name has 1 to 100 characters."))
+        except DialintError as refused:
+            set_notice(NOTICE, "error", explain_as_sentence(refused))

@@ -8,17 +8,17 @@ from typing import Literal
 import streamlit as st
 
 from dialint.app.console.account_names import role_name, status_name
+from dialint.app.console.attempts import attempt
 from dialint.app.console.auth import SESSIONS
 from dialint.app.console.i18n import _
-from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.notices import show_notice
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.rater_status import MAX_REASON, RaterStatus, change_status
 from dialint.labeling.store.records import Account, Status
 
-NOTICE = "status notice"
+NOTICE = "status"
 Change = Literal["suspend", "retrain", "reopen"]
 STATUS_AFTER: dict[Change, Status] = {"suspend": "suspended", "retrain": "training", "reopen": "active"}
 
@@ -29,9 +29,7 @@ def show_status_form(
     """Show what the rules would do, and a form to do something. A lead changes labelers, an admin all others
     too; the store checks it."""
     st.markdown(f"**{safe_markdown(_('Change a status'))}**")
-    if (notice := st.session_state.pop(NOTICE, None)) is not None:
-        kind, text = notice
-        (st.success if kind == "success" else st.error)(safe_markdown(text))
+    show_notice(NOTICE)
     due = [each for each in statuses.values() if each.does != "keep"]
     if due:
         actions = {"retrain": _("retrain"), "suspend": _("suspend"), "admit": _("reopen"), "keep": _("keep")}
@@ -68,11 +66,11 @@ def show_status_form(
             _("Reason, which the audit log keeps"), max_chars=MAX_REASON, key="status reason"
         )
         if st.form_submit_button(_("Change the status"), type="primary"):
-            try:
+
+            def change_it() -> str:
                 change_status(store, account.id, name, STATUS_AFTER[change], reason)
                 if change == "suspend":
                     SESSIONS.end_all(name)
-                st.session_state[NOTICE] = ("success", _("{name}: the status was changed.").format(name=name))
-            except DialintError as refused:
-                st.session_state[NOTICE] = ("error", explain_as_sentence(refused))
-            st.rerun()
+                return _("{name}: the status was changed.").format(name=name)
+
+            attempt(NOTICE, change_it)

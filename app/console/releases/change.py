@@ -31,7 +31,8 @@ NOTICE = "releases"
 """Of the messages that the page shows once."""
 MAX_REASON, MIN_REASON = 500, 3
 CHANGED = "releases changed"
-"""In the session: a release was changed, so the next run empties the forms. A refusal leaves them filled."""
+"""In the session: a list with what was changed, so that the next run empties the forms. A refusal leaves them
+filled. The list is changed in place: no newer click comes between the change and that."""
 FIELDS: dict[str, str | bool] = {
     "promote reason": "", "promote sure": False, "rollback reason": "", "rollback sure": False,
 }  # fmt: skip
@@ -40,17 +41,19 @@ FIELDS: dict[str, str | bool] = {
 
 def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
     """Show what is in use, the two ways to change it, and the history."""
-    if st.session_state.pop(CHANGED, False):
+    changed: list[str] = st.session_state.setdefault(CHANGED, [])
+    if changed:
         st.session_state.update(FIELDS)
+        changed.clear()
     left, right = st.columns(2, gap="large")
     with left:
-        _show_promotion(store, account, entries)
+        _show_promotion(store, account, entries, changed)
     with right:
-        _show_rollback(store, account)
+        _show_rollback(store, account, changed)
     _show_history(store, account)
 
 
-def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
+def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry], changed: list[str]) -> None:
     st.markdown(f"**{safe_markdown(_('Promote'))}**")
     names = [*list_candidates(), *(
         f"{entry.kind}/{entry.name}" for entry in entries if entry.name != "embedded" and not entry.in_use
@@ -75,10 +78,12 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry])
         )
     )
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: _empty_forms_after(promote(store, account.id, name, reason.strip())))
+        attempt(NOTICE, lambda: _empty_forms_after(changed, promote(store, account.id, name, reason.strip())))
 
 
-def _show_rollback(store: Store, account: Account) -> None:
+def _show_rollback(store: Store, account: Account, changed: list[str]) -> None:
+    """The form to go back. It is another one after each change of a pointer: a click on one that shows what
+    was before, by a second lead or a second time, does nothing."""
     st.markdown(f"**{safe_markdown(_('Roll back'))}**")
     before: dict[ReleaseKind, str] = {}
     for kind in KINDS:
@@ -92,7 +97,7 @@ def _show_rollback(store: Store, account: Account) -> None:
     if not before:
         st.info(_("There is no release before the current one to go back to."))
         return
-    with st.form("roll back", clear_on_submit=False):
+    with st.form(f"roll back:{sorted(before.values())}", clear_on_submit=False):
         kind = st.selectbox(
             _("From and to"), list(before), key="rollback kind",
             format_func=lambda each: safe_text(before[each]),
@@ -101,7 +106,9 @@ def _show_rollback(store: Store, account: Account) -> None:
         sure = st.checkbox(_("I want the earlier release back."), key="rollback sure")
         pressed = st.form_submit_button(_("Roll back"))
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: _empty_forms_after(roll_back(store, account.id, kind, reason.strip())))
+        attempt(
+            NOTICE, lambda: _empty_forms_after(changed, roll_back(store, account.id, kind, reason.strip()))
+        )
 
 
 def _is_confirmed(reason: str, sure: bool) -> bool:
@@ -115,8 +122,8 @@ def _is_confirmed(reason: str, sure: bool) -> bool:
     return True
 
 
-def _empty_forms_after(message: str) -> str:
-    st.session_state[CHANGED] = True
+def _empty_forms_after(changed: list[str], message: str) -> str:
+    changed.append(message)
     return message
 
 

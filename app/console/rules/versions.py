@@ -81,7 +81,12 @@ def _publish_form(
     if published is None or not others:
         return
 
-    def go_back(number: int) -> None:
+    chosen = f"go back:{document.kind}:{document.name}:{published}"
+
+    def go_back() -> None:
+        number = st.session_state[
+            chosen
+        ]  # newer than what this run saw, where a choice and the click came together
         with report_refusals("rules"):
             if number == 0:
                 documents.withdraw(store, account.id, document.kind, document.name)
@@ -93,13 +98,13 @@ def _publish_form(
 
     with st.popover(_("Publish another version")):
         title = _("Version {version}")
-        number = st.selectbox(
-            _("Version"), [*others, 0], key=f"go back:{document.kind}:{document.name}:{published}",
+        st.selectbox(
+            _("Version"), [*others, 0], key=chosen,
             format_func=lambda each: safe_text(
                 _("None: end the publication") if each == 0 else title.format(version=each)
             ),
         )  # fmt: skip
         st.button(
             _("Publish this one"), key=f"go back button:{document.kind}:{document.name}",
-            on_click=go_back, args=(number,),
+            on_click=go_back,
         )  # fmt: skip

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,13 +79,16 @@ class PageSession:
     def notify(self, kind: str, text: str) -> None:
         """Show a message at the top of the page; `kind` is success, info, warning or error. It stays until
         the person does the next thing: what one run of the page draws may never reach the browser, if a newer
-        run replaces it."""
-        self.notices.append((kind, text))
+        run replaces it. The same one, as each run makes it that a project refuses, stands there once."""
+        if (kind, text) not in self.notices:
+            self.notices.append((kind, text))
 
     def on_click(self, action: Callable[..., None], *args: Any) -> None:
-        """Run `action`, the callback of a button, without the messages of what was done before."""
-        self.notices = []
-        action(*args)
+        """Run `action`, the callback of a button, without the messages of what was done before. It is done as
+        a whole, as in `receive`."""
+        with hold_language(), self.lock:
+            self.notices = []
+            action(*args)
 
     def open_item(self, claimed: tuple[Item, Answer, bool] | None) -> None:
         """Make an item the current one; None closes the current one."""
@@ -158,8 +161,8 @@ def open_session(
     }
     _choose_project(session, list(by_id))
     session.pay = by_id[session.project].pay if blind and session.project is not None else None
-    if session.item is None and session.solution is None and session.project is not None:
-        with session.report_refusals():
+    with hold_language(), session.lock, session.report_refusals():
+        if session.item is None and session.solution is None and session.project is not None:
             _claim(session, by_id[session.project])
     return session
 
@@ -258,6 +261,10 @@ def _receive(session: PageSession, raw: Any) -> None:
         answer = acknowledge(answer, batch.tab, number)
         if isinstance(event, Act):
             session.answer = answer
+            if event.kind in ("stop", "reopen"):  # which leave the draft behind: first what came with them
+                session.answer = _add_seconds(session, answer)
+                if not _store_draft(session, item):
+                    return
             _act(session, item, event)
             if session.item is not item or session.answer is None or session.conflict:
                 return
@@ -272,13 +279,16 @@ def _receive(session: PageSession, raw: Any) -> None:
         _store_draft(session, item)
 
 
-def _store_draft(session: PageSession, item: Item) -> None:
+def _store_draft(session: PageSession, item: Item) -> bool:
+    """Store the draft, and renew the lease now and then; False if that was refused, and said so."""
     assert session.answer is not None
     with session.report_refusals():
         items.save_draft(session.store, session.account.id, item, session.answer)
         if time.monotonic() - session.renewed_s > items.RENEW_S:
             items.renew_lease(session.store, session.account.id, item)
             session.renewed_s = time.monotonic()
+        return True
+    return False
 
 
 def _add_seconds(session: PageSession, answer: Answer) -> Answer:
@@ -313,8 +323,10 @@ def _act(session: PageSession, item: Item, event: Act) -> None:
 
 
 def _prefer(session: PageSession, **chosen: Any) -> None:
-    session.preferences = session.preferences.model_copy(update=chosen)
+    """Save what the account chose. The rest is read anew: another page may have changed it since."""
     with session.report_refusals():
+        before = load_preferences(session.store, session.account.id)
+        session.preferences = before.model_copy(update=chosen)
         save_preferences(session.store, session.account.id, session.preferences)
 
 
@@ -339,7 +351,8 @@ def save(
         if item.pool == "training" and item.supersedes is None:
             session.solution = (item, saved)
         _close(session)
-        _count_reasons(session, answer)
+        with suppress(DialintError):  # the answer is saved: "not saved" would be wrong
+            _count_reasons(session, answer)
 
 
 def _close(session: PageSession) -> None:
@@ -358,9 +371,9 @@ def _count_reasons(session: PageSession, answer: Answer) -> None:
     )
     if not chosen:
         return
-    counted = Counter(session.preferences.reasons) + chosen
-    most = dict(counted.most_common(1000))
-    session.preferences = session.preferences.model_copy(update={"reasons": most})
+    before = load_preferences(session.store, session.account.id)
+    most = dict((Counter(before.reasons) + chosen).most_common(1000))
+    session.preferences = before.model_copy(update={"reasons": most})
     save_preferences(session.store, session.account.id, session.preferences)
 
 

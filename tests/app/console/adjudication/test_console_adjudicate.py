@@ -1,10 +1,12 @@
 """The Adjudicate page: the queue takes nothing, a case is decided code by code, leads fill and accept."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from dialint.app.console.adjudication import adjudicate
 from dialint.detector.records import Finding
 from dialint.labeling.store import accounts, annotations, drafts, gold, labels, leases, passwords, projects
 from dialint.labeling.store.database.transactions import Store
@@ -73,6 +75,48 @@ def test_an_expert_decides_a_disagreement(disputed: Store, open_page: Open) -> N
     assert [(one.code, one.severity, one.start, one.end, one.quote) for one in last.findings] == [
         ("C1", "S2", 0, 8, "Anything")
     ]
+
+
+def test_a_second_click_on_a_decided_case_does_nothing(
+    disputed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the second click said "That was not saved", over the message that it was."""
+    clicks: dict[str, Callable[[], None]] = {}
+    real = adjudicate.st.button
+
+    def button(label: str, **options: Any) -> bool:
+        clicks.setdefault(label, options.get("on_click", real))
+        return bool(real(label, **options))
+
+    send(open_page)
+    page = open_page("eve", at="Adjudicate").press("Decide the next case")
+    task = page.test.session_state["adjudicate case"].case.task.task
+    page.press("Yes, an error")
+    monkeypatch.setattr(adjudicate.st, "button", button)
+    page.test.text_area[0].set_value("She asked twice.")
+    page.press("Decide and next")
+    assert "The case is decided." in page.words
+    state = {f"case reason:{task}": "She asked twice."}
+    monkeypatch.setattr(adjudicate.st, "session_state", state)
+    for label in ("Decide and next", "Give it back"):
+        clicks[label]()
+    assert "notices" not in state
+
+
+def test_a_decision_is_saved_where_no_next_case_is_to_be_had(
+    disputed: Store, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: after the deadline of the project the page said that the decision was not saved."""
+    send(open_page)
+    page = open_page("eve", at="Adjudicate").press("Decide the next case").press("Yes, an error")
+    limits = {"overlap": 1, "most": 5, "fair_share": None, "control_share": 0.0, "max_minutes": None}
+    projects.change_limits(
+        disputed, "lea", "adjudication", deadline=datetime(2020, 1, 1, tzinfo=UTC), **limits
+    )
+    page.test.text_area[0].set_value("She asked twice.")
+    page.press("Decide and next")
+    assert "The case is decided." in page.words
+    assert "not saved" not in page.words
 
 
 def test_a_draft_outlives_the_page_and_a_case_can_be_given_back(disputed: Store, open_page: Open) -> None:

@@ -3,12 +3,14 @@
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from dialint.app.console import notices
 from dialint.app.console.admin import audit as admin_audit
 from dialint.app.console.admin.page import VIEWS
 from dialint.labeling.store import (
@@ -104,7 +106,9 @@ def test_each_view_opens_for_who_may(view: Open, store: Store, which: str) -> No
         assert not page.test.error
 
 
-def test_an_account_is_created_changed_and_closed(view: Open, store: Store) -> None:
+def test_an_account_is_created_changed_and_closed(
+    view: Open, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = view("users")
     fill(
         page,
@@ -119,7 +123,9 @@ def test_an_account_is_created_changed_and_closed(view: Open, store: Store) -> N
     assert "new  once-" in words(page)
     given = words(page).split("new  ")[1].split()[0]
     passwords.choose_password(store, "new", given, PASSWORD)
-    page.test.run()
+    with monkeypatch.context() as later:
+        later.setattr(notices, "STAYS_S", -1.0)
+        page.test.run()
     assert "once-" not in words(page), "shown once"
     fill(page, users_account="new")
     page.test.run()
@@ -190,6 +196,18 @@ def test_limits_are_changed_and_costs_shown(view: Open, store: Store) -> None:
     spending = projects.list_spending(store, "lea")
     assert spending["to review"].open_answers == 3
     assert spending["to label"].open_answers == 6
+
+
+def test_limits_that_are_shown_rounded_are_not_changed_with_another(view: Open, store: Store) -> None:
+    """Before: a change of the deadline made 12.5 % to 12 %, and lifted a limit of 0.4 %."""
+    deadline = datetime(2099, 1, 2, 12, 0, tzinfo=UTC)
+    exact = {"fair_share": 0.004, "control_share": 0.125, "deadline": deadline}
+    projects.change_limits(store, "lea", "to review", overlap=1, most=5, max_minutes=None, **exact)
+    page = view("budgets", "lea")
+    press(fill(page, **{"limits minutes:to review": 30}), "Save limits")
+    project = next(each for each, _ in projects.list_projects(store, "lea") if each.id == "to review")
+    assert (project.fair_share, project.control_share, project.max_minutes) == (0.004, 0.125, 30)
+    assert project.deadline == deadline
 
 
 def test_a_project_gets_pay_and_a_cap_and_budgets_shows_both(view: Open, store: Store) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from dialint.app.console.quality import coaching_notes
 from dialint.labeling.store import accounts, annotations, dialogues, passwords
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.notes import list_notes, write_note
 from dialint.labeling.store.records import Account
 
@@ -43,6 +45,37 @@ def test_a_lead_sees_the_confirmed_errors_and_writes_a_note(
     page.press("Send the note")
     (note,) = list_notes(coached, "lea", "a1")
     assert (note.content, note.author) == ("Please answer the question first.", "lea")
+
+
+def test_a_note_that_is_refused_stays_in_the_form_and_is_sent_once(
+    coached: Store, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the form was emptied by the click, and what was written was lost where the store was busy."""
+    clicks: dict[str, Callable[[], None]] = {}
+    real = coaching_notes.st.form_submit_button
+
+    def button(label: str, **options: Any) -> bool:
+        clicks[label] = options["on_click"]
+        return bool(real(label, **options))
+
+    monkeypatch.setattr(coaching_notes.st, "form_submit_button", button)
+    page = open_page("lea", at="Coaching")
+    page.test.text_area(key="note text:a1:0").set_value("A long note.")
+    with monkeypatch.context() as busy:
+        busy.setattr(coaching_notes, "write_note", refuse)
+        page.press("Send the note")
+    assert "That was not saved" in page.words
+    assert page.test.text_area(key="note text:a1:0").value == "A long note."
+    page.press("Send the note")
+    old = clicks["Send the note"]
+    page.test.text_area(key="note text:a1:1").set_value("Another.")
+    page.press("Send the note")
+    old()  # a second click, which the browser sent before it had the new form
+    assert [each.content for each in list_notes(coached, "lea", "a1")] == ["Another.", "A long note."]
+
+
+def refuse(*arguments: Any) -> None:
+    raise StoreRefused("E_BUSY", "others keep the database busy")
 
 
 def test_an_agent_reads_and_acknowledges(coached: Store, open_page: Callable[..., Any]) -> None:

@@ -155,6 +155,31 @@ def test_a_roll_back_empties_its_form(
     assert not page.test.checkbox(key="rollback sure").value
 
 
+def test_a_roll_back_goes_back_from_what_was_shown(
+    open_page: Callable[..., Any], store: Store, opened: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: of two clicks, or two leads, the second went back by one release more than either had seen."""
+    pointer = SimpleNamespace(id="third", earlier=["first", "second"])
+    done: list[str] = []
+
+    def rollback(registry: Registry) -> SimpleNamespace:
+        pointer.id, pointer.earlier = pointer.earlier[-1], pointer.earlier[:-1]
+        done.append(pointer.id)
+        return pointer
+
+    monkeypatch.setattr(Registry, "current", lambda self: pointer if self.kind == "scan" else None)
+    monkeypatch.setattr(Registry, "rollback", rollback)
+    pages = [open_page("lea", at="Releases") for _ in range(2)]
+    for page in pages:
+        page.test.segmented_control[0].set_value("change").run()
+        page.test.text_input(key="rollback reason").set_value(REASON)
+        page.test.checkbox(key="rollback sure").check()
+    for page in pages:
+        page.press("Roll back")
+    assert done == ["second"]
+    assert "second → first" in str(pages[1].test.selectbox(key="rollback kind").options)
+
+
 def test_other_roles_do_not_see_it(open_page: Callable[..., Any]) -> None:
     assert "not open to your role" in open_page("rob", at="Releases").words
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from streamlit.runtime.scriptrunner import StopException
 from dialint.app.console import i18n
 from dialint.app.console.workspace import items
 from dialint.app.console.workspace.page_session import receive
+from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import (
     annotations,
@@ -188,6 +190,42 @@ def test_a_message_stays_until_the_next_thing_is_done(open_page: Open) -> None:
     assert "went back to the queue" in page.words
     page.press("Reopen my last answer")
     assert "went back to the queue" not in page.words
+
+
+@pytest.mark.parametrize("leaves", ["stop", "reopen"])
+def test_what_was_said_in_the_same_moment_as_leaving_is_kept(open_page: Open, leaves: str) -> None:
+    """Before: the browser's report had both, and the draft was left behind without the answer."""
+    page = label_nothing(open_page("ann").start())
+    page.send("label", {"kind": "say", "code": "T1", "present": False}, {"kind": leaves})
+    page.act("leave", "label") if leaves == "reopen" else page.start()
+    assert page.workspace()["said"] == {"T1": False}
+
+
+def test_a_draft_that_cannot_be_stored_is_not_left(
+    open_page: Open, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise WorldError("E_BUSY", "others keep the database busy")
+
+    page = open_page("ann").start()
+    with monkeypatch.context() as busy:
+        busy.setattr(items, "save_draft", refuse)
+        page.send("label", {"kind": "say", "code": "T1", "present": False}, {"kind": "stop"})
+    assert "That was not saved" in page.words
+    page.act("stop", "label").start()
+    assert page.workspace()["said"] == {"T1": False}
+
+
+def test_a_refusal_of_each_run_is_told_once(open_page: Open, store: Store) -> None:
+    """Before: each run of the page added it once more."""
+    page = label_nothing(open_page("ann").start())
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    limits = {"overlap": 2, "most": 5, "fair_share": None, "control_share": 0.0, "max_minutes": None}
+    projects.change_limits(store, "lea", "to label", deadline=past, **limits)
+    page.act("stop", "label").press("Start labeling")
+    page.test.run()
+    page.test.run()
+    assert page.words.count("The store refuses") == 1
 
 
 def test_a_correction_in_two_windows_is_saved_once(open_page: Open, saved: Saved) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from dialint.app.console.workspace import answer, dialogue_view, items
+from dialint.app.console.workspace import answer, dialogue_view, items, page_session
 from dialint.app.console.workspace.answer import Answer, seal
 from dialint.app.console.workspace.page_session import receive, save
+from dialint.detector.errors import WorldError
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, Turn, Verdict
 from dialint.labeling.store import (
     annotations,
@@ -301,3 +302,19 @@ def test_the_review_page_says_whose_dialogue_it_is_and_what_a_judge_was_asked(
     assert "Agent a*7*, team north, chat, 2026-11-03 09:30" in words
     assert "judge-1 was asked 3 questions; it says nothing of I1, P1." in words
     assert "judge-1 confirms." in words
+
+
+def test_an_answer_that_is_saved_is_not_called_unsaved(
+    open_page: Open, saved: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: where the reasons could not be counted, the page said that the answer was not saved."""
+
+    def refuse(*arguments: Any) -> None:
+        raise WorldError("E_BUSY", "others keep the database busy")
+
+    page = open_page("rob").start()
+    monkeypatch.setattr(page_session, "save_preferences", refuse)
+    page.decide("rejected", "kept", why="too_small").act("save")
+    assert len(saved()) == 1
+    assert "Saved as answer" in page.words
+    assert "not saved" not in page.words
