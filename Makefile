@@ -1,6 +1,5 @@
 # Two commands for everybody: `make demo` and `make test`. `make check` is what a commit must pass: it runs the tests
-# marked `slow` too, a third of all the time. Four processes on two cores: many tests wait for a browser or for
-# the disk.
+# marked `slow` too, half of all the time. Four processes on two cores: many tests wait for a browser or the disk.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
