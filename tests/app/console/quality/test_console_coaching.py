@@ -51,11 +51,11 @@ def test_a_note_that_is_refused_stays_in_the_form_and_is_sent_once(
     coached: Store, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before: the form was emptied by the click, and what was written was lost where the store was busy."""
-    clicks: dict[str, Callable[[], None]] = {}
+    clicks: dict[str, Callable[..., Any]] = {}
     real = coaching_notes.st.form_submit_button
 
     def button(label: str, **options: Any) -> bool:
-        clicks[label] = options["on_click"]
+        clicks[label] = options.get("on_click", real)
         return bool(real(label, **options))
 
     monkeypatch.setattr(coaching_notes.st, "form_submit_button", button)

@@ -1,0 +1,163 @@
+"""What was done is told, also where a newer click ends the run that did it or that showed it."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.runtime.scriptrunner import StopException
+
+from dialint.app.console import attempts, form_actions, i18n, notices
+from dialint.app.console.admin import retention
+from dialint.app.console.notices import STAYS_S, current_notice, report_refusals, set_notice
+from dialint.app.console.releases import change
+from dialint.labeling.store import erasure, passwords, preferences
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.records import Account
+
+GIVEN, PASSWORD = "once-for the first time", "a long enough one"
+Open = Callable[..., Any]
+
+
+class ReplacedRun(dict[str, Any]):
+    """Session state of a run: once a newer click has come, each call of it ends the run."""
+
+    is_replaced = False
+
+    def _call(self) -> dict[str, Any]:
+        if self.is_replaced:
+            raise StopException
+        return self
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return dict.get(self._call(), key, default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        return dict.setdefault(self._call(), key, default)
+
+    def pop(self, key: str, default: Any = None) -> Any:  # type: ignore[override]
+        return dict.pop(self._call(), key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        return dict.__getitem__(self._call(), key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        dict.__setitem__(self._call(), key, value)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> ReplacedRun:
+    """The session state of a run in Spanish."""
+    state = ReplacedRun(language="es")
+    monkeypatch.setattr(i18n, "get_script_run_ctx", lambda suppress_warning: object())
+    monkeypatch.setattr(notices.st, "session_state", state)
+    monkeypatch.setattr(notices.st, "rerun", lambda: None)
+    return state
+
+
+def told(run: ReplacedRun, page: str) -> tuple[str, str]:
+    run.is_replaced = False
+    notice = current_notice(page)
+    assert notice is not None, "it was lost"
+    return notice.kind, notice.text
+
+
+def test_a_newer_click_loses_no_message_of_what_was_done(run: ReplacedRun) -> None:
+    def work() -> str:
+        run.is_replaced = True
+        return i18n._("The search was saved.")
+
+    attempts.attempt("a page", work)
+    assert told(run, "a page") == ("success", "La búsqueda se guardó.")
+    form_actions.attempt(work)
+    assert told(run, form_actions.NOTICE)[0] == "success"
+    with report_refusals("another"):
+        run.is_replaced = True
+        raise StoreRefused("E_X", "no such appeal")
+    assert told(run, "another")[0] == "error"
+
+
+def test_a_newer_click_loses_no_one_time_password(run: ReplacedRun) -> None:
+    def work() -> str:
+        run.is_replaced = True
+        form_actions.set_secret("new  once-1")
+        return ""
+
+    form_actions.attempt(work)
+    run.is_replaced = False
+    form_actions.attempt(lambda: "the second click")
+    assert told(run, form_actions.SECRET) == ("info", "new  once-1")
+
+
+def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
+    run: ReplacedRun, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def erase(*arguments: Any) -> erasure.Proof:
+        run.is_replaced = True
+        return erasure_of(*arguments)
+
+    erasure_of = erasure.erase
+    monkeypatch.setattr(retention.erasure, "erase", erase)
+    monkeypatch.setattr(retention.erasure, "scrub", lambda store, actor: "VACUUM")
+    passwords.choose_password(store, "ada", GIVEN, PASSWORD)
+    admin = Account(id="ada", role="admin")
+    form_actions.attempt(lambda: retention._erase(store, admin, ["d1"], "ticket 7", True, True))
+    assert told(run, form_actions.NOTICE)[0] == "success"
+    current = retention._current()
+    assert current.proof is not None
+    assert (current.proof.scrubbed, current.matches) == ("VACUUM", [])
+
+
+def test_a_newer_click_finds_the_forms_of_a_promotion_empty(run: ReplacedRun) -> None:
+    changed: list[str] = []
+
+    def work() -> str:
+        run.is_replaced = True
+        return change._empty_forms_after(changed, i18n._("{name} is current now."))
+
+    attempts.attempt(change.NOTICE, work)
+    assert changed
+
+
+def test_a_message_is_shown_again_by_the_run_that_replaces_the_one_that_showed_it(
+    run: ReplacedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(notices, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    set_notice("a page", "success", "done")
+    clock[0] += 900.0  # until somebody looks
+    assert told(run, "a page") == told(run, "a page") == ("success", "done")
+    clock[0] += STAYS_S + 1
+    assert current_notice("a page") is None
+    set_notice("a page", "success", "done")
+    with report_refusals("a page"):
+        pass
+    assert current_notice("a page") is None, "something else was done since"
+
+
+def test_a_message_of_a_page_stays_in_the_next_run(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page("lea", at="Explore")
+    page.fill(Save_this_search_as="mine").press("Save")
+    assert "The search was saved" in page.words
+    page.test.run()
+    assert "The search was saved" in page.words
+    monkeypatch.setattr(notices, "STAYS_S", -1.0)
+    page.test.run()
+    assert "The search was saved" not in page.words
+
+
+def test_pages_do_not_undo_each_others_preferences(open_page: Open, store: Store) -> None:
+    """Before: Review wrote all preferences as they were when it was opened."""
+    page = open_page("rob").start()
+    chosen = preferences.load_preferences(store, "rob")
+    preferences.save_preferences(
+        store, "rob", chosen.model_copy(update={"language": "es", "hide_names": False})
+    )
+    page.act("auto_save", on=True)
+    now = preferences.load_preferences(store, "rob")
+    assert (now.language, now.hide_names, now.auto_save) == ("es", False, True)
+    page.act("auto_save", on=False)
+    preferences.save_preferences(store, "rob", now.model_copy(update={"language": "ru"}))
+    page.decide("rejected", "kept", why="too_small").act("save")
+    assert preferences.load_preferences(store, "rob").language == "ru"
