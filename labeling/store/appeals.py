@@ -1,7 +1,8 @@
 """Appeals: an agent objects to a finding, a blind second review follows, then an expert decides.
 
 The second reviewer answers a task of a review project that is not pre-labelled, without seeing the verdict,
-the statement or other answers. The expert who decides sees all of it and must not have reviewed the dialogue.
+the statement or other answers. The expert who decides sees all of it and must not have answered for the
+dialogue, as a reviewer or, before a promotion, as a labeler.
 Overturned: the error is absent. Upheld: it is present. Amended: another finding replaces it. Each outcome
 becomes gold; an amended finding also becomes an expert's annotation.
 """
@@ -77,7 +78,7 @@ def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome,
     finding becomes gold: the error is absent.
 
     Raises:
-        NotAllowed: the actor does not decide, or reviewed the dialogue before, or appealed.
+        NotAllowed: the actor does not decide, or answered for the dialogue before, or appealed.
         StoreRefused: no such appeal, decided differently before, or no reason.
     """
     account = require_permission(transaction, actor, "decide")
@@ -91,7 +92,7 @@ def _decide(transaction: Transaction, actor: str, number: int, outcome: Outcome,
             return _record(row)
         raise StoreRefused("E_APPEAL", "appeal {number} is {state} already", number=number, state=row.state)
     require_not_own(transaction, account, row.dialogue)
-    if row.account == actor or _has_reviewed(transaction, actor, row.dialogue):
+    if row.account == actor or _has_answered(transaction, actor, row.dialogue):
         raise NotAllowed("E_RIGHT", "{actor} has a part in this dialogue; somebody else decides", actor=actor)
     values = {"state": outcome, "decided_by": actor, "reason": reason}
     transaction.run(update(appeals).where(appeals.c.id == number).values(values))
@@ -217,11 +218,9 @@ def load_decided(transaction: Transaction) -> tuple[Appeal, ...]:
     return tuple(_record(row) for row in transaction.run(rows))
 
 
-def _has_reviewed(transaction: Transaction, actor: str, dialogue: str) -> bool:
+def _has_answered(transaction: Transaction, actor: str, dialogue: str) -> bool:
     own = select(annotation_rows.c.id).where(
-        annotation_rows.c.dialogue == dialogue,
-        annotation_rows.c.labeler == actor,
-        annotation_rows.c.kind.in_(REVIEW_KINDS),
+        annotation_rows.c.dialogue == dialogue, annotation_rows.c.labeler == actor
     )
     return transaction.run(own.limit(1)).one_or_none() is not None
 

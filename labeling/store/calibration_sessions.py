@@ -47,7 +47,8 @@ class Member(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A session with its progress. `is_over`: everybody has answered everything, or a lead closed it."""
+    """A session with its progress. `is_over`: everybody has answered everything, or a lead closed it.
+    `newest` is the number of its newest answer, a correction too; 0 without one."""
 
     project: Project
     created: datetime
@@ -55,6 +56,7 @@ class Session(NamedTuple):
     members: tuple[Member, ...]
     is_closed: bool
     is_over: bool
+    newest: int
 
 
 class SessionNote(Record):
@@ -96,7 +98,8 @@ def _session(transaction: Transaction, row: Any, project: Project) -> Session:
         .where(annotation_rows.c.project == project.id)
         .group_by(annotation_rows.c.labeler)
     )
-    by_person = {each.labeler: each.n for each in transaction.run(answered)}
+    rows = transaction.run(answered.add_columns(func.max(annotation_rows.c.id).label("newest"))).all()
+    by_person = {each.labeler: each.n for each in rows}
     n_items = transaction.run(
         select(func.count()).where(
             tasks.c.project == project.id, tasks.c.pool == "main", tasks.c.state != "withdrawn"
@@ -107,7 +110,8 @@ def _session(transaction: Transaction, row: Any, project: Project) -> Session:
     is_done = n_items > 0 and all(member.answered >= n_items for member in members)
     is_closed = row.state == "closed"
     created = datetime.fromtimestamp(row.created_ms / 1000, UTC)
-    return Session(project, created, n_items, members, is_closed, is_closed or is_done)
+    newest = max((each.newest for each in rows), default=0)
+    return Session(project, created, n_items, members, is_closed, is_closed or is_done, newest)
 
 
 def _list_skilled(transaction: Transaction, project: Project) -> list[str]:

@@ -31,8 +31,9 @@ from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.notes import require_reader
 from dialint.labeling.store.permissions import has_permission, require_permission
 
-MAX_DIALOGUES = 2000
-"""Dialogues of an agent that one call returns at most, the newest ones."""
+MAX_DIALOGUES = 20_000
+"""Dialogues of an agent that one call returns at most, the newest ones: 111 a day in the longest period of
+the Coaching page and the one before."""
 MAX_REQUESTED = 20
 """Dialogues whose findings one call returns at most."""
 MIN_OTHERS = 5

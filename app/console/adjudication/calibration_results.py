@@ -38,8 +38,7 @@ def show_results(
     name = session.project.id
     earlier = [one for one in sessions if one.created < session.created and one.is_over]
     before = earlier[0].project.id if earlier else None
-    answered = tuple((member.name, member.answered) for member in session.members)
-    key = (account.id, account.role, name, before, answered, session.is_over)
+    key = (account.id, account.role, session, earlier[:1])
     cached = st.session_state.get("calibration results")
     if cached is None or cached[0] != key:  # the store decides anew whenever something changes
         try:

@@ -22,6 +22,7 @@ from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import difference_interval, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.coaching import (
+    MAX_DIALOGUES,
     CoachedDialogue,
     CodeRates,
     ConfirmedFinding,
@@ -68,6 +69,9 @@ def coaching_page(store: Store, account: Account) -> None:
             )
         )
     )
+    if len(listed) == MAX_DIALOGUES:
+        text = _("Only the newest {n} dialogues of the agent are counted here; there may be more.")
+        st.caption(safe_markdown(text.format(n=show_number(MAX_DIALOGUES))))
     _show_tiles(now, before, agent if leads else None, period)
     left, right = st.columns(2, gap="medium")
     with left:

@@ -26,7 +26,7 @@ from dialint.labeling.store.appeals import (
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.leases import claim as claim_second
-from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.records import Account, NewTask, Project
 
 
 @pytest.fixture
@@ -162,6 +162,19 @@ def test_an_appeal_never_gets_stuck_unsaid(appealed: Store) -> None:
     assert open_second_reviews(appealed, "lea", "s") == 0
     assert tasks.count_tasks(appealed, "lea", "s")["main"]["done"] == 1
     assert decide_appeal(appealed, "eve", 1, "upheld", "why").state == "upheld"
+
+
+def test_who_labelled_the_dialogue_before_a_promotion_does_not_decide(appealed: Store, made: Any) -> None:
+    """Before: only answers of reviewers and experts counted as a part in it."""
+    projects.create(appealed, "lea", Project(id="l", codes=("C1",)))
+    tasks.add(appealed, "lea", "l", [NewTask(dialogue="d1")])
+    lease = leases.claim(appealed, "ann", "l")
+    assert lease is not None
+    annotations.submit(appealed, "ann", lease.task, lease.token, "ann", [made.finding()])
+    accounts.change(appealed, "ada", "ann", "expert", None)
+    second(appealed)
+    with pytest.raises(NotAllowed, match="part"):
+        decide_appeal(appealed, "ann", 1, "upheld", "why")
 
 
 def test_who_reviewed_does_not_decide(appealed: Store, made: Any) -> None:

@@ -52,6 +52,19 @@ def test_a_lead_starts_a_session_with_people_codes_and_dialogues(open_page: Open
     assert "at least two people" in page.words
 
 
+def test_a_correction_is_in_the_results_of_a_page_that_is_open(open_page: Open, started: Store) -> None:
+    """Before: they were kept until somebody answered one more item."""
+    answer(started, "ann", ("d1", "d2"))
+    answer(started, "ben", ())
+    answer(started, "rob", ())
+    page = open_page("lea", at="Calibration")
+    assert "No question divides the group" not in page.words
+    for one in annotations.list_own(started, "ann"):
+        annotations.correct(started, "ann", int(one.id), f"again {one.id}", [])
+    page.test.run()
+    assert "No question divides the group" in page.words
+
+
 def test_a_member_sees_own_progress_only_until_all_are_done(open_page: Open, started: Store) -> None:
     page = open_page("ann", at="Calibration")
     assert "You have 3 items left" in page.words.replace("\\", "")

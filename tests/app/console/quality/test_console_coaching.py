@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from dialint.app.console.quality import coaching_notes
+from dialint.app.console.quality import coaching, coaching_notes
 from dialint.labeling.store import accounts, annotations, dialogues, passwords
+from dialint.labeling.store import coaching as store_coaching
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import StoreRefused
 from dialint.labeling.store.notes import list_notes, write_note
@@ -89,6 +90,15 @@ def test_an_agent_reads_and_acknowledges(coached: Store, open_page: Callable[...
     (note,) = list_notes(coached, "agnes", "a1")
     assert note.acknowledged_by == "agnes"
     assert "I have read it" not in page.labels
+
+
+def test_an_agent_with_more_dialogues_than_are_counted_is_told_so(
+    coached: Store, open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Only the newest" not in open_page("lea", at="Coaching").words
+    monkeypatch.setattr(store_coaching, "MAX_DIALOGUES", 1)
+    monkeypatch.setattr(coaching, "MAX_DIALOGUES", 1)
+    assert "Only the newest 1 dialogues" in open_page("lea", at="Coaching").words
 
 
 def test_an_address_opens_no_other_agent(coached: Store, open_page: Callable[..., Any]) -> None:
