@@ -34,7 +34,7 @@ from dialint.app.scoring.judging import (
 from dialint.app.scoring.object_output import staged_output
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.reports import LocatedVerdict, as_text, write_junit, write_sarif
-from dialint.app.scoring.run import ScoringRun, exit_code_of, is_done, prepare_run
+from dialint.app.scoring.run import ScoringRun, exit_code_of_done, is_done, prepare_run
 from dialint.app.shutdown import GracefulShutdown, Interrupted, graceful_shutdown
 from dialint.detector.artifacts import (
     TEMPORARY,
@@ -149,7 +149,7 @@ def already_done(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | N
 
 def _report_done(out: Path, manifest: dict[str, Any], config: ScoreConfig) -> int:
     print_status(f"{out}: done already, {manifest['files'][0]['rows']:,} verdicts; nothing to do")
-    return exit_code_of(manifest["counts"], config)
+    return exit_code_of_done(manifest, config)
 
 
 def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector: Detector | None) -> int:

@@ -43,7 +43,7 @@ class ScoreConfig:
 
     fail_on: Severity | None = None
     """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many
-    dialogues (--max-failed) are in languages that the release does not cover."""
+    dialogues (--max-failed) are in languages that the release does not cover, or none has an agent's turn."""
 
     codes: tuple[str, ...] = ()
     """Report only these codes or categories, for instance C1,T."""

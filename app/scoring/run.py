@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,15 @@ from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
+from dialint.app.scoring.summary import (
+    NOTHING_TO_JUDGE,
+    SEVERITIES,
+    Tally,
+    check_coverage,
+    list_failures,
+    reaches_severity,
+    summary_table,
+)
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.artifacts import fingerprint, package_versions, read_manifest, sha256_file
 from dialint.detector.demotions import read_demotions
@@ -213,12 +222,11 @@ class ScoringRun:
         broken = self.tally.broken
         n_broken = broken.total()
         if n and (at_end or n >= MIN_FOR_SHARE) and n_broken > allowed * n:
-            causes = ", ".join(f"{count} x {name}" for name, count in broken.most_common(4))
             raise TooManyBad(
                 "E_TOO_MANY_FAILED",
                 "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
                 "--restart tries them again, --max-failed 1 accepts them",
-                n_broken=n_broken, n=n, causes=causes, share=allowed,
+                n_broken=n_broken, n=n, causes=list_failures(broken), share=allowed,
             )  # fmt: skip
 
     def check_end(self) -> None:
@@ -262,12 +270,36 @@ def exit_code_of(counts: dict[str, Any], config: ScoreConfig) -> int:
     """0, or 1 if ``--fail-on`` found something.
 
     Raises:
-        TooManyBad: it found nothing and cannot vouch for that, as too much is in other languages.
+        TooManyBad: it found nothing and cannot vouch for that, as too much is in other languages, or nothing
+            was judged.
     """
     failed = reaches_severity(counts, config.fail_on)
     if not failed:
         check_coverage(counts, config.fail_on, config.max_failed)
     return int(failed)
+
+
+def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:
+    """As `exit_code_of`, for a complete output: it may have been made with wider limits than those of
+    `config`.
+
+    Raises:
+        TooManyBad: as `exit_code_of`, or more records are bad, or dialogues failed, than `config` allows.
+    """
+    reading, counts = manifest["reading"], manifest["counts"]
+    done = Counts(read=reading["read"], rejected=reading["rejected"], codes=Counter(reading["rejects"]))
+    done.check_share(config.read.max_bad)
+    broken = Counter(counts["failures"])
+    n_unjudgeable = broken.pop(NOTHING_TO_JUDGE, 0)
+    n = counts["scored"] + counts["failed"] + counts["not_judged"] - n_unjudgeable
+    if broken.total() > config.max_failed * n:
+        raise TooManyBad(
+            "E_TOO_MANY_FAILED",
+            "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
+            "Moving the output away tries them again, --max-failed 1 accepts them",
+            n_broken=broken.total(), n=n, causes=list_failures(broken), share=config.max_failed,
+        )  # fmt: skip
+    return exit_code_of(counts, config)
 
 
 def prepare_run(

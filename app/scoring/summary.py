@@ -218,14 +218,25 @@ def reaches_severity(counts: dict[str, Any], fail_on: Severity | None) -> bool:
     return any(severity in by for by in counts["findings"].values() for severity in severities)
 
 
+def list_failures(broken: Counter[str]) -> str:
+    """The most frequent failures with their counts: ``3 x E_TIMEOUT, 1 x E_RECORD_SIZE``."""
+    return ", ".join(f"{count} x {name}" for name, count in broken.most_common(4))
+
+
 def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: float) -> None:
     """
     Raises:
         TooManyBad: a larger share of the log than `allowed` is in languages that the release does not cover,
-            so that ``--fail-on`` cannot vouch for it.
+            or no dialogue at all was judged, so that ``--fail-on`` cannot vouch for it.
     """
     not_judged = counts.get("not_judged", 0)
     n = counts["scored"] + not_judged
+    if fail_on is not None and counts["failed"] and not n and allowed < 1:
+        raise TooManyBad(
+            "E_NOT_JUDGED",
+            f"no dialogue has an agent's turn, so --fail-on {fail_on} cannot vouch for the log. --role says "
+            f"who is an agent, --max-failed 1 accepts it",
+        )
     if fail_on is not None and not_judged > allowed * n:
         raise TooManyBad(
             "E_NOT_JUDGED",

@@ -321,8 +321,27 @@ def test_dialogues_without_an_agent_are_failed_and_no_outage(
     assert read_manifest(tmp_path / "v.manifest.json")["counts"]["failures"] == {"E_NO_AGENT_TURN": 9}
     only = tmp_path / "only.jsonl"
     only.write_text("\n".join(alone) + "\n")
-    assert run([str(only)], ScoreConfig(out=tmp_path / "w.jsonl", quiet=True), detector) == 0
+    config = ScoreConfig(out=tmp_path / "w.jsonl", quiet=True)
+    assert run([str(only)], config, detector) == 0
     assert "no dialogue has an agent's turn, so nothing was judged" in capsys.readouterr().err
+    with pytest.raises(TooManyBad, match="E_NOT_JUDGED: no dialogue has an agent's turn, so --fail-on S1"):
+        run([str(only)], replace(config, fail_on="S1"), detector)
+    assert run([str(only)], replace(config, fail_on="S1", max_failed=1), detector) == 0
+
+
+def test_narrower_limits_hold_for_a_complete_output_too(
+    tmp_path: Path, write_log: WriteLog, detector: Any
+) -> None:
+    log = str(write_log(9, failing=1, extra=("{}",)))
+    wide = ScoreConfig(out=tmp_path / "v.jsonl", quiet=True, max_failed=1, read=ReadConfig(max_bad=1))
+    assert run([log], wide, detector) == 0
+    before = contents(tmp_path)
+    with pytest.raises(TooManyBad, match="1 of 10 records are bad"):
+        run([log], replace(wide, read=ReadConfig()), detector)
+    with pytest.raises(TooManyBad, match=r"1 of 9 dialogues could not be judged .*Moving the output away"):
+        run([log], replace(wide, max_failed=0.05), detector)
+    assert run([log], wide, detector) == 0
+    assert contents(tmp_path) == before
 
 
 def test_too_many_bad_records_promote_nothing(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
