@@ -16,8 +16,9 @@ import heapq
 import io
 import json
 import math
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -122,7 +123,8 @@ def spot_check(
     require_new(config.out)
     reading, taxonomy = reading or ReadConfig(), load_taxonomy(config.taxonomy)
     scored = list(read_verdicts(verdicts))
-    if read_manifest(find_manifest(verdicts)).get("work", {}).get("release", {}).get("spot_check"):
+    work = read_manifest(find_manifest(verdicts)).get("work", {})
+    if work.get("release", {}).get("spot_check"):
         raise ConfigError("E_OPTION", f"{verdicts}: scored with --spot-check; draw from verdicts without it")
     reported = [
         (kind, finding.code, verdict.dialogue_id, finding)
@@ -144,13 +146,25 @@ def spot_check(
     sample.sort(key=lambda each: _order(config.seed, "rows", each[1], each[2], each[3]))
     sources = open_logs(list(config.log))
     hashes = sorted(inspect(source, reading) for source in sources)
-    turns, unflagged, dialogues = _draw_turns(
-        (item.dialogue for item in read(sources, reading, Counts()) if isinstance(item, Loaded)),
-        scored, {name for _, _, name, *_ in sample}, config,
-    )  # fmt: skip
-    missing = len({name for _, _, name, *_ in sample} - dialogues.keys())
-    if missing:
-        raise ConfigError("E_OPTION", f"--log: {missing} of the dialogues drawn are not in it")
+    if "inputs" in work and hashes != sorted(each["sha256"] for each in work["inputs"]):
+        print(
+            "dialint: --log: its files are not those that were scored (changed, or in another form); a row "
+            "is right only where its dialogue is the same",
+            file=sys.stderr,
+        )
+    missing = {verdict.dialogue_id for verdict in scored}
+
+    def log() -> Iterator[Dialogue]:
+        for item in read(sources, reading, Counts()):
+            if isinstance(item, Loaded):
+                missing.discard(item.dialogue.id)
+                yield item.dialogue
+
+    turns, unflagged, dialogues = _draw_turns(log(), scored, {name for _, _, name, *_ in sample}, config)
+    if missing:  # what is drawn from a part of the log stands for that part only
+        raise ConfigError(
+            "E_OPTION", f"--log: {len(missing)} of {len(scored)} dialogues of {verdicts} are not in it"
+        )
     sample += [("turn", "", name, turn, None, unflagged / len(turns)) for name, turn in turns]
     rows = tuple(
         SheetRow(

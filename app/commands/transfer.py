@@ -35,7 +35,11 @@ export.command(
     name="labels",
     help="Write tasks or answers for Label Studio, Toloka, Prodigy, doccano, Argilla or a crowd table.",
 )
-export.command("dialint.app.commands.published:export_published", name="published")
+export.command(
+    "dialint.app.commands.published:export_published",
+    name="published",
+    help="Write the published taxonomy and policies as files for `dialint score`.",
+)
 
 
 @contextmanager

@@ -92,6 +92,17 @@ def test_every_command_runs_or_names_its_extra(results: list[Any]) -> None:
             assert message.count("\n") == 1, command
 
 
+def test_every_command_has_its_line_in_the_help() -> None:
+    def groups(group: App) -> Iterator[App]:
+        for name in group:
+            if not name.startswith("-"):
+                yield group[name]
+                yield from groups(group[name])
+
+    missing = [child.name for child in groups(app) if not str(child.help).strip()]
+    assert not missing
+
+
 def test_the_table_names_commands_and_extras_that_exist() -> None:
     typed = tuple(commands())
     for command, extra in EXTRAS.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Mapping
@@ -101,6 +102,29 @@ def test_what_is_drawn_and_what_it_stands_for(
         config=SpotCheckConfig(log=(str(log),), out=log.with_name("other"), findings=4, turns=3, seed=1),
     )
     assert (log.with_name("other") / "sheet.csv").read_bytes() != (out / "sheet.csv").read_bytes()
+
+
+def test_a_part_of_the_log_is_refused(scored: tuple[Path, Path]) -> None:
+    """The last dialogue has no finding, so nothing that is drawn from the others would miss it."""
+    log, verdicts = scored
+    part = log.with_name("part.jsonl")
+    part.write_text("".join(log.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(ConfigError, match=r"--log: 1 of 9 dialogues of .* are not in it"):
+        spot_check(verdicts, config=SpotCheckConfig(log=(str(part),), out=log.with_name("check")))
+    assert not log.with_name("check").exists()
+
+
+def test_files_that_are_not_those_scored_are_named(
+    scored: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, verdicts = scored
+    path = manifest_path(verdicts)
+    for number, text in enumerate((log.read_text(), log.read_text().replace("the fee", "the price"))):
+        digest = hashlib.sha256(log.read_bytes()).hexdigest()
+        write_manifest(path, {**read_manifest(path), "work": {"inputs": [{"sha256": digest}]}})
+        log.write_text(text)
+        spot_check(verdicts, config=SpotCheckConfig(log=(str(log),), out=log.with_name(f"check{number}")))
+        assert ("are not those that were scored" in capsys.readouterr().err) == bool(number)
 
 
 def test_the_share_of_a_code_goes_by_the_root_of_its_size() -> None:
@@ -215,7 +239,7 @@ def test_what_cannot_be_drawn_is_the_users_error(scored: tuple[Path, Path]) -> N
     write_manifest(path, content)
     lines = log.read_text().splitlines(keepends=True)
     log.write_text("".join(lines[6:]))
-    with pytest.raises(ConfigError, match="dialogues drawn are not in it"):
+    with pytest.raises(ConfigError, match=r"6 of 9 dialogues of .* are not in it"):
         spot_check(verdicts, config=config)
     log.write_text("".join(line.replace('"customer"', '"agent"', 1) for line in lines))
     made = [Verdict.model_validate_json(line) for line in verdicts.read_text().splitlines()]
