@@ -8,7 +8,7 @@ over enough agents that nobody's own can be read off them.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -93,14 +93,16 @@ def list_dialogues(
     """
     require_reader(transaction, actor, agent)
     mine = and_(dialogue_index.c.agent == cut_name(agent), *_span(since_ms, until_ms))
-    query = select(dialogue_index).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
-    rows = transaction.run(query).all()
+    columns = [dialogue_index.c[n] for n in ("number", "dialogue", "at_ms", "status", "quality", "review")]
+    newest = select(*columns).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
+    rows = transaction.run(newest).all()
     columns = [finding_index.c[name] for name in ("number", "code", "severity", "decision", "suggestion")]
     joined = select(*columns).join(dialogue_index, dialogue_index.c.number == finding_index.c.number)
+    listed = joined.where(mine, finding_index.c.number >= (rows[-1].number if rows else 0))
     findings: dict[int, list[Any]] = defaultdict(list)
-    for row in transaction.run(joined.where(mine).order_by(finding_index.c.number, finding_index.c.place)):
+    for row in transaction.run(listed.order_by(finding_index.c.number, finding_index.c.place)):
         findings[row.number].append(row)
-    return tuple(_to_dialogue(row, findings[row.number]) for row in rows)
+    return tuple(_to_dialogue(row, findings.get(row.number, ())) for row in rows)
 
 
 def _span(since_ms: int, until_ms: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -109,15 +111,13 @@ def _span(since_ms: int, until_ms: int) -> tuple[ColumnElement[bool], ColumnElem
 
 
 def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
-    decisions = Counter(
-        each.decision for each in findings if not (each.suggestion and each.decision == "open")
-    )
+    decisions = [each.decision for each in findings if not (each.suggestion and each.decision == "open")]
     confirmed = tuple(
         (each.code, each.severity) for each in findings if each.decision in ("confirmed", "added")
     )
     return CoachedDialogue(
         row.dialogue, row.at_ms, row.status, row.quality, row.review, confirmed,
-        decisions["changed"], decisions["open"],
+        decisions.count("changed"), decisions.count("open"),
     )  # fmt: skip
 
 
