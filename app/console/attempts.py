@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from pydantic import ValidationError
 
-from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.messages import explain_as_sentence, explain_validation
 from dialint.app.console.notices import hold_notices, set_notice
 from dialint.detector.errors import DialintError
 
@@ -16,6 +17,8 @@ def attempt(page: str, work: Callable[[], str]) -> None:
     with hold_notices(page):
         try:
             set_notice(page, "success", work())
+        except ValidationError as error:
+            set_notice(page, "error", explain_validation(error))
         except DialintError as refused:
             set_refusal(page, refused)
     st.rerun()

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
-from pydantic import ValidationError
 
+from dialint.app.console import attempts
 from dialint.app.console.i18n import _
-from dialint.app.console.messages import explain_as_sentence, explain_validation
-from dialint.app.console.notices import current_notice, hold_notices, set_notice, show_notice
+from dialint.app.console.notices import current_notice, set_notice, show_notice
 from dialint.app.console.text import safe_text
-from dialint.detector.errors import DialintError
 
 NOTICE, SECRET = "admin", "one-time password"
 
-
-def attempt(work: Callable[[], str]) -> None:
-    """Do `work`, which returns what to tell, and run the page again; a refusal is told instead."""
-    with hold_notices(NOTICE):
-        try:
-            set_notice(NOTICE, "success", work())
-        except ValidationError as error:
-            set_notice(NOTICE, "error", explain_validation(error))
-        except DialintError as refused:
-            set_notice(NOTICE, "error", explain_as_sentence(refused))
-    st.rerun()
+attempt = partial(attempts.attempt, NOTICE)
+"""Do what a form asks for, which returns what to tell, and run the page again."""
 
 
 def set_secret(text: str) -> None:

@@ -28,7 +28,7 @@ from dialint.labeling.store.records import Account
 from dialint.labeling.store.release_verdicts import Change, list_changes, record_change
 
 NOTICE = "releases"
-"""Of the messages that the page shows once."""
+"""Of the messages of the page."""
 MAX_REASON, MIN_REASON = 500, 3
 CHANGED = "releases changed"
 """In the session: a list with what was changed, so that the next run empties the forms. A refusal leaves them

@@ -84,9 +84,8 @@ def _publish_form(
     chosen = f"go back:{document.kind}:{document.name}:{published}"
 
     def go_back() -> None:
-        number = st.session_state[
-            chosen
-        ]  # newer than what this run saw, where a choice and the click came together
+        # newer than what this run saw, where a choice and the click came together
+        number = st.session_state[chosen]
         with report_refusals("rules"):
             if number == 0:
                 documents.withdraw(store, account.id, document.kind, document.name)
