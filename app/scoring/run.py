@@ -20,15 +20,7 @@ from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.summary import (
-    NOTHING_TO_JUDGE,
-    SEVERITIES,
-    Tally,
-    check_coverage,
-    list_failures,
-    reaches_severity,
-    summary_table,
-)
+from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
 from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
 from dialint.detector.artifacts import fingerprint, package_versions, read_manifest, sha256_file
 from dialint.detector.demotions import read_demotions
@@ -218,16 +210,8 @@ class ScoringRun:
         Raises:
             TooManyBad: more dialogues failed than the job allows.
         """
-        n, allowed = self.tally.n_judgeable, self.config.max_failed
-        broken = self.tally.broken
-        n_broken = broken.total()
-        if n and (at_end or n >= MIN_FOR_SHARE) and n_broken > allowed * n:
-            raise TooManyBad(
-                "E_TOO_MANY_FAILED",
-                "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
-                "--restart tries them again, --max-failed 1 accepts them",
-                n_broken=n_broken, n=n, causes=list_failures(broken), share=allowed,
-            )  # fmt: skip
+        if at_end or self.tally.n_judgeable >= MIN_FOR_SHARE:
+            _check_failures(self.tally, self.config.max_failed)
 
     def check_end(self) -> None:
         """The checks after the last chunk. The reader's are repeated here, as ``--limit`` may have stopped it
@@ -289,17 +273,23 @@ def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:
     reading, counts = manifest["reading"], manifest["counts"]
     done = Counts(read=reading["read"], rejected=reading["rejected"], codes=Counter(reading["rejects"]))
     done.check_share(config.read.max_bad)
-    broken = Counter(counts["failures"])
-    n_unjudgeable = broken.pop(NOTHING_TO_JUDGE, 0)
-    n = counts["scored"] + counts["failed"] + counts["not_judged"] - n_unjudgeable
-    if broken.total() > config.max_failed * n:
+    tally = Tally(
+        counts["scored"], counts["failed"], counts["not_judged"], failures=Counter(counts["failures"])
+    )
+    _check_failures(tally, config.max_failed)
+    return exit_code_of(counts, config)
+
+
+def _check_failures(tally: Tally, allowed: float) -> None:
+    broken, n = tally.broken, tally.n_judgeable
+    if broken.total() > allowed * n:
         raise TooManyBad(
             "E_TOO_MANY_FAILED",
-            "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
-            "Moving the output away tries them again, --max-failed 1 accepts them",
-            n_broken=broken.total(), n=n, causes=list_failures(broken), share=config.max_failed,
+            "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. --restart "
+            "tries them again (a complete output is moved away first), --max-failed 1 accepts them",
+            n_broken=broken.total(), n=n, share=allowed,
+            causes=", ".join(f"{count} x {name}" for name, count in broken.most_common(4)),
         )  # fmt: skip
-    return exit_code_of(counts, config)
 
 
 def prepare_run(

@@ -218,11 +218,6 @@ def reaches_severity(counts: dict[str, Any], fail_on: Severity | None) -> bool:
     return any(severity in by for by in counts["findings"].values() for severity in severities)
 
 
-def list_failures(broken: Counter[str]) -> str:
-    """The most frequent failures with their counts: ``3 x E_TIMEOUT, 1 x E_RECORD_SIZE``."""
-    return ", ".join(f"{count} x {name}" for name, count in broken.most_common(4))
-
-
 def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: float) -> None:
     """
     Raises:

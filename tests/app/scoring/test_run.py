@@ -338,7 +338,7 @@ def test_narrower_limits_hold_for_a_complete_output_too(
     before = contents(tmp_path)
     with pytest.raises(TooManyBad, match="1 of 10 records are bad"):
         run([log], replace(wide, read=ReadConfig()), detector)
-    with pytest.raises(TooManyBad, match=r"1 of 9 dialogues could not be judged .*Moving the output away"):
+    with pytest.raises(TooManyBad, match=r"1 of 9 dialogues could not be judged .*output is moved away"):
         run([log], replace(wide, max_failed=0.05), detector)
     assert run([log], wide, detector) == 0
     assert contents(tmp_path) == before
