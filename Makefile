@@ -22,7 +22,7 @@ test-cluster: $(RAY_ENV)/installed
 
 $(RAY_ENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(RAY_ENV)
-	$(RAY_ENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[cluster,judge]' 'pytest>=9' 'moto[server]>=5'
+	$(RAY_ENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[cluster,judge]' 'pytest>=9' 'hypothesis>=6.155' 'moto[server]>=5'
 	@touch $@
 
 # The judge on a real vLLM, on the CPU, in an environment of its own (some minutes and 4 GB, once); not a part of

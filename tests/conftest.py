@@ -16,6 +16,8 @@ from typing import Any
 
 import forked_worker
 import pytest
+from hypothesis import HealthCheck, settings
+from patience import WAIT_S
 from sqlalchemy import Connection, Engine, event
 
 os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 2)
@@ -23,6 +25,15 @@ os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Two workers with two spinning threads each: tiny models trained ten times slower (2026-11-23, two cores)."""
+
+settings.register_profile(
+    "dialint",
+    deadline=None,  # a busy machine must not fail a test
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    derandomize="CI" in os.environ,
+    print_blob=True,
+)
+settings.load_profile("dialint")
 
 
 LONGEST = ("test_readme.py", "test_console_browser.py")
@@ -58,7 +69,7 @@ class Postgres:
     def command(self, *command: str) -> None:
         subprocess.run(
             command, user=self.user, group=None, extra_groups=[] if self.user else None, cwd=self.folder,
-            env={**os.environ, "LC_ALL": "C"}, check=True, capture_output=True, timeout=60,
+            env={**os.environ, "LC_ALL": "C"}, check=True, capture_output=True, timeout=WAIT_S,
         )  # fmt: skip
 
     def start(self) -> None:
@@ -67,7 +78,7 @@ class Postgres:
             f"-c max_connections=120 -c fsync={'on' if FULL else 'off'}"  # off: nobody pulls the plug in a test
         )
         log = str(self.folder / "log")
-        give_up_s = time.monotonic() + 20
+        give_up_s = time.monotonic() + WAIT_S
         while True:  # after a kill the old server's other processes take a moment to end
             try:
                 self.command(

@@ -86,7 +86,6 @@ def test_an_empty_dialogue_is_like_nothing() -> None:
     assert list(linking_pairs([shingles(""), shingles("")], RELATED)) == []
 
 
-@settings(deadline=None)
 @given(st.text(), st.text(st.sampled_from("aZé_0你ー -.\x1c\n\u2028"), max_size=30))
 def test_words_of_plain_text_are_those_of_any_text(anything: str, chosen: str) -> None:
     """A letter that is not ASCII takes the other way through, and so do the words around it."""
@@ -94,7 +93,6 @@ def test_words_of_plain_text_are_those_of_any_text(anything: str, chosen: str) -
         assert words(text) == words(f"{text} ß")[:-1]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(st.sampled_from("abß. "), max_size=12), max_size=9))
 def test_many_texts_have_the_shingles_of_each(texts: list[str]) -> None:
     with mock.patch("dialint.detector.near_duplicates.BATCH", 4):
@@ -115,7 +113,7 @@ SPREAD = st.sampled_from([1, 0x9E3779B97F4A7C15])
 BOUND = st.sampled_from([0.3, 0.5, 0.55, RELATED, 2 / 3, 0.7, 0.8, 1.0])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(SETS, SPREAD, BOUND, st.sampled_from([1, 3, near_duplicates.CHUNK]))
 def test_every_pair_is_found_and_no_other(
     sets: list[set[int]], spread: int, at_least: float, chunk: int
@@ -134,7 +132,7 @@ def every_pair(sets: list[Shingles], at_least: float) -> list[tuple[int, int, fl
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SETS, SPREAD, BOUND, st.integers(0, 2**14))
 def test_parts_leave_out_the_pairs_within(
     sets: list[set[int]], spread: int, at_least: float, drawn: int
@@ -144,7 +142,7 @@ def test_parts_leave_out_the_pairs_within(
     assert near_pairs(known, at_least, parts) == wanted
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(SETS, SPREAD, BOUND)
 def test_links_join_what_all_pairs_join_and_are_no_more_than_needed(
     sets: list[set[int]], spread: int, at_least: float

@@ -212,7 +212,7 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         load_taxonomy(tmp_path)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cut=st.integers(0, len(OWN)), length=st.integers(0, 60), put=st.text(max_size=6))
 def test_any_damage_is_read_or_refused_in_one_line(
     tmp_path_factory: pytest.TempPathFactory, cut: int, length: int, put: str

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from outputs import finished
 
@@ -75,7 +75,7 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
 
 
 @pytest.mark.parametrize("file_format", ["jsonl", "csv", "parquet"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(verdicts=verdict_lists())
 def test_round_trip(tmp_path: Path, file_format: FileFormat, verdicts: list[Verdict]) -> None:
     assert list(read_verdicts(finished(tmp_path, verdicts, file_format))) == verdicts

@@ -24,7 +24,7 @@ def written(folder: Path, content: bytes) -> Path:
     return path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tree=TREES)
 def test_reads_back_what_was_written(tmp_path_factory: pytest.TempPathFactory, tree: object) -> None:
     content = yaml.safe_dump(tree, allow_unicode=True, default_style='"').encode()

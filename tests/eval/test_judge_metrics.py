@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
@@ -185,7 +185,6 @@ RULINGS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(RULINGS, st.data())
 def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
     rows: list[JudgeResult], data: st.DataObject
@@ -200,7 +199,6 @@ def test_a_weight_of_two_is_two_questions_and_order_says_nothing(
         assert values == pytest.approx(other[name], nan_ok=True), name
 
 
-@settings(deadline=None)
 @given(RULINGS)
 def test_figures_keep_their_bounds(rows: list[JudgeResult]) -> None:
     for name, values in judge_figures(rows, TURNS, rounds=3).items():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import accounts
@@ -171,7 +172,7 @@ class Drivers:
 
 def told(path: Path, at_least: int = 0) -> list[tuple[str, float]]:
     """Keys that a writer has told as acknowledged, and when; waits until there are enough."""
-    give_up_s = time.monotonic() + 30
+    give_up_s = time.monotonic() + WAIT_S
     while True:
         lines = path.read_text().split("\n")[:-1] if path.exists() else []
         if len(lines) >= at_least:

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from patience import WAIT_S
 
 LOOP = Path(__file__).parents[2] / "runs" / "loop.sh"
 
@@ -23,7 +24,12 @@ def test_mistakes_are_one_line(options: dict[str, str], message: str, tmp_path: 
     work = tmp_path / "loop"
     environment = {name: value for name, value in os.environ.items() if name != "DIALINT_JUDGE_KEY"}
     result = subprocess.run(
-        [LOOP, "", work], env=environment | options, capture_output=True, text=True, timeout=60, check=False
+        [LOOP, "", work],
+        env=environment | options,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
     )
     assert result.returncode == 2
     assert message in result.stderr

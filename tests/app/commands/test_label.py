@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 
 from dialint.app.cli import app
 from dialint.detector.artifacts import file_entry, write_manifest
@@ -194,7 +195,7 @@ def test_ask_follows_the_answers_until_it_is_told_to_stop(
             lines.append(process.stdout.readline())
             assert lines[-1], process.communicate()[1]
         process.send_signal(signum)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=WAIT_S)
     assert (process.returncode, error) == (0, "")
     assert out.splitlines()[-1] == "stopped; the same command goes on"
     answer(tmp_path, "l", {"ben": {"d0"}})

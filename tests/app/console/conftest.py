@@ -1,11 +1,9 @@
 """A small store with work for both pages, and pages driven by Streamlit's AppTest."""
 
 import json
-import os
 import secrets
 import socket
 import subprocess
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,6 +15,7 @@ from typing import Any
 import pytest
 import streamlit as st
 from console_client import find_browser
+from patience import WAIT_MS, WAIT_S, wait_for
 from playwright.sync_api import sync_playwright
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
@@ -40,7 +39,6 @@ from dialint.labeling.store.records import Account, NewTask, Project
 
 SCRIPT = dialint.app.console.main.__file__
 PASSWORD = "a long enough one"
-WAIT_MS = int(os.environ.get("DIALINT_BROWSER_WAIT_MS", "60000"))
 GIVEN = "once-for the first time"
 PEOPLE = {"ann": "labeler", "ben": "labeler", "rob": "reviewer", "ria": "reviewer", "lea": "lead"}
 HOSTILE = (
@@ -290,7 +288,7 @@ def open_page(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Page
     def opened(
         name: str | None = None, password: str = PASSWORD, at: str | None = None, **query: str
     ) -> Page:
-        page = Page(AppTest.from_file(SCRIPT, default_timeout=30))
+        page = Page(AppTest.from_file(SCRIPT, default_timeout=WAIT_S))
         for key, value in query.items():
             page.test.query_params[key] = value
         if at is not None:
@@ -342,12 +340,12 @@ class Server:
             server_command(self.port, "127.0.0.1"), env=server_environment(self.place, 1800.0, oidc=self.oidc),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        give_up_s = time.monotonic() + 60
-        while time.monotonic() < give_up_s:
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health"):
-                return
-            time.sleep(0.05)
-        raise TimeoutError("the server did not start")
+        wait_for(self.is_healthy, "the server did not start")
+
+    def is_healthy(self) -> bool:
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health"):
+            return True
+        return False
 
     def kill(self) -> None:
         assert self.process is not None

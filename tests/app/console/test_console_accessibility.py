@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from patience import WAIT_MS
 
 from dialint.app.console.main import PAGES, page_address
 
 THEMES = os.environ.get("DIALINT_AXE_THEMES", "light").split(",")
 SERIOUS = ("serious", "critical")
 PHONE_PX = 360
-WAIT_MS = int(os.environ.get("DIALINT_BROWSER_WAIT_MS", "60000"))
 
 
 def violations(page: Any) -> list[str]:

@@ -300,7 +300,7 @@ def test_an_admin_creates_an_account_and_changes_its_role(at: Any, store: Store)
     for _ in range(5):  # a run of the page that ends late closes the open list
         box.click()
         with suppress(PlaywrightTimeoutError):
-            page.get_by_role("option", name="reviewer").click(timeout=10_000)
+            page.get_by_role("option", name="reviewer").click(timeout=30_000)
             break
     press(page, "Save changes")
     page.get_by_text("nora was changed.").wait_for()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_MS
 from playwright.sync_api import TimeoutError as Late
 
 import dialint.app.console
@@ -212,7 +213,7 @@ def unfolded(page: Any, label: str) -> Any:
         page.wait_for_timeout(500)
         page.get_by_role("combobox", name=label).last.click()
         with suppress(Late):
-            page.get_by_role("option").first.wait_for(timeout=3000)
+            page.get_by_role("option").first.wait_for(timeout=15_000)
             return page.get_by_role("option")
     raise TimeoutError(label)
 
@@ -234,7 +235,7 @@ def test_hostile_text_in_every_string(
         return str(page.locator("body").inner_text())
 
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(WAIT_MS)
     signed_in(page, server.port, NAME)
     unfolded(page, "Project")
     look(page)
@@ -288,7 +289,7 @@ def test_hostile_text_in_every_string(
     context = browser.new_context(bypass_csp=True)
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(WAIT_MS)
     signed_in(page, server.port, "ada")
     page.get_by_role("link", name="Admin").click()
     page.wait_for_timeout(1000)

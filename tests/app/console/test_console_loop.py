@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_MS, WAIT_S
 
 from dialint.app.cli import app
 from dialint.detector.records import Example, Preference
@@ -36,7 +37,7 @@ def dialint(*arguments: object) -> None:
 
 def newest_answer(page: Any, store: Store, n: int) -> Annotation:
     """The newest answer to the flawed dialogue, as soon as there are `n`."""
-    give_up_s = time.monotonic() + 60
+    give_up_s = time.monotonic() + WAIT_S
     while len(found := annotations.list_annotations(store, "ada", FLAWED)) < n:
         assert time.monotonic() < give_up_s, page.get_by_test_id("stMain").inner_text()
         page.wait_for_timeout(100)
@@ -82,7 +83,7 @@ def test_a_confirmed_finding_is_appealed_overturned_and_exported(
     page.get_by_text("2 new tasks").wait_for()
 
     page = at.pages["rob"] = browser.new_context().new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(WAIT_MS)
     watch(page, at.errors)
     # from here to the stored answer by keyboard alone
     page.goto(f"http://127.0.0.1:{server.port}/review")

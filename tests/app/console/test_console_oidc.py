@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+from patience import WAIT_MS
 
 from dialint.app.console import oidc
 from dialint.app.console.auth import SESSIONS
@@ -27,7 +28,6 @@ from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.records import Account
 
 CLIENT, SECRET = "dialint-console", "the secret of the client"
-WAIT_MS = 30_000
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import pytest
 from console_client import ConsoleClient
+from patience import WAIT_MS
 from sqlalchemy import select
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
@@ -222,7 +223,7 @@ def test_hostile_names_leave_no_traceback_and_ask_no_other_host(
     )
     tasks.add(store, "lea", "<script>alert(1)</script>", [NewTask(dialogue=hostile)])
     page = browser.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(WAIT_MS)
     asked: list[str] = []
     own = f"http://127.0.0.1:{server.port}/"
     page.on("request", lambda request: asked.append(request.url))
@@ -231,14 +232,14 @@ def test_hostile_names_leave_no_traceback_and_ask_no_other_host(
     page.get_by_label("Name").fill("the admin")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_text("Signed in as the admin").wait_for(state="attached", timeout=30_000)
+    page.get_by_text("Signed in as the admin").wait_for(state="attached", timeout=WAIT_MS)
     views = {  # beside the first one
         "Projects": "projects", "Budgets": "budgets", "Gold": "gold",
         "Retention": "retention", "Audit log": "audit", "Single sign-on": "sign-in",
     }  # fmt: skip
 
     def look(at: str) -> None:
-        page.get_by_text("Signed in as the admin").wait_for(state="attached", timeout=60_000)
+        page.get_by_text("Signed in as the admin").wait_for(state="attached", timeout=WAIT_MS)
         settle(page)
         assert not TRACEBACK.search(page.content().encode()), at
         assert page.locator(".stException").count() == 0, at

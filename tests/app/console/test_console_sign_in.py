@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 from streamlit.testing.v1 import AppTest
 
 from dialint.app.console import sign_in
@@ -153,7 +154,9 @@ def test_the_store_refuses_a_page_that_was_reached_all_the_same(store: Store, sa
 
         review_page(store, account)
 
-    test = AppTest.from_function(script, args=(store, Account(id="ann", role="reviewer")), default_timeout=30)
+    test = AppTest.from_function(
+        script, args=(store, Account(id="ann", role="reviewer")), default_timeout=WAIT_S
+    )
     test.run()  # the screen was told a lie of the role; the store knows better
     next(each for each in test.button if each.label == "Start reviewing").click()
     test.run()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 
 from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
 from dialint.detector.engines.base_models import SMALL_DECODER, weights_sha256
@@ -91,7 +92,7 @@ def serve(vllm_path: Path, home: Path, free_port: int) -> Iterator[Callable[...,
     for process in running:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=WAIT_S)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import wait_for
 
 from dialint.app.commands.release import SwapConfig, list_, promote, rollback, verify
 from dialint.app.serving.client import ServerClient
@@ -24,13 +24,6 @@ from dialint.detector.release import EMBEDDED
 
 Make = Callable[..., Path]
 FakeServer = Callable[..., AbstractContextManager[tuple[str, Any]]]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
 
 
 def test_promote_and_roll_back(home: Path, make_judge: Make, capsys: pytest.CaptureFixture[str]) -> None:

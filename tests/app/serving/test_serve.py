@@ -9,11 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import WAIT_S, is_running, wait_for
 
 from dialint.app.commands.serve import vllm
 from dialint.app.serving import process
@@ -109,20 +109,12 @@ def test_starts_says_that_it_is_ready_and_leaves_nothing(
     words = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert not [line for line in words if b"sk-secret" in line]
     server.send_signal(signal.SIGTERM)
-    assert server.wait(20) == 0
+    assert server.wait(WAIT_S) == 0
     assert server.stderr
     assert "sk-secret" not in server.stderr.read() + log.read_text()
     assert not is_running(worker)
     with pytest.raises(WorldError, match="E_SERVER"):
         ServerClient.of(address).get("/health")
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"  # dead, and not yet collected by whoever inherited it
 
 
 def test_a_server_that_does_not_stop_is_killed_with_its_workers(
@@ -141,8 +133,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_workers(
             server.wait_end()
     assert server.exit_code == 130
     assert signal.getsignal(signal.SIGINT) is earlier
-    time.sleep(0.2)
-    assert not is_running(worker)
+    wait_for(lambda: not is_running(worker))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +146,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_workers(
 )
 def test_a_server_that_fails_is_one_line(serve: Serve, mode: str, message: str) -> None:
     server = serve("--model", "small_decoder", "--ready-s", "2" if mode == "never" else "60", mode=mode)
-    _, errors = server.communicate(timeout=30)
+    _, errors = server.communicate(timeout=WAIT_S)
     assert server.returncode == 3
     assert errors.splitlines()[-1].startswith(f"dialint: {message}")
     assert "\x1b" not in errors
@@ -166,7 +157,7 @@ def test_a_port_in_use_is_named_before_anything_starts(serve: Serve, free_port: 
         taken.bind(("127.0.0.1", free_port))
         taken.listen()
         server = serve("--model", "small_decoder")
-        _, errors = server.communicate(timeout=30)
+        _, errors = server.communicate(timeout=WAIT_S)
     assert server.returncode == 2
     assert f"E_PORT: port {free_port} is in use; `--port " in errors
     assert not home.exists()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from fake_llm import FakeLLM, serving
+from patience import WAIT_S
 
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_http import HttpJudge
@@ -330,7 +331,7 @@ def test_a_refusal_of_one_dialogue_is_its_own(llm: FakeLLM, judge: HttpJudge) ->
 def test_a_signal_ends_a_wait_at_once(
     llm: FakeLLM, judge: HttpJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    llm.slow_s = 2.0
+    llm.slow_s = 30.0
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background job
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
@@ -513,10 +514,8 @@ open_judge(JudgeConfig(judge=sys.argv[1], judge_model="absent"))
 
 def test_the_key_stands_in_no_output_and_no_process_list(llm: FakeLLM, url: str) -> None:
     llm.key = KEY
-    environment = {**os.environ, "DIALINT_JUDGE_KEY": KEY}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [str(Path(__file__).parent), str(Path(__file__).parents[1]), environment.get("PYTHONPATH", "")]
-    )
+    path = [str(Path(__file__).parent), *sys.path]
+    environment = {**os.environ, "DIALINT_JUDGE_KEY": KEY, "PYTHONPATH": os.pathsep.join(path)}
     child = subprocess.Popen(
         [sys.executable, "-c", ASK, f"http:{url}"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
@@ -524,7 +523,7 @@ def test_the_key_stands_in_no_output_and_no_process_list(llm: FakeLLM, url: str)
     line = child.stdout.readline()
     assert "fake-4b" in line
     assert KEY not in Path(f"/proc/{child.pid}/cmdline").read_text()
-    output = line + "".join(child.communicate(timeout=30))
+    output = line + "".join(child.communicate(timeout=WAIT_S))
     assert "absent" in output  # the traceback of a refusal
     assert KEY not in output
 

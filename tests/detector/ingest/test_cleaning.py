@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dialint.detector.ingest.cleaning import Clean, clean_texts
@@ -238,7 +238,6 @@ TAGS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(TAGS, WORDS.map(escape)), max_size=30))
 def test_each_character_kept_leads_back_to_its_place(parts: list[str]) -> None:
     html = "<p>" + "".join(parts) + "</p>"
@@ -268,7 +267,6 @@ def read_back(html: str) -> str:
     return unescape(bare)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(
     ["Hello.", "> quoted line", "> another", "", "On Mon, 2 Mar 2026 at 10:14, A <a@b.org> wrote:", "-- ", "Tom",
      "Sent from my iPhone", "View ticket", "From: a@b.org", "To: c", "Subject: d", "best regards,", "Tel. 030 1234567",
@@ -286,7 +284,6 @@ def test_what_is_kept_of_any_mail_are_its_own_lines(lines: list[str]) -> None:
     assert bool(found.counted) == bool(found.edits)
 
 
-@settings(deadline=None)
 @given(st.text("ab", max_size=20), st.lists(st.integers(0, 20), max_size=8))
 def test_pieces_without_ranges(text: str, cuts: list[int]) -> None:
     marks = sorted({min(cut, len(text)) for cut in cuts})

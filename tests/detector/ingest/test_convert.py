@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.app.cli import app as command_line
@@ -120,7 +120,7 @@ def as_kept(dialogue: Dialogue, to: LogFormat) -> Dialogue:
 
 
 @pytest.mark.parametrize("to", ENDINGS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(made=dialogues())
 def test_what_a_format_holds_comes_back_and_the_rest_is_counted(
     tmp_path: Path, to: LogFormat, made: list[Dialogue]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, InputRefused, TooManyBad
@@ -125,7 +125,7 @@ def test_a_byte_that_an_encoding_does_not_have_spoils_its_dialogue_only(tmp_path
     assert (len(loaded), [(reject.code, reject.line) for reject in rejects]) == (39, [("E_UTF8", 78)])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=8))
 def test_what_is_utf_8_is_never_taken_for_anything_else(tmp_path: Path, texts: list[str]) -> None:
     path = tmp_path / "log.csv"
@@ -133,7 +133,7 @@ def test_what_is_utf_8_is_never_taken_for_anything_else(tmp_path: Path, texts: l
     assert encoding_of(open_logs([str(path)])[0], ReadConfig()).name == "utf-8"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.binary(max_size=400), st.sampled_from(["auto", "cp1252", "utf-16", "gb18030", "utf-8"]))
 def test_no_bytes_break_the_decoding(tmp_path: Path, data: bytes, encoding: str) -> None:
     path = tmp_path / "log.csv"
@@ -255,7 +255,7 @@ def test_options_of_time_that_cannot_be(options: dict[str, str], message: str) -
     assert message in caught.value.message
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.datetimes(datetime(1970, 1, 1), datetime(2099, 12, 31)), st.sampled_from("./-"), st.booleans())
 def test_a_written_time_is_the_one_that_is_read(at: datetime, sign: str, day_first: bool) -> None:
     at = at.replace(microsecond=0)

@@ -12,7 +12,7 @@ from typing import Any
 
 import hostile_logs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError, InputRefused, UserError
@@ -311,7 +311,7 @@ def test_no_key_breaks_the_way_to_a_value(value: Any, key: str) -> None:
     value_at(value, key)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(st.lists(values, max_size=4), paths, paths, paths, st.booleans())
 def test_no_mapping_breaks_on_any_json(
     tmp_path: Path, records: list[Any], name: str, role: str, text: str, one_a_line: bool
@@ -332,7 +332,7 @@ def test_no_mapping_breaks_on_any_json(
 @given(
     st.dictionaries(st.sampled_from([*MEANINGS, "x"]), st.text(max_size=8), max_size=6), st.text(max_size=30)
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_no_file_breaks_the_reading_of_mappings(tmp_path: Path, fields: dict[str, str], rest: str) -> None:
     path = tmp_path / "map.yaml"
     path.write_text(json.dumps({"fields": fields}) + rest, errors="replace")

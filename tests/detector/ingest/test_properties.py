@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.errors import UserError
@@ -37,7 +37,7 @@ from dialint.detector.ingest.validation import Draft, DraftTurn, validate_draft
 from dialint.detector.records import Dialogue, Role
 
 CONFIG = ReadConfig(max_bad=1.0)
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=150)
 SOURCE = Source("log.jsonl", Path("log.jsonl"), 0, (0, 0, 0, 0), "log.jsonl")
 
 texts = st.text(max_size=12) | st.sampled_from(
@@ -283,7 +283,7 @@ def test_no_shape_breaks_the_reader(tmp_path: Path, value: Any) -> None:
 @pytest.mark.parametrize("format", ["openai", "sharegpt", "zendesk", "zendesk-messaging", "intercom", "freshdesk",
                                     "hubspot", "twilio", "connect", "abcd", "multiwoz", "sgd", "tau", "tau2",
                                     "opentelemetry", "openinference"])  # fmt: skip
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(value=values)
 def test_no_shape_breaks_a_named_format(tmp_path: Path, format: str, value: Any) -> None:
     path = tmp_path / "log.jsonl"
@@ -343,7 +343,7 @@ def test_preview_of_a_prefix_never_raises(value: Any, length: int) -> None:
     assert parse_prefix(data) == value
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), max_size=12), max_size=8),
     st.booleans(),

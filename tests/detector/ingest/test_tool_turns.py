@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.ingest.convert import LogFormat, as_record, write_log
@@ -79,7 +79,7 @@ def dialogues(draw: st.DrawFn) -> Dialogue:
     return Dialogue(id="d", turns=tuple(turns))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80)
 @given(dialogues())
 def test_canonical_logs_with_tool_turns_are_read_as_they_were_written(
     tmp_path: Path, dialogue: Dialogue
@@ -318,7 +318,7 @@ junk = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(junk, junk, junk)
 def test_no_call_breaks_the_reader(tmp_path: Path, found: Any, call_id: Any, error: Any) -> None:
     result = {"role": "tool", "content": "ok", "text": "ok", "tool_call_id": call_id, "tool_error": error}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
@@ -260,7 +260,7 @@ keys = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(
     st.lists(st.dictionaries(keys, junk, max_size=5) | st.lists(junk, max_size=2), min_size=1, max_size=3),
     junk,
@@ -275,7 +275,7 @@ def test_no_trace_breaks_the_reader(tmp_path: Path, attributes: list[Any], odd: 
     assert "conv-1" in [dialogue.id for dialogue in loaded] or rejects
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=6))
 def test_windows_that_overlap_give_back_the_conversation(tmp_path: Path, cuts: list[tuple[int, int]]) -> None:
     """However much of the history each call repeats, as long as it ends where the last one did or later."""

@@ -111,7 +111,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.lists(PIECES, min_size=1, max_size=4).map(" ".join), max_size=5))
 def test_masking_a_masked_dialogue_changes_nothing(turns: list[str]) -> None:
     once, _ = mask_dialogue(dialogue(*turns))

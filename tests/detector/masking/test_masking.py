@@ -128,7 +128,7 @@ def test_a_range_outside_the_text_is_refused(start: int, end: int) -> None:
         mask_text("Hi Sarah").to_original(start, end)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS)
 @example("Mr. Mr. Mr. Anna")
 @example("[NAME_1] call 555 0199 555 0199")
@@ -137,7 +137,7 @@ def test_masking_what_is_masked_changes_nothing(text: str) -> None:
     assert mask_text(once).text == once
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS)
 def test_spans_tell_exactly_what_was_replaced(text: str) -> None:
     masked = mask_text(text)

@@ -43,7 +43,7 @@ def dialogue(*calls: ToolCall, result: str = "ok") -> Dialogue:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(arguments, min_size=1, max_size=2))
 def test_no_argument_leaks(found: list[dict[str, Any]]) -> None:
     calls = tuple(ToolCall(name="look_up", arguments=each) for each in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from dialint.detector.errors import ConfigError
@@ -145,7 +145,6 @@ def test_the_first_occurrence_is_the_one_that_a_finding_gets() -> None:
     assert quote(error("no"), GroundTruth(probability=1.0, text="no, no", span=(4, 6))) == 0.0
 
 
-@settings(deadline=None)
 @given(st.integers(2, 200), st.data())
 def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, data: st.DataObject) -> None:
     text = "".join(chr(0x4E00 + place) for place in range(length))
@@ -158,7 +157,6 @@ def test_the_whole_turn_earns_nothing_where_the_evidence_is_short(length: int, d
     assert (whole == 1.0) == (end - start == length)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_every_quote_lies_between_nothing_and_the_evidence_itself(data: st.DataObject) -> None:
     bounds = st.tuples(st.integers(0, 59), st.integers(1, 60)).filter(lambda b: b[0] < b[1])
@@ -404,7 +402,6 @@ def test_what_cannot_be_read_by_hand() -> None:
     assert compute_reward("no", KNOWN, weights, preference=0.9).terms == {**terms, "preference": -0.5}
 
 
-@settings(deadline=None)
 @given(ANSWERS, KNOWNS, WEIGHTS, SHARES, st.none() | st.floats(-1, 1))
 def test_what_cannot_be_read_gets_less_than_all_that_can(
     answer: Answer, known: GroundTruth, weights: RewardWeights, after: float, preference: float | None
@@ -445,7 +442,6 @@ def test_the_best_answer_is_honest_and_accuses_above_the_threshold(
     )
 
 
-@settings(deadline=None)
 @given(SHARES, RATIOS, st.booleans())
 def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
     truth: float, ratio: float, accused: bool
@@ -459,7 +455,6 @@ def test_whatever_was_decided_the_best_stated_probability_is_nearly_honest(
     assert abs(steps[worth.index(max(worth))] - truth) <= 0.2 / 6 + 1 / 400 + 1e-9
 
 
-@settings(deadline=None)
 @given(SHARES, RATIOS, st.sampled_from(["You were", "told.", TEXT]))
 def test_poor_evidence_makes_accusing_dearer_never_cheaper(truth: float, ratio: float, found: str) -> None:
     """At or below the threshold no quote makes an accusation pay."""

@@ -88,7 +88,7 @@ def test_nothing_is_suspected_where_the_model_knows_nothing() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_suspected_lies_on_the_other_side(rows: list[tuple[float, float]]) -> None:
     labels, said = (np.array(column) for column in zip(*rows, strict=True))
     if labels.sum() > 0 and (1 - labels).sum() > 0:

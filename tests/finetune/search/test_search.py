@@ -19,6 +19,7 @@ import pytest
 import tiny
 import torch
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from patience import WAIT_S
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -249,7 +250,7 @@ def driven(folder: Path, out: Path, kill: str) -> int:
     path = os.pathsep.join([str(folder), *sys.path])
     result = subprocess.run(
         [sys.executable, "-c", DRIVER, str(out), *SPACE],
-        env={**os.environ, "PYTHONPATH": path, "KILL": kill}, capture_output=True, timeout=120, check=False,
+        env={**os.environ, "PYTHONPATH": path, "KILL": kill}, capture_output=True, timeout=WAIT_S, check=False,
     )  # fmt: skip
     return result.returncode
 

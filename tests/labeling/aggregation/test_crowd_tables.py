@@ -112,7 +112,7 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
         max_size=12,
     )
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_names_survive_jsonl(rows: dict[tuple[str, str], str]) -> None:
     import tempfile
 

@@ -557,7 +557,7 @@ def exclusive() -> Taxonomy:
         return load_taxonomy(write_taxonomy(Path(folder)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     start=st.sampled_from(STARTS), at=st.integers(0, 120), cut=st.integers(0, 9), put=st.binary(max_size=9)
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
 
@@ -358,7 +358,7 @@ BASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400)
 @given(
     base=st.sampled_from(BASES),
     changes=st.dictionaries(FIELDS, VALUES, min_size=1, max_size=3),
@@ -383,7 +383,7 @@ def test_no_record_is_more_than_refused(base: dict[str, Any], changes: dict[str,
 STARTS = [json.dumps(base).encode() for base in BASES] + [b"task,worker,label\nd1/1/L1,a,no\n", b"INPUT:dialogue_id\tOUTPUT:label\nd1\tyes\n", b"[" + json.dumps(BASES[0]).encode() + b"]", b"PAR1"]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(
     start=st.sampled_from(STARTS),
     at=st.integers(0, 400),

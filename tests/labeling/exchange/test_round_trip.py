@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid5
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.ingest.outcomes import Reject
@@ -122,7 +122,7 @@ def test_no_shape_is_left_out_here() -> None:
 
 
 @pytest.mark.parametrize(("name", "ending"), WITH_SPANS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(made=items())
 def test_spans_come_back(name: str, ending: str, made: list[ExportItem]) -> None:
     back, rejects = there_and_back(name, made, ending)
@@ -132,7 +132,7 @@ def test_spans_come_back(name: str, ending: str, made: list[ExportItem]) -> None
 
 
 @pytest.mark.parametrize(("name", "ending"), WITHOUT)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(made=items())
 def test_answers_come_back(name: str, ending: str, made: list[ExportItem]) -> None:
     back, rejects = there_and_back(name, made, ending)
@@ -142,7 +142,7 @@ def test_answers_come_back(name: str, ending: str, made: list[ExportItem]) -> No
     assert all(annotation.codes and annotation.turn is not None for annotation in back)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(made=items())
 def test_ours_loses_nothing(made: list[ExportItem]) -> None:
     back, _ = there_and_back("dialint", made, ".jsonl")

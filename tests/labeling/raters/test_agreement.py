@@ -120,7 +120,7 @@ def test_one_label_only_is_not_perfect_agreement_but_none_to_speak_of() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(2, 4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_alpha_is_fleiss_without_its_small_sample_correction(seed: int, raters: int) -> None:
     """With `n` answers in all and as many a task, 1 - alpha = (1 - kappa) (n - 1) / n."""
     votes = np.random.default_rng(seed).multinomial(raters, [0.5, 0.3, 0.2], 30).astype(float)

@@ -36,7 +36,6 @@ def test_discoveries_by_hand() -> None:
     assert benjamini_hochberg(np.array([]), 0.05).tolist() == []
 
 
-@settings(deadline=None)  # the first call imports scipy
 @given(st.integers(1, 12), st.integers(1, 12), st.floats(0.01, 0.99))
 def test_upper_tail_is_the_binomial_sum(k: int, n: int, share: float) -> None:
     summed = sum(comb(n, i) * share**i * (1 - share) ** (n - i) for i in range(k, n + 1))
@@ -200,7 +199,7 @@ def test_too_few_people_or_no_seconds_say_nothing_of_pace() -> None:
     assert measure_response_times(silent).n.tolist() == [0]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.tuples(st.integers(0, 6), st.integers(0, 4), st.integers(0, 2)),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import WAIT_S
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
@@ -220,7 +221,7 @@ def test_the_command_takes_these_options(files: dict[str, Any]) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 
 from dialint.labeling.store import (
     accounts,
@@ -135,17 +136,17 @@ def test_an_answer_with_a_smaller_number_that_comes_later_is_told(filled: Store)
     def slow(transaction: Transaction) -> int:
         one = in_transaction(annotations.submit)(transaction, "ann", lease.task, lease.token, "slow")
         saved.set()
-        assert go_on.wait(20)
+        assert go_on.wait(WAIT_S)
         return int(one.id)
 
     told: list[int] = []
     thread = threading.Thread(target=lambda: told.append(filled.write(slow)))
     thread.start()
-    assert saved.wait(20)
+    assert saved.wait(WAIT_S)
     quick = answer(filled, "ben")
     first = counted_annotations.load_changes(filled, "lea", "p", begun)
     go_on.set()
-    thread.join(20)
+    thread.join(WAIT_S)
     assert numbers(first) == [quick]
     assert told[0] < quick
     assert numbers(counted_annotations.load_changes(filled, "lea", "p", first.upto)) == told

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 
 from dialint.app import store_session
 from dialint.app.commands import db
@@ -20,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 def dialint(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "dialint", *map(str, arguments)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False,
     )  # fmt: skip
 
 

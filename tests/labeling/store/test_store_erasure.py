@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
@@ -244,7 +245,7 @@ def test_an_erasure_takes_the_draft_that_is_just_being_saved(store: Store, made:
         time.sleep(0.3)
 
     store.write(save_and_wait)
-    thread.join(timeout=30)
+    thread.join(timeout=WAIT_S)
     assert erased[0].counts["drafts"] == 1
     assert rows_of(store)["drafts"] == []
 

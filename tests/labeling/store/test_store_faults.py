@@ -37,7 +37,7 @@ F10_WRITES = float(os.environ.get("DIALINT_F10_WRITES", "200" if FULL else "60")
 F18_WRITES = float(os.environ.get("DIALINT_F18_WRITES", "50" if FULL else "25"))
 LONGEST_S = 2.0 if FULL else 10.0
 """In the suite the machine may be busy with something else."""
-RECONNECT_S = 10.0
+RECONNECT_S = 10.0 if FULL else 60.0
 STRIDE = 1 if FULL else 8
 STRIDE_OF_MIGRATIONS = 1 if FULL else 3
 """F17 skips statements while the backup is made, and fewer of the migrations."""

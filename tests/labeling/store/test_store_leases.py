@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.labeling.store import accounts, annotations, dialogues, leases, projects, tasks
@@ -234,7 +234,7 @@ MOVES = st.tuples(st.sampled_from(ACTORS), st.sampled_from(("claim", "answer", "
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(moves=st.lists(MOVES, max_size=40), number=st.integers(0, 10**9))
 def test_any_order_of_moves_keeps_the_books(
     store: Store, made: Any, time_: Any, moves: list[tuple[str, str]], number: int

@@ -227,7 +227,7 @@ def touched(masked: MaskedText, found: Finding) -> list[Any]:
     return [span for span in masked.spans if span.start < found.end and found.start < span.end]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(looks())
 def test_there_and_back_is_itself_grown_to_whole_placeholders(
     look: tuple[MaskedView, Dialogue, Finding],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_S
 from sqlalchemy import select
 
 from dialint.detector.artifacts import file_entry, write_manifest
@@ -252,7 +253,7 @@ def test_of_two_imports_at_once_one_sees_what_the_other_brought(place: str, fill
 
     thread = threading.Thread(target=second)
     filled.write(first)
-    thread.join(timeout=30)
+    thread.join(timeout=WAIT_S)
     assert fates == [("new",), ("a second answer",)]
 
 

@@ -1,13 +1,13 @@
 """The Admin page by its widgets: accounts, projects, budgets, gold, retention with proof, audit log."""
 
 import json
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from patience import wait_for
 from sqlalchemy import select
 
 from dialint.app.console import notices
@@ -301,9 +301,7 @@ def test_the_log_is_paged_filtered_and_verified(view: Open, store: Store) -> Non
     numbers = [each.number for each in (*found.entries, *older.entries)]
     assert numbers == sorted(set(numbers), reverse=True)
     press(page, "Verify")
-    give_up_s = time.monotonic() + 30
-    while admin_audit.VERIFICATION.state == "running" and time.monotonic() < give_up_s:
-        time.sleep(0.05)
+    wait_for(lambda: admin_audit.VERIFICATION.state != "running")
     page.test.run()
     assert "Whole:" in words(page)
     assert str(admin_audit.VERIFICATION.counts.head) in words(page)  # type: ignore[union-attr]

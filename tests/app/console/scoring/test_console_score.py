@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_MS, wait_for
 
 from dialint.app.console.scoring import files as score_files
 from dialint.app.console.scoring import runner as score_runner
@@ -32,15 +33,16 @@ SAMPLE = Path(__file__).parents[4] / "app/sample/dialogues.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)
 N, N_BROWSER = 6, 12
 SMALL = b"".join(LINES[:N])
-WAIT_S = 120.0
 
 
 def step_until(runner: ScoreRunner, is_over: Callable[[], bool]) -> None:
-    end_s = time.monotonic() + WAIT_S
-    while not is_over():
-        assert time.monotonic() < end_s
+    def is_over_or_step() -> bool:
+        if over := is_over():
+            return over
         runner.step()
-        time.sleep(0.05)
+        return False
+
+    wait_for(is_over_or_step)
 
 
 def brought(content: bytes = SMALL, name: str = "log.jsonl") -> tuple[str, JobFolder]:
@@ -395,8 +397,8 @@ def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
     page.locator("input[type=file]").first.set_input_files(
         {"name": "<b>march</b>.jsonl", "mimeType": "application/json", "buffer": log}
     )
-    page.get_by_role("button", name="Start scoring").click(timeout=60_000)
-    page.get_by_text("It goes on when you leave this page").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Start scoring").click(timeout=WAIT_MS)
+    page.get_by_text("It goes on when you leave this page").wait_for(timeout=WAIT_MS)
     (job,) = score_jobs.list_jobs(store, "lea")
     folder = job_folder(job.id)
     assert folder.log is not None
@@ -410,7 +412,7 @@ def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
     assert folder.manifest["files"][0]["rows"] == N_BROWSER
     signed_in(page, port, "lea")
     page.goto(f"http://127.0.0.1:{port}/score?job={job.id}")
-    page.get_by_role("tab", name="Downloads").click(timeout=60_000)
+    page.get_by_role("tab", name="Downloads").click(timeout=WAIT_MS)
     links = page.locator("a[href*='/download/score/']")
     links.first.wait_for()
     address = links.first.get_attribute("href")
@@ -430,16 +432,9 @@ def test_a_log_is_scored_while_nobody_looks_and_the_console_dies(
     assert stranger.request.get(url).status == 404
     page.get_by_role("tab", name="Add to the store").click()
     page.get_by_role("button", name="Add to the store").click()
-    page.get_by_text(f"{N_BROWSER} dialogues were added").wait_for(timeout=60_000)
+    page.get_by_text(f"{N_BROWSER} dialogues were added").wait_for(timeout=WAIT_MS)
     first = json.loads(LINES[0])["dialogue_id"]
     assert dialogues.read(store, "rob", first)[1] is not None
     assert foreign == []
     stranger.close()
     context.close()
-
-
-def wait_for(is_over: Callable[[], Any]) -> None:
-    end_s = time.monotonic() + 3 * WAIT_S
-    while not is_over():
-        assert time.monotonic() < end_s
-        time.sleep(0.2)

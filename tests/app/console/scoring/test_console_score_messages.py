@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from babel.messages.extract import extract
+from patience import WAIT_S
 
 import dialint.detector.ingest
 from dialint.app.cli import main
@@ -32,7 +33,6 @@ from dialint.labeling.store.score_jobs import NewScoreJob, ScoreOptions
 
 INGEST = Path(dialint.detector.ingest.__file__).parent
 ROOT = INGEST.parents[1]
-WAIT_S = 120.0
 ROWS = [f"{n},customer,Where is my parcel number {n}?\n" for n in range(40)]
 CSV = "".join(["dialogue_id,role,text\n", *ROWS, "41,customer\n"]).encode()
 TEXTS = {

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT_MS
 from sqlalchemy import update
 
 from dialint.app.console.workspace.reject_reasons import order_reasons
@@ -27,7 +28,6 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import NewTask, Project
 
 N = int(os.environ.get("DIALINT_CONSOLE_FAULTS", "3"))
-WAIT_MS = int(os.environ.get("DIALINT_BROWSER_WAIT_MS", "60000"))
 Saved = Callable[[], list[dict[str, Any]]]
 SignIn = Callable[[Any, int, str], None]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from patience import WAIT_MS
 
 from dialint.app.console.workspace import workspace
 from dialint.app.console.workspace.evidence import PolicyTexts, find_evidence
@@ -14,7 +15,6 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.documents import PublishedText
 from dialint.labeling.store.records import NewTask
 
-WAIT_MS = 30_000
 POLICY = """\
 policy: shop
 clauses:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from patience import WAIT_MS
 
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.store import dialogues, tasks
@@ -12,7 +13,6 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.preferences import load_preferences
 from dialint.labeling.store.records import NewTask
 
-WAIT_MS = 30_000
 SELECT = """() => {
   const text = document.querySelector('[data-turn="1"] .dialint-text span, [data-turn="1"] .dialint-text mark').firstChild;
   window.getSelection().setBaseAndExtent(text, 0, text, 8);
