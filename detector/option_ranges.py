@@ -14,10 +14,11 @@ The check holds for options of the command line and for configs made in Python a
 from __future__ import annotations
 
 import operator
+import re
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any, NoReturn, get_type_hints
 
-from cyclopts import CycloptsError, CycloptsPanel, ValidationError
+from cyclopts import CycloptsError, UnusedCliTokensError, ValidationError
 from pydantic.fields import FieldInfo
 
 from dialint.detector.errors import ConfigError
@@ -52,11 +53,11 @@ def check_ranges(config: Any) -> None:
             raise ConfigError("E_OPTION", f"--{field.name.replace('_', '-')}: expected {expected}")
 
 
-def format_usage_error(error: CycloptsError) -> object:
-    """The error formatter of every cyclopts app: the library's own panel for a misspelt command line.
+def format_usage_error(error: CycloptsError) -> NoReturn:
+    """The error formatter of every cyclopts app: a misspelt command line is one line, as any other error.
 
     Raises:
-        ConfigError: E_OPTION, a value is out of the range on its field, in the words of `check_ranges`.
+        ConfigError: E_OPTION; a value out of the range on its field in the words of `check_ranges`.
     """
     errors: object = getattr(error.__cause__, "errors", None)
     if isinstance(error, ValidationError) and error.argument is not None and callable(errors):
@@ -65,4 +66,10 @@ def format_usage_error(error: CycloptsError) -> object:
                             ("greater than", "more than")):  # fmt: skip
             reason = reason.replace(long, short)
         raise ConfigError("E_OPTION", f"{error.argument.name}: {reason}")
-    return CycloptsPanel(error)
+    if isinstance(error, UnusedCliTokensError):
+        reason = f"unexpected arguments: {' '.join(error.unused_tokens or ())}"
+    else:
+        words = re.sub(r'\A(?:Command "[^"]*" p|P)arameter ', "", " ".join(str(error).split()))
+        words = re.sub(r"(?<!\.)\.\Z", "", words)
+        reason = words[:1].lower() + words[1:]
+    raise ConfigError("E_OPTION", "{reason}", reason=reason)

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from dialint.app.console.account_names import role_name
+from dialint.app.console.attempts import empty_fields
 from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.sign_in import current_account, sign_in_page, sign_out
@@ -114,6 +115,8 @@ def main() -> None:
         is_home = page.url_path == ""  # which leads on to another page: nothing is read there
         if not is_home and st.session_state.pop("password changed", False):
             st.success(_("Your password was changed."))
+        if not is_home:
+            empty_fields()
         page.run()
     except DialintError as failed:  # the store is away, or refuses the page
         st.error(safe_markdown(explain_as_sentence(failed)))

@@ -91,6 +91,10 @@ class ScoreConfig:
             raise ConfigError("E_OPTION", f"--out {self.out}: expected an ending of {', '.join(ENDINGS)}")
         if self.out is not None and self.output_format == "text":
             raise ConfigError("E_OPTION", "--format text is for reading on a screen; omit --out")
+        if self.out is not None and self.output_format != ENDINGS.get(self.out.suffix, self.output_format):
+            raise ConfigError(
+                "E_OPTION", f"--format {self.format}, but --out ends in {self.out.suffix}: omit --format"
+            )
         if self.out is None and self.format == "parquet":
             raise ConfigError("E_OPTION", "--format parquet needs --out")
 

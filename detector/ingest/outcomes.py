@@ -105,14 +105,12 @@ class Counts:
         """
         if self.rejected > max_bad * self.read:
             causes = ", ".join(f"{count} x {code}" for code, count in self.codes.most_common(4))
-            raise TooManyBad(
-                "E_TOO_MANY_BAD",
+            problem = Message(
                 "{n_bad} of {n} records are bad ({causes}); {share:.1%} are allowed",
-                n_bad=self.rejected,
-                n=self.read,
-                causes=causes,
-                share=max_bad,
-            )
+                n_bad=self.rejected, n=self.read, causes=causes, share=max_bad,
+            )  # fmt: skip
+            hint = Message("--max-bad allows more")
+            raise TooManyBad("E_TOO_MANY_BAD", "{problem}; {hint}", problem=problem, hint=hint)
 
 
 def preview_hint(file: str) -> Message:

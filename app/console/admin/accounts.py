@@ -23,6 +23,10 @@ from dialint.labeling.store.permissions import ROLES, has_permission
 from dialint.labeling.store.records import Account, AccountRole, Status
 
 PER_PAGE = 50
+EMPTY: dict[str, str | bool] = {
+    "users new name": "", "users new skills": "", "users new agent": "", "users training": False,
+}  # fmt: skip
+"""The fields of the form for a new account, and their values in an empty form."""
 
 
 def show_users(store: Store, account: Account) -> None:
@@ -149,7 +153,7 @@ def _renew_password(store: Store, account: Account, name: str) -> str:
 
 
 def _show_create(store: Store, account: Account) -> None:
-    with st.form("new account", clear_on_submit=True):
+    with st.form("new account"):
         st.markdown(f"**{safe_markdown(_('New account'))}**")
         left, right = st.columns(2)
         name = left.text_input(_("Name"), max_chars=200, key="users new name")
@@ -170,7 +174,8 @@ def _show_create(store: Store, account: Account) -> None:
         )  # fmt: skip
         if st.form_submit_button(_("Create account"), type="primary"):
             attempt(
-                lambda: _create(store, account, name.strip(), role, _split(skills), agent.strip(), training)
+                lambda: _create(store, account, name.strip(), role, _split(skills), agent.strip(), training),
+                EMPTY,
             )
 
 
@@ -227,7 +232,7 @@ def show_identities(store: Store, account: Account) -> None:
             safe_markdown(ngettext("{n} identity is linked", "{n} identities are linked", len(linked)))
         )
     with form:
-        with st.form("link identity", clear_on_submit=True):
+        with st.form("link identity"):
             st.markdown(f"**{safe_markdown(_('Link an identity'))}**")
             st.caption(_("Somebody who signs in without a link is shown their subject and issuer."))
             issuer = st.text_input(_("Issuer"), max_chars=500, placeholder="https://", key="identity issuer")
@@ -235,7 +240,10 @@ def show_identities(store: Store, account: Account) -> None:
             names = [each.id for each in accounts.list_accounts(store, account.id)]
             name = st.selectbox(_("Account"), names, format_func=safe_text, key="identity account")
             if st.form_submit_button(_("Link"), type="primary"):
-                attempt(lambda: _link(store, account, issuer.strip(), subject.strip(), name))
+                attempt(
+                    lambda: _link(store, account, issuer.strip(), subject.strip(), name),
+                    {"identity issuer": "", "identity subject": ""},
+                )
         if linked:
             with st.form("unlink identity"):
                 chosen = st.selectbox(

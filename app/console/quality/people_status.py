@@ -52,7 +52,7 @@ def show_status_form(
         "retrain": _("Retrain: training and exam tasks only"),
         "reopen": _("Reopen: all work again"),
     }
-    with st.form("change status", clear_on_submit=True):
+    with st.form("change status"):
         name = st.selectbox(
             _("Account"), changeable, key="status account",
             format_func=lambda name: safe_text(
@@ -73,4 +73,4 @@ def show_status_form(
                     SESSIONS.end_all(name)
                 return _("{name}: the status was changed.").format(name=name)
 
-            attempt(NOTICE, change_it)
+            attempt(NOTICE, change_it, {"status reason": ""})

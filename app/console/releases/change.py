@@ -30,10 +30,7 @@ from dialint.labeling.store.release_verdicts import Change, list_changes, record
 NOTICE = "releases"
 """Of the messages of the page."""
 MAX_REASON, MIN_REASON = 500, 3
-CHANGED = "releases changed"
-"""In the session: a list with what was changed, so that the next run empties the forms. A refusal leaves them
-filled. The list is changed in place: no newer click comes between the change and that."""
-FIELDS: dict[str, str | bool] = {
+EMPTY: dict[str, str | bool] = {
     "promote reason": "", "promote sure": False, "rollback reason": "", "rollback sure": False,
 }  # fmt: skip
 """The fields that confirm a change, and their values in an empty form."""
@@ -41,19 +38,15 @@ FIELDS: dict[str, str | bool] = {
 
 def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
     """Show what is in use, the two ways to change it, and the history."""
-    changed: list[str] = st.session_state.setdefault(CHANGED, [])
-    if changed:
-        st.session_state.update(FIELDS)
-        changed.clear()
     left, right = st.columns(2, gap="large")
     with left:
-        _show_promotion(store, account, entries, changed)
+        _show_promotion(store, account, entries)
     with right:
-        _show_rollback(store, account, changed)
+        _show_rollback(store, account)
     _show_history(store, account)
 
 
-def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry], changed: list[str]) -> None:
+def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
     st.markdown(f"**{safe_markdown(_('Promote'))}**")
     names = [*list_candidates(), *(
         f"{entry.kind}/{entry.name}" for entry in entries if entry.name != "embedded" and not entry.in_use
@@ -78,10 +71,10 @@ def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry],
         )
     )
     if pressed and _is_confirmed(reason, sure):
-        attempt(NOTICE, lambda: _empty_forms_after(changed, promote(store, account.id, name, reason.strip())))
+        attempt(NOTICE, lambda: promote(store, account.id, name, reason.strip()), EMPTY)
 
 
-def _show_rollback(store: Store, account: Account, changed: list[str]) -> None:
+def _show_rollback(store: Store, account: Account) -> None:
     """The form to go back. It is another one after each change of a pointer: a click on one that shows what
     was before, by a second lead or a second time, does nothing."""
     st.markdown(f"**{safe_markdown(_('Roll back'))}**")
@@ -106,9 +99,7 @@ def _show_rollback(store: Store, account: Account, changed: list[str]) -> None:
         sure = st.checkbox(_("I want the earlier release back."), key="rollback sure")
         pressed = st.form_submit_button(_("Roll back"))
     if pressed and _is_confirmed(reason, sure):
-        attempt(
-            NOTICE, lambda: _empty_forms_after(changed, roll_back(store, account.id, kind, reason.strip()))
-        )
+        attempt(NOTICE, lambda: roll_back(store, account.id, kind, reason.strip()), EMPTY)
 
 
 def _is_confirmed(reason: str, sure: bool) -> bool:
@@ -120,11 +111,6 @@ def _is_confirmed(reason: str, sure: bool) -> bool:
         st.warning(_("Tick the box to confirm."))
         return False
     return True
-
-
-def _empty_forms_after(changed: list[str], message: str) -> str:
-    changed.append(message)
-    return message
 
 
 def promote(store: Store, actor: str, name: str, reason: str) -> str:

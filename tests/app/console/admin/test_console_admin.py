@@ -144,6 +144,19 @@ def test_an_account_is_created_changed_and_closed(
         passwords.sign_in(store, "new", PASSWORD)
 
 
+def test_a_form_that_is_refused_stays_filled_and_is_empty_after_success(view: Open) -> None:
+    page = fill(view("users"), users_new_name="ben", users_new_skills="es", users_training=True)
+    page = press(page, "Create account")
+    fields = [page.test.text_input(key=f"users new {name}") for name in ("name", "skills", "agent")]
+    assert [field.value for field in fields] == ["ben", "es", ""]
+    assert page.test.checkbox(key="users training").value is True
+    press(fill(page, users_new_name="bea"), "Create account")
+    assert "bea was created" in words(page)
+    fields = [page.test.text_input(key=f"users new {name}") for name in ("name", "skills", "agent")]
+    assert [field.value for field in fields] == ["", "", ""]
+    assert page.test.checkbox(key="users training").value is False
+
+
 def test_a_ban_needs_a_reason(view: Open, store: Store) -> None:
     page = fill(view("users", "lea"), users_account="ben")
     page.test.run()
