@@ -88,18 +88,24 @@ def import_logs(
 
 
 @import_.command(name="verdicts")
-def import_verdicts(file: Path, *, session: Session = DEFAULT_SESSION, quiet: Quiet = False) -> int:
+def import_verdicts(
+    file: Path, *, session: Session = DEFAULT_SESSION, release_name: str | None = None, quiet: Quiet = False
+) -> int:
     """Import the verdicts of `dialint score` into the store; their dialogues must be there.
 
     Parameters
     ----------
     file
         A finished output of `dialint score`, its manifest beside it.
+    release_name
+        Name that stands in the store for the verdicts' release. The store keeps one verdict by dialogue and
+        release: what the same release found with a judge, other thresholds or another policy needs another
+        name.
     """
     from dialint.labeling.exchange.store_import import import_verdicts as load_verdicts
 
     with session.open() as (store, actor), progress("importing", "verdicts", quiet=quiet) as report:
-        imported = load_verdicts(store, actor, file, report)
+        imported = load_verdicts(store, actor, file, report, release_name)
     print_line(f"{imported.new} verdicts new, {imported.existing} known")
     return 0
 

@@ -127,8 +127,11 @@ def import_logs(
     return imported
 
 
-def import_verdicts(store: Store, actor: str, path: Path, progress: Progress) -> ImportCounts:
-    """Add the verdicts of a finished output of ``dialint score`` to the store.
+def import_verdicts(
+    store: Store, actor: str, path: Path, progress: Progress, release_name: str | None = None
+) -> ImportCounts:
+    """Add the verdicts of a finished output of ``dialint score`` to the store, as those of a release of the
+    name `release_name` if it is given: the store keeps one verdict by dialogue and release.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -137,7 +140,7 @@ def import_verdicts(store: Store, actor: str, path: Path, progress: Progress) ->
     """
     imported = ImportCounts()
     for batch in batches(read_verdicts(path), MAX_PER_CALL):
-        new = dialogues.add_verdicts(store, actor, batch)
+        new = dialogues.add_verdicts(store, actor, batch, release_name)
         refresh_long_views(store, [verdict.dialogue_id for verdict in batch])
         _count_batch(imported, new, len(batch))
         progress(imported.new + imported.existing)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select
 
-from dialint.detector.errors import InputRefused
+from dialint.detector.errors import ConfigError, InputRefused, Message
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.verdict_files import ORIGIN
 from dialint.labeling.store.database.audit import canonical_json
@@ -28,6 +28,8 @@ from dialint.labeling.store.permissions import has_permission, require_permissio
 
 MAX_PER_CALL = 1000
 """Dialogues or verdicts in one call, which is one transaction."""
+MAX_NAME = 200
+"""Characters of a release's name."""
 
 _CONTENT = select(dialogues.c.content).where(dialogues.c.id == bindparam("id"))
 _VERDICT = (
@@ -52,7 +54,11 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
     if len(rows) != len(new_dialogues):
         raise StoreRefused("E_DIALOGUE", "a dialogue's id is given twice in one call")
     existing = select(dialogues.c.id, dialogues.c.sha256).where(dialogues.c.id.in_(_validate_ids(list(rows))))
-    new = _select_new(rows, {row.id: row.sha256 for row in transaction.run(existing)})
+    new = _select_new(
+        rows,
+        {row.id: row.sha256 for row in transaction.run(existing)},
+        lambda name: StoreRefused("E_CHANGED", "{key}: in the store with other content", key=name),
+    )
     if new:
         transaction.run(insert(dialogues), new)
         ids = {row["id"] for row in new}
@@ -63,15 +69,25 @@ def add(transaction: Transaction, actor: str, new_dialogues: Sequence[Dialogue])
 
 
 @write_operation(repeatable=True)
-def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Verdict]) -> int:
+def add_verdicts(
+    transaction: Transaction, actor: str, new_verdicts: Sequence[Verdict], release_name: str | None = None
+) -> int:
     """Insert up to 1,000 verdicts on stored dialogues; return how many were new. Their offsets, into the
-    texts of the log, are converted to offsets into the dialogues' texts.
+    texts of the log, are converted to offsets into the dialogues' texts. The store keeps one verdict by
+    dialogue and release: with `release_name` they are those of a release of that name.
 
     Raises:
         NotAllowed: the actor does not plan.
         StoreRefused: a dialogue is not in the store, or the release has a different verdict on it.
+        ConfigError: a name of 0 or over 200 characters, or with control characters.
     """
     require_permission(transaction, actor, "plan")
+    if release_name is not None:
+        if not 0 < len(release_name) <= MAX_NAME or not release_name.isprintable():
+            raise ConfigError(
+                "E_NAME", "a release's name has 1 to {most} characters, all of them printable", most=MAX_NAME
+            )
+        new_verdicts = [verdict.model_copy(update={"release": release_name}) for verdict in new_verdicts]
     ids = _validate_ids([verdict.dialogue_id for verdict in new_verdicts])
     placed = {
         (each.dialogue_id, each.release): each for each in _convert_offsets(transaction, new_verdicts, ids)
@@ -86,7 +102,8 @@ def add_verdicts(transaction: Transaction, actor: str, new_verdicts: Sequence[Ve
     query = select(verdicts.c.dialogue, verdicts.c.release, verdicts.c.sha256).where(
         verdicts.c.dialogue.in_(ids)
     )
-    new = _select_new(rows, {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)})
+    existing = {(row.dialogue, row.release): row.sha256 for row in transaction.run(query)}
+    new = _select_new(rows, existing, _other_verdict)
     if new:
         transaction.run(insert(verdicts), new)
         refresh(transaction, sorted({row["dialogue"] for row in new}), contents)
@@ -116,10 +133,23 @@ def _validate_ids(ids: Sequence[str]) -> Sequence[str]:
     return ids
 
 
-def _select_new(rows: dict[Any, dict[str, Any]], existing: dict[Any, str]) -> list[dict[str, Any]]:
+def _other_verdict(key: tuple[str, str]) -> StoreRefused:
+    dialogue, release = key
+    problem = Message(
+        "{dialogue}: the store has another verdict of {release}", dialogue=dialogue, release=release
+    )
+    hint = Message("`dialint import verdicts --release-name NAME` keeps both")
+    return StoreRefused("E_CHANGED", "{problem}; {hint}", problem=problem, hint=hint)
+
+
+def _select_new(
+    rows: dict[Any, dict[str, Any]], existing: dict[Any, str], changed: Callable[[Any], StoreRefused]
+) -> list[dict[str, Any]]:
+    """The rows that are not in the store; `changed` is raised for the key of one that is, with other
+    content."""
     for key, sha256 in existing.items():
         if key in rows and rows[key]["sha256"] != sha256:
-            raise StoreRefused("E_CHANGED", "{key}: in the store with other content", key=key)
+            raise changed(key)
     return [row for key, row in rows.items() if key not in existing]
 
 

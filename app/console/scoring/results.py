@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -183,9 +184,9 @@ def _show_adding(store: Store, account: Account, job: ScoreJob, folder: JobFolde
         if added.changed:
             text = ngettext(
                 "{n} dialogue was left out: the store has one of its id with other content, or another "
-                    "verdict of this release.",
+                    "verdict of this release. Another name for the release keeps both verdicts.",
                 "{n} dialogues were left out: the store has ones of their ids with other content, or "
-                    "other verdicts of this release.",
+                    "other verdicts of this release. Another name for the release keeps both verdicts.",
                 added.changed,
             )  # fmt: skip
             st.warning(safe_markdown(text))
@@ -197,10 +198,18 @@ def _show_adding(store: Store, account: Account, job: ScoreJob, folder: JobFolde
             "What is there already is left as it is, so pressing twice does no harm."
         )
     )
+    name = st.text_input(
+        _("Name of the release in the store"), job.result.release if job.result else "", max_chars=200,
+        key=f"release name:{job.id}",
+        help=_(
+            "The store keeps one verdict by dialogue and release. What the same release found with a judge, "
+            "other thresholds or another policy needs another name."
+        ),
+    )  # fmt: skip
     if st.button(_("Add to the store"), type="primary" if job.added is None else "secondary"):
 
         def add() -> str:
-            added = add_to_store(store, account.id, folder)
+            added = add_to_store(store, account.id, folder, name.strip() or None)
             score_jobs.record_added(store, account.id, job.id, added)
             return ngettext(
                 "{n} dialogue was added to the store.", "{n} dialogues were added to the "
@@ -211,9 +220,10 @@ def _show_adding(store: Store, account: Account, job: ScoreJob, folder: JobFolde
             attempt("score", add)
 
 
-def add_to_store(store: Store, actor: str, folder: JobFolder) -> AddedCounts:
+def add_to_store(store: Store, actor: str, folder: JobFolder, release_name: str | None = None) -> AddedCounts:
     """Add the dialogues of a job's log and the verdicts on them, batch by batch; dialogues whose id the store
-    has with other content are left out and counted, and so are other verdicts of the same release.
+    has with other content are left out and counted, and so are other verdicts of the same release. They get
+    `release_name` for the name of their release, if it is given.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -226,18 +236,19 @@ def add_to_store(store: Store, actor: str, folder: JobFolder) -> AddedCounts:
     records = read(open_logs([str(log)]), config, Counts())
     loaded = (item.dialogue for item in records if isinstance(item, Loaded))
     new = verdicts = known = changed = 0
+    add = partial(_add, store, actor, release_name)
     for batch in _batches(zip(loaded, read_verdicts(folder.out), strict=True)):
         if any(dialogue.id != verdict.dialogue_id for dialogue, verdict in batch):
             raise ConfigError("E_CHANGED", "the log is not the one that was scored")
         try:
-            results = [_add(store, actor, batch)]
+            results = [add(batch)]
         except StoreRefused as refused:
-            if refused.code not in ("E_CHANGED",):
+            if refused.code != "E_CHANGED":
                 raise
             results = []
             for pair in batch:  # one by one, to leave out only those
                 try:
-                    results.append(_add(store, actor, [pair]))
+                    results.append(add([pair]))
                 except StoreRefused as one:
                     if one.code != "E_CHANGED":
                         raise
@@ -247,10 +258,16 @@ def add_to_store(store: Store, actor: str, folder: JobFolder) -> AddedCounts:
     return AddedCounts(dialogues=new, verdicts=verdicts, known=known, changed=changed)
 
 
-def _add(store: Store, actor: str, pairs: Sequence[tuple[Dialogue, Verdict]]) -> tuple[int, int, int]:
+def _add(
+    store: Store, actor: str, release_name: str | None, pairs: Sequence[tuple[Dialogue, Verdict]]
+) -> tuple[int, int, int]:
     """How many there are, how many dialogues were new, how many verdicts."""
     n_new = dialogues.add(store, actor, [dialogue for dialogue, _ in pairs])
-    return len(pairs), n_new, dialogues.add_verdicts(store, actor, [verdict for _, verdict in pairs])
+    return (
+        len(pairs),
+        n_new,
+        dialogues.add_verdicts(store, actor, [verdict for _, verdict in pairs], release_name),
+    )
 
 
 def _batches(items: Iterator[T]) -> Iterator[list[T]]:

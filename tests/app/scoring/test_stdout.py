@@ -63,7 +63,7 @@ def test_no_file_that_is_gone_is_named(
     write_log: WriteLog, driver: ModuleType, temporary: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     log = write_log(4, extra=("{}",))
-    with pytest.raises(Exception, match="E_TOO_MANY_BAD.*allowed; --max-bad allows more"):
+    with pytest.raises(Exception, match=r"E_TOO_MANY_BAD.*allowed; --max-bad allows more"):
         run([str(log)], ScoreConfig(format="csv", quiet=True), driver.FakeDetector({}))
     assert str(temporary) not in capfd.readouterr().err
 

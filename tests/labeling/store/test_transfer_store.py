@@ -42,7 +42,7 @@ from dialint.labeling.store import (
     tasks,
 )
 from dialint.labeling.store.annotation_import import import_annotations
-from dialint.labeling.store.database.schema import audit
+from dialint.labeling.store.database.schema import audit, verdicts
 from dialint.labeling.store.database.transactions import Store, Transaction, in_transaction
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.records import Gold, NewTask, Project
@@ -98,6 +98,33 @@ def test_verdicts_come_in_once_and_only_of_known_dialogues(store: Store, made: A
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.6"))
     with pytest.raises(OutputRefused):
         import_verdicts(store, "lea", path, SILENT)
+
+
+def test_another_run_of_a_release_comes_in_under_another_name(
+    store: Store, made: Any, tmp_path: Path
+) -> None:
+    """Without one it is refused: the store keeps one verdict by dialogue and release."""
+    dialogues.add(store, "lea", [made.dialogue("d0")])
+    import_verdicts(store, "lea", verdict_file(tmp_path / "v.jsonl", made, ["d0"]), SILENT)
+    other = made.verdict("d0", risk=0.2)
+    path = tmp_path / "w.jsonl"
+    path.write_bytes(verdict_line(other))
+    manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, 1)]}
+    write_manifest(manifest_path(path), manifest)
+    with pytest.raises(
+        StoreRefused, match=f"d0: the store has another verdict of {other.release}; .*--release-name"
+    ):
+        import_verdicts(store, "lea", path, SILENT)
+    for _ in range(2):
+        imported = import_verdicts(store, "lea", path, SILENT, "with a judge")
+    assert (imported.new, imported.existing) == (0, 1)
+    assert dialogues.read(store, "rob", "d0")[1] == other.model_copy(update={"release": "with a judge"})
+    query = select(verdicts.c.release).order_by(verdicts.c.release)
+    found = store.read(lambda transaction: transaction.run(query).scalars().all())
+    assert found == sorted((other.release, "with a judge"))
+    for name in ("", "x" * 201, "a\nb"):
+        with pytest.raises(ConfigError, match="E_NAME"):
+            import_verdicts(store, "lea", path, SILENT, name)
 
 
 def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(

@@ -375,7 +375,14 @@ def test_results_go_into_the_store_once(open_page: Callable[..., Any], store: St
     assert (job.added.dialogues, job.added.verdicts, job.added.changed) == (N - 1, N - 1, 1)
     again = add_to_store(store, "lea", folder)
     assert (again.dialogues, again.verdicts, again.known, again.changed) == (0, 0, N - 1, 1)
-    assert dialogues.read(store, "rob", json.loads(LINES[0])["dialogue_id"])[1] is not None
+    page.test.text_input(key=f"release name:{job.id}").set_value("another run")
+    page.press("Add to the store")
+    (job,) = score_jobs.list_jobs(store, "lea")
+    assert job.added is not None
+    assert (job.added.dialogues, job.added.verdicts, job.added.known) == (0, N - 1, N - 1)
+    verdict = dialogues.read(store, "rob", json.loads(LINES[0])["dialogue_id"])[1]
+    assert verdict is not None
+    assert verdict.release == "another run"
 
 
 # in a real browser
