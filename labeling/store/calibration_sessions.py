@@ -25,7 +25,7 @@ from dialint.labeling.store.database.transactions import (
     write_operation,
 )
 from dialint.labeling.store.dialogues import load_dialogue
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 from dialint.labeling.store.exposure import record_bulk_read, record_read
 from dialint.labeling.store.masked_view import mask_annotation, view_for_account
 from dialint.labeling.store.permissions import has_permission, require_permission
@@ -209,17 +209,28 @@ def _dialogue_id(transaction: Transaction, task: int) -> str:
 
 
 @write_operation(repeatable=True)
-def save_note(transaction: Transaction, actor: str, name: str, text: str) -> SessionNote:
-    """Write the note of a session in place of the one before.
+def save_note(
+    transaction: Transaction, actor: str, name: str, text: str, seen: SessionNote | None
+) -> SessionNote:
+    """Write the note of a session in place of `seen`, the one that the actor has read.
 
     Raises:
         NotAllowed: the actor does not plan.
+        Conflict: somebody has written another one since.
         StoreRefused: no such session, or the note is too long.
     """
     require_permission(transaction, actor, "plan")
     _require_results(transaction, actor, name)
     if len(text) > MAX_NOTE or "\x00" in text:
         raise StoreRefused("E_NOTE", "a note has at most {most:,} characters", most=MAX_NOTE)
+    stored = _find_note(transaction, name)
+    if stored is not None and (stored.author, stored.text) == (actor, text):
+        return stored
+    if stored is not None and stored != seen:
+        raise Conflict(
+            "{author} has written another note since; saving again replaces it",
+            (stored,), text, author=stored.author,
+        )  # fmt: skip
     at = datetime.fromtimestamp(transaction.now_ms / 1000, UTC)
     note = SessionNote(text=text, author=actor, at=at)
     row = {"name": NOTE + name, "content": canonical_json(note.model_dump(mode="json"))}
@@ -236,6 +247,10 @@ def load_note(transaction: Transaction, actor: str, name: str) -> SessionNote | 
         NotAllowed: as for `load_answers`.
     """
     _require_results(transaction, actor, name)
+    return _find_note(transaction, name)
+
+
+def _find_note(transaction: Transaction, name: str) -> SessionNote | None:
     query = select(settings.c.content).where(settings.c.name == NOTE + name)
     content = transaction.run(query).scalar_one_or_none()
     return None if content is None else SessionNote.model_validate_json(content)

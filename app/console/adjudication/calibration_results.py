@@ -24,6 +24,7 @@ from dialint.labeling.adjudication.calibration_results import (
 from dialint.labeling.adjudication.calibration_session import ALL, Leans, Report
 from dialint.labeling.store.calibration_sessions import MAX_NOTE, Session, load_item, load_note, save_note
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import Conflict
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
 
@@ -185,7 +186,8 @@ def _question_text(one: DisputedQuestion, taxonomy: Taxonomy) -> str:
 
 
 def _show_note(store: Store, account: Account, name: str) -> None:
-    """What came out of the talk; leads write it, members read it."""
+    """What came out of the talk; leads write it, members read it. The saved note stands above the field if it
+    is another one: somebody else's may be newer than what the field began with."""
     note = load_note(store, account.id, name)
     st.markdown(f"**{safe_markdown(_('Note of the discussion'))}**")
     if note is not None:
@@ -194,14 +196,20 @@ def _show_note(store: Store, account: Account, name: str) -> None:
     if not has_permission(account, "plan"):
         st.text(safe_text(note.text if note is not None else _("No note yet.")))
         return
-    key = f"note:{name}"
-    st.text_area(
-        _("Note, which all members read"), "" if note is None else note.text, key=key, height=110,
-        max_chars=MAX_NOTE,
-    )  # fmt: skip
+    key, seen = f"note:{name}", f"note seen:{name}"
+    st.session_state.setdefault(seen, note)
+    text = st.session_state.setdefault(key, "" if note is None else note.text)
+    if note is not None and note.text != text:
+        st.text(safe_text(note.text))
+    st.text_area(_("Note, which all members read"), key=key, height=110, max_chars=MAX_NOTE)
 
     def save() -> None:
+        text, base = str(st.session_state[key]), st.session_state[seen]
         with report_refusals("calibration"):
-            save_note(store, account.id, name, str(st.session_state[key]))
+            try:
+                st.session_state[seen] = save_note(store, account.id, name, text, base)
+            except Conflict as conflict:
+                st.session_state[seen] = conflict.theirs[-1]
+                raise
 
     st.button(_("Save the note"), key=f"save note:{name}", on_click=save)

@@ -90,7 +90,7 @@ def _add_sessions(store: Store, past: Sequence[Past], by_id: dict[str, Past], rn
         prepare_view(store, one)  # or each claim of a labeler would mask the dialogue anew
     for who in members:
         _answer_all(store, who, CLOSED, SESSION_CODES, by_id, rng)
-    save_note(store, "lead", CLOSED, NOTE)
+    save_note(store, "lead", CLOSED, NOTE, None)
     projects.set_state(store, "lead", CLOSED, "closed")
     _answer_all(store, "ana", OPEN, SESSION_CODES, by_id, rng)
     _answer_all(store, "reviewer", OPEN, SESSION_CODES, by_id, rng, 3)

@@ -189,7 +189,7 @@ CONSOLE_ROWS |= {
     ),
     "store.calibration_sessions.save_note": Row(
         "lead",
-        lambda s, a, m: calibration_sessions.save_note(s, own(a), "c", "agreed"),
+        lambda s, a, m: calibration_sessions.save_note(s, own(a), "c", "agreed", None),
     ),
     "store.coaching.list_dialogues": Row(
         "labeler",

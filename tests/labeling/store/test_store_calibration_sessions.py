@@ -11,7 +11,7 @@ from dialint.labeling.adjudication.calibration_session import CalibrationConfig,
 from dialint.labeling.store import annotations, dialogues, leases, projects
 from dialint.labeling.store import calibration_sessions as sessions
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.errors import Conflict, NotAllowed, StoreRefused
 
 TAXONOMY = load_taxonomy()
 GROUP = ("ann", "ben", "rob")
@@ -130,9 +130,13 @@ def test_the_note_is_the_leads(started: Store, made: Any) -> None:
         answer(started, made, who, ())
     assert sessions.load_note(started, "ann", "s") is None
     with pytest.raises(NotAllowed):
-        sessions.save_note(started, "ann", "s", "mine")
-    sessions.save_note(started, "lea", "s", "first")
-    saved = sessions.save_note(started, "lea", "s", "C1 means each repeat.")
+        sessions.save_note(started, "ann", "s", "mine", None)
+    first = sessions.save_note(started, "lea", "s", "first", None)
+    saved = sessions.save_note(started, "lea", "s", "C1 means each repeat.", first)
+    assert sessions.save_note(started, "lea", "s", saved.text, first) == saved
+    with pytest.raises(Conflict, match="lea has written another note since") as conflict:
+        sessions.save_note(started, "ada", "s", "second", first)
+    assert conflict.value.theirs == (saved,)
     assert sessions.load_note(started, "ann", "s") == saved
     with pytest.raises(StoreRefused, match="at most"):
-        sessions.save_note(started, "lea", "s", "x" * 9000)
+        sessions.save_note(started, "lea", "s", "x" * 9000, saved)

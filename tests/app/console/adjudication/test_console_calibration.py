@@ -9,7 +9,7 @@ from dialint.detector.records import Finding
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.adjudication.calibration_session import CalibrationConfig, start_session
 from dialint.labeling.store import annotations, leases
-from dialint.labeling.store.calibration_sessions import list_sessions, load_note
+from dialint.labeling.store.calibration_sessions import list_sessions, load_note, save_note
 from dialint.labeling.store.database.transactions import Store
 
 Open = Callable[..., Any]
@@ -103,8 +103,17 @@ def test_a_lead_sees_progress_closes_and_writes_the_note(open_page: Open, starte
     saved = load_note(started, "lea", "autumn")
     assert saved is not None
     assert saved.text == "C1 means each repeat."
+    save_note(started, "ada", "autumn", "C1 means each third repeat.", saved)
+    page.test.text_area(key="note:autumn").set_value("C1 means a repeat of the agent's.")
+    page.press("Save the note")
+    assert "ada has written another note since; saving again replaces it" in page.words
+    assert "C1 means each third repeat." in page.words
+    page.press("Save the note")
+    saved = load_note(started, "lea", "autumn")
+    assert saved is not None
+    assert (saved.author, saved.text) == ("lea", "C1 means a repeat of the agent's.")
     member = open_page("ann", at="Calibration")
-    assert "C1 means each repeat." in member.words
+    assert saved.text in member.words
     # alpha of C1 by hand: two people on six questions each, one disagreement: 1 - 11 x 2 / (132 - 110) = 0
     agreement = member.test.table[0].value.to_dict("records")
     assert agreement[0]["Code"].startswith("C1")
