@@ -12,18 +12,23 @@ from collections.abc import Iterator, Sequence
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, tool_uses
+from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
 
 _TOOL_WORDS = """
-cancel: cancel delete remove terminate refund unsubscribe
-book: book reserve create place order schedule make add submit buy update modify change
-return: return refund cancel
-exchange: exchange replace swap modify update change
-change: update modify change edit set upgrade downgrade add remove replace exchange reschedule move
-change: switch book assign patch write save put adjust enable disable reset toggle activate send issue
-change: grant apply register
-pay: refund pay charge credit cancel return send issue compensate update modify change exchange book
-transfer: transfer escalate handoff handover connect route assign forward
+cancel: cancel delete remove terminate refund unsubscribe disable deactivate downgrade
+book: book reserve schedule reschedule buy purchase exchange replace rebook
+return: return refund cancel exchange replace
+exchange: exchange replace swap return rebook upgrade
+change: edit upgrade downgrade remove delete cancel replace exchange reschedule schedule move switch book
+change: adjust enable disable reset activate deactivate grant block freeze suspend terminate swap rebook
+change: refund credit waive redeem
+pay: refund pay charge credit cancel return compensate exchange book remove delete adjust waive reimburse
+pay: redeem transfer downgrade terminate
+transfer: transfer escalate handoff handover connect route forward move pay
+"""
+_GENERAL_TOOL_WORDS = """
+create submit update modify set change add make send apply issue assign put post write save patch
+process execute run open file
 """
 _VERBS = """
 cancel: cancelled canceled deleted
@@ -31,7 +36,7 @@ book: booked rebooked reserved scheduled placed ordered
 return: returned
 exchange: exchanged replaced swapped
 change: updated changed modified upgraded downgraded rescheduled adjusted switched edited added removed
-change: activated deactivated reset
+change: activated deactivated reset blocked sent
 pay: refunded credited charged deducted waived reimbursed
 transfer: transferred escalated
 any: processed completed submitted initiated issued finalized created made registered requested applied
@@ -66,7 +71,16 @@ FAMILIES: dict[str, frozenset[str]] = {
     )
     for family in ("cancel", "book", "return", "exchange", "change", "pay", "transfer")
 }
-"""The words in the name of a tool that may do what a claim of the family says."""
+"""The words in the name of a tool that may do what a claim of the family says, beside the general ones."""
+_GENERAL_WORDS = frozenset(_GENERAL_TOOL_WORDS.split())
+"""Words in the names of tools that may do anything."""
+_PEOPLE = frozenset(["human", "humans", "agent", "agents", "supervisor", "operator"])
+"""Words in the name of a tool that hands the customer over to somebody, and does nothing else."""
+_DETAIL_FAMILIES = frozenset(["cancel", "book", "return", "exchange", "pay"])
+_DETAIL_TOOL = re.compile(
+    r"(?:add|change|edit|modify|set|update)_(?:\w{1,30}_)?(?:address|e?mail|phone|password)"
+)
+"""A tool that writes a customer's contact details, and so does nothing of those families."""
 
 _FAMILY_OF = _families(_VERBS)
 """The verbs that claim a write, by family; those of "any" may be about any write."""
@@ -75,19 +89,35 @@ _FAMILY_OF_NOUN = _families(_NOUNS)
 
 _NOUN = re.compile(rf"\b({'|'.join(_FAMILY_OF_NOUN)})s?\b(?! (?:ID|number|#|policy))", re.IGNORECASE)
 _VERB = f"(?P<verb>{'|'.join(_FAMILY_OF)})"
+_PASSIVE_VERB = f"(?P<verb>{'|'.join(verb for verb in _FAMILY_OF if verb not in ('blocked', 'sent'))})"
+"""That a card has been blocked, or a parcel sent, is a state: only who did it himself claims an act."""
+_SENT_THING = (
+    r"(?<!sent)|(?=\s(?:(?:you|out|the|a|an|your|another|new)\s){1,3}(?:replacement|refund|payment|card)\b)"
+)
+"""What is sent in the chat itself, or by mail, may need no tool."""
 _ACTIVE = re.compile(
     r"\b(?:I|we)(?:['’]ve|\shave)(?:\s(?:successfully|now|just|already|also|all|both|officially|fully|been)){0,3}"
-    rf"\s{_VERB}\b(?!\s(?:to you|you that))",
+    rf"\s{_VERB}\b(?:{_SENT_THING})(?!\s(?:to you|you that))",
     re.IGNORECASE,
 )
-_PAST = re.compile(rf"\b(?:I|we)\s(?:successfully\s|just\s){{1,2}}{_VERB}\b", re.IGNORECASE)
+_PAST = re.compile(
+    rf"\b(?:I|we)\s(?:successfully\s|just\s){{1,2}}{_VERB}\b(?:{_SENT_THING})"
+    r"|\bI\s(?P<past>cancell?ed|refunded|credited|waived|booked|exchanged|blocked)"
+    r"\s(?:the|your|it|both|[$€£]\d)(?!\w)(?![^.!?\n]{0,200}\b(?:ago|earlier|yesterday|last|previous\w{0,2})\b)",
+    re.IGNORECASE,
+)
 _PASSIVE = re.compile(
     r"\b(?:(?:has|have|['’]s)(?:\s(?:now|just|also|already|all|both|successfully)){0,3}\sbeen"
-    r"|(?:is|are|was|were)\s(?:now|successfully))"
+    r"|(?:is|are|(?P<was>was|were))\s(?:now|successfully))"
     r"(?:\s(?:successfully|now|also|already|just|fully|officially)){0,3}"
-    rf"\s{_VERB}\b(?!\s(?:by|yet)\b)",
+    rf"\s{_PASSIVE_VERB}\b(?!\s(?:by|yet)\b)"
+    rf"|\b(?:is|are)\s{_PASSIVE_VERB.replace('verb', 'state')}\snow\b",
     re.IGNORECASE,
 )
+_HISTORY = re.compile(
+    r"\b(?:on|in|at|ago|earlier|yesterday|last|previously|originally|back|when|during)\b", re.IGNORECASE
+)
+"""After "was" and a verb: a report of the past."""
 _DONE_BEFORE = re.compile(
     rf"(?:['’](?:s|ve)|has|have|had|was|were|got|been|already)\s(?:been\s|already\s){{0,2}}{_VERB}\b",
     re.IGNORECASE,
@@ -125,8 +155,9 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) 
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls
     since the customer's last turn failed; or the claim names an id that was looked up, and the tools that
-    write were called for others only. A tool of unknown purpose might have done it, so it counts as the
-    write. Silent on dialogues without results of tools, unless the log is known to hold them.
+    write were called for others only. A tool might have done it, so it counts as the write, unless it is
+    named after another act. Silent on dialogues without results of tools, unless the log is known to hold
+    them.
 
     Read on the once-half of tau_bench (2026-11-23): 35 of 38 right, .92 (.79 to .98), without the log's
     profile; 106 of 107 with it, .99 (.95 to 1).
@@ -157,9 +188,14 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
             continue
         for pattern in (_ACTIVE, _PAST, _PASSIVE):
             match = pattern.search(words)
-            if match is not None and not _NO_CLAIM.search(words, 0, match.end()):
-                yield start, end, match["verb"].casefold(), pattern is _PASSIVE
-                break
+            if match is None or _NO_CLAIM.search(words, 0, match.end()):
+                continue
+            groups = match.groupdict()
+            if groups.get("was") and _HISTORY.search(words, match.end()):
+                continue
+            verb = groups["verb"] or groups.get("past") or groups["state"]
+            yield start, end, verb.casefold(), pattern is _PASSIVE
+            break
 
 
 def statements(text: str) -> Iterator[tuple[int, int]]:
@@ -177,28 +213,59 @@ def statements(text: str) -> Iterator[tuple[int, int]]:
 
 def _refutation(claim: str, verb: str, uses: Sequence[ToolUse], last_customer: int) -> str | None:
     """Why none of the `uses` can have done what is claimed; None if one may have."""
-    name = _FAMILY_OF[verb]
-    if name == "any" and (noun := _NOUN.search(claim)) is not None:
-        name = _FAMILY_OF_NOUN[noun[1].casefold()]
-    family = FAMILIES.get(name)
+    family = _FAMILY_OF[verb]
+    if family == "any" and (noun := _NOUN.search(claim)) is not None:
+        family = _FAMILY_OF_NOUN[noun[1].casefold()]
     writes = [use for use in uses if may_write(use.call.name)]
-    fitting = [use for use in writes if family is None or _may_serve(use.call.name, family)]
+    fitting = [use for use in writes if family == "any" or _may_serve(use, family, verb)]
     if not fitting:
         return f"said to be {verb}, but no tool was called that could do it"
-    recent = [use for use in fitting if use.turn > last_customer]
     succeeded = [use for use in fitting if not use.failed]
-    if not succeeded or (recent and all(use.failed for use in recent)):
-        fate = "failed" if fitting[-1].was_run else "never ran"
-        return f"said to be {verb}, but the call of '{fitting[-1].call.name}' {fate}"
+    recent = [use for use in fitting if use.turn > last_customer]
+    # A failed call of a general tool need not have been of this act, which may have been done before.
+    tried = [use for use in recent if family == "any" or _is_named_after(use.call.name, family, verb)]
+    if not succeeded or (tried and all(use.failed for use in recent)):
+        last = (tried if succeeded else fitting)[-1]
+        fate = "failed" if last.was_run else "never ran"
+        return f"said to be {verb}, but the call of '{last.call.name}' {fate}"
     return _other_object(claim, verb, uses, succeeded)
 
 
-def _may_serve(name: str, family: frozenset[str]) -> bool:
+def _may_serve(use: ToolUse, family: str, verb: str) -> bool:
+    """Whether a call may have done what is claimed: all may, but those of a tool named after another act."""
+    words = name_words(use.call.name)
+    if any(_has_stem(value, verb) for value in use.call.arguments.values() if isinstance(value, str)):
+        return True
+    if family != "transfer" and not _PEOPLE.isdisjoint(words):
+        return False
+    if family in _DETAIL_FAMILIES and _DETAIL_TOOL.fullmatch("_".join(words)):
+        return False
+    return (
+        not words
+        or words[0] not in _ACT_WORDS
+        or not _GENERAL_WORDS.isdisjoint(words)
+        or _is_named_after(use.call.name, family, verb)
+    )
+
+
+def _is_named_after(name: str, family: str, verb: str) -> bool:
+    """Whether the name of a tool tells the claimed act: by a word of its family, or its stem."""
     words = name_words(name)
-    return not family.isdisjoint(words) or _FAMILY_WORDS.isdisjoint(words)
+    return not FAMILIES[family].isdisjoint(words) or any(word.startswith(_stem(verb)) for word in words)
 
 
-_FAMILY_WORDS = frozenset[str]().union(*FAMILIES.values())
+def _has_stem(value: str, verb: str) -> bool:
+    """Whether an argument of a few words, such as a status, tells the claimed act."""
+    words = name_words(value[:60])
+    return len(words) <= 3 and any(word.startswith(_stem(verb)) for word in words)
+
+
+def _stem(verb: str) -> str:
+    """What a verb in the past shares with its other forms: "cancel" of "cancelled"."""
+    return re.sub(r"(?:(?<=l)l|(?<=r)r)?ed\Z", "", verb)
+
+
+_ACT_WORDS = frozenset[str]().union(*FAMILIES.values()) - _GENERAL_WORDS
 
 
 def _other_object(claim: str, verb: str, uses: Sequence[ToolUse], succeeded: Sequence[ToolUse]) -> str | None:
@@ -211,7 +278,11 @@ def _other_object(claim: str, verb: str, uses: Sequence[ToolUse], succeeded: Seq
         for key, value in use.call.arguments.items():
             if not isinstance(value, str) or _plain(value) not in ids:
                 continue
-            if all(_plain(str(write.call.arguments.get(key, value))) != _plain(value) for write in succeeded):
+            if all(
+                _plain(str(write.call.arguments.get(key, value))) != _plain(value)
+                and _plain(value) not in str(write.call.arguments).casefold()
+                for write in succeeded
+            ):
                 tool = succeeded[-1].call.name
                 return f"said to be {verb} for {value}, but '{tool}' was called for others only"
     return None
@@ -223,16 +294,35 @@ def _plain(value: str) -> str:
 
 def _is_reported(verb: str, turns: Sequence[Turn]) -> bool:
     """Whether a sentence that leaves out who did it may repeat what a tool reported, or what the customer
-    said had been done."""
+    said had been done. An error reports only what had been done before: it tells what was refused."""
     word = verb.replace("canceled", "cancelled")
-    return any(
-        word in turn.text.casefold().replace("canceled", "cancelled") for turn in turns if turn.role == "tool"
-    ) or any(
-        match["verb"].casefold() == verb
-        for turn in turns
-        if turn.role == "customer"
-        for match in _DONE_BEFORE.finditer(turn.text)
-    )
+    for turn in turns:
+        if turn.role == "tool":
+            text = turn.text.casefold().replace("canceled", "cancelled")
+            if has_failed(turn):
+                if any(match["verb"] == word for match in _DONE_BEFORE.finditer(text)):
+                    return True
+            elif word in text or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text)):
+                return True
+        elif turn.role == "customer" and any(
+            match["verb"].casefold() == verb for match in _DONE_BEFORE.finditer(turn.text)
+        ):
+            return True
+    return False
+
+
+_DATE_KEY = re.compile(r"\"(\w{2,30}?)(?:_?(?:date|time)|_at|_on|Date|Time|At|On)\"\s?:\s?(?!null|\"\")")
+"""A field that tells when something was done."""
+
+
+def _dates(key: str, verb: str) -> bool:
+    """Whether a field such as "order_date" tells when what the verb says was done."""
+    words = name_words(key)
+    stems = _PLACED_STEMS if _FAMILY_OF[verb] == "book" else (_stem(verb),)
+    return any(word.startswith(stems) for word in words)
+
+
+_PLACED_STEMS = ("order", "book", "reserv", "schedul", "plac", "purchas", "creat")
 
 
 def _last_customer(turns: Sequence[Turn], position: int) -> int:

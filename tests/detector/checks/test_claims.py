@@ -97,6 +97,107 @@ def test_a_tool_of_another_purpose_does_not_prove_it_and_an_unknown_one_might() 
     assert reasons(("c", "Add one."), ("send_voucher", {}, "{}"), ("a", "I've added a voucher.")) == []
 
 
+@pytest.mark.parametrize(
+    ("tool", "claim"),
+    [
+        ("update_subscription", "I've cancelled your subscription."),
+        ("set_status", "I've cancelled your order."),
+        ("submit_cancellation", "I've cancelled your order."),
+        ("delete_item", "I've removed the item."),
+        ("cancel_addon", "I've removed the add-on."),
+        ("replace_card", "I've ordered a new card."),
+        ("issue_card", "I've ordered a new card."),
+        ("send_replacement", "I've ordered a new one."),
+        ("create_ticket", "I've escalated this."),
+        ("add_note", "I've escalated this."),
+        ("remove_fee", "I've waived the fee."),
+        ("apply_discount", "I've waived the fee."),
+        ("adjust_bill", "I've waived the fee."),
+        ("add_points", "I've credited your points."),
+        ("create_esim", "I've activated your eSIM."),
+        ("cancel_card", "I've deactivated your card."),
+        ("create_appointment", "I've rescheduled your visit."),
+        ("create_replacement_order", "I've replaced it."),
+        ("move_money", "I've transferred the money."),
+        ("send_payment", "I've transferred the money."),
+        ("assign_slot", "I've booked your slot."),
+        ("create_note", "I've added a note."),
+        ("create_plan", "I've adjusted your plan."),
+        ("close_order", "I've cancelled your order."),
+    ],
+)
+def test_a_tool_that_may_have_done_it_proves_it_and_its_failure_does_not(tool: str, claim: str) -> None:
+    asked = ("c", "Please do it.")
+    assert reasons(asked, LOOKUP, (tool, {"order_id": "A17741"}, "{}"), ("a", claim)) == []
+    assert len(reasons(asked, LOOKUP, (tool, {"order_id": "A17741"}, "Error: closed"), ("a", claim))) == 1
+    assert len(reasons(asked, LOOKUP, ("a", claim))) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "claim"),
+    [
+        ("upgrade_seat", "I have cancelled your order."),
+        ("transfer_to_human_agents", "I have cancelled your order."),
+        ("cancel_order", "I've booked a seat for you."),
+        ("transfer_to_human_agents", "I've refunded the fee."),
+        ("transfer_to_human_agents", "I've updated your seat."),
+        ("update_user_address", "I've refunded the fee."),
+    ],
+)
+def test_a_tool_named_after_another_act_proves_nothing(tool: str, claim: str) -> None:
+    assert len(reasons(("c", "Please do it."), LOOKUP, (tool, {}, "{}"), ("a", claim))) == 1
+
+
+def test_an_argument_that_tells_the_act_proves_it() -> None:
+    claim = ("a", "I have cancelled your order.")
+    assert reasons(("c", "Cancel it."), ("update_address", {"status": "cancelled"}, "{}"), claim) == []
+    summary = ("transfer_to_human_agents", {"summary": "The customer wants to cancel the order."}, "{}")
+    assert len(reasons(("c", "Cancel it."), summary, claim)) == 1
+
+
+def test_the_failure_of_a_general_tool_does_not_undo_what_was_done_before() -> None:
+    failed = ("add_note", {"order_id": "A17741"}, "Error: unknown")
+    claim = ("a", "I have cancelled your order.")
+    assert reasons(("c", "Cancel it."), CANCEL, ("c", "Note that."), failed, claim) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your order was successfully placed on 1 May.",
+        "Your order has been placed.",
+        "I blocked the calendar yesterday.",
+        "Your card has been blocked.",
+        "I've sent you the answer above.",
+        "I refunded the fee last week.",
+    ],
+)
+def test_reports_of_the_past_claim_nothing(text: str) -> None:
+    report = ("get_order", {"order_id": "A17741"}, '{"order_date": "2026-05-01"}')
+    assert reasons(("c", "Where is it?"), report, ("a", text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your order was successfully placed.",
+        "Your order has been placed.",
+        "I've blocked your card.",
+        "I've sent you a replacement.",
+        "I refunded the $30.",
+        "Your order A17741 is cancelled now.",
+    ],
+)
+def test_claims_in_other_forms(text: str) -> None:
+    refused = ("get_order", {"order_id": "A17741"}, "Error: A17741 could not be cancelled")
+    assert len(reasons(("c", "Please do it."), LOOKUP, refused, ("a", text))) == 1
+
+
+def test_an_error_reports_what_had_been_done_before() -> None:
+    refused = ("cancel_order", {"order_id": "A17741"}, "Error: order was already cancelled")
+    assert reasons(("c", "Cancel it."), refused, ("a", "Your order has been cancelled.")) == []
+
+
 def test_the_noun_tells_the_family_of_a_general_verb() -> None:
     claim = ("a", "Your cancellation has been processed.")
     assert reasons(("c", "Cancel it."), CANCEL, claim) == []
