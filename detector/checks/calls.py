@@ -20,20 +20,39 @@ _CALL = re.compile(
     r"|\[/?TOOL_CALLS?\]|^[ \t]*+Action:\s*+\{|^[ \t]*+Action Input:|^[ \t]*+API output:|\bArguments: \{\"",
     re.MULTILINE,
 )
+_SPOKEN = r"[^\n]{10,400}[.?!]"
+"""The rest of a line that holds a full sentence."""
+_ROLE_TURNS = "|".join(
+    rf"^(?:{one}): (?={_SPOKEN})[^\n]{{20}}(?=[^\n]{{0,400}}\n{{1,3}}(?:{other}): {_SPOKEN})"
+    for one, other in (
+        ("User|Customer|Human", "Assistant|Agent|Bot"),
+        ("Assistant|Agent|Bot", "User|Customer|Human"),
+    )
+)
 _STAGE = re.compile(
-    r"[\[(]\s?(?:simulat(?:ed|ing) (?!data)|tool call|api call|calling (?:the )?(?:tool|function|api)"
-    r"|thinking:|executing |internal thought"
-    r"|assuming the)[^\])\n]{0,300}+[\])]"
-    r"|\[(?:\.{1,3}\s?)?(?:after processing|pauses?\b|waits?\b|waiting for|processing\b|delay|display the"
-    r"|loop through|insert the"
-    r"|provide the)[^\]\n]{0,300}+\]"
+    r"[\[(]\s?(?:simulat(?:ed|ing) (?:an? |the )?(?:tool|api|function|delay|pause|response|result|processing)"
+    r"|calling (?:the )?(?:tool|function|api)|thinking:)[^\])\n]{0,300}+[\])]"
+    r"|\[\s?(?:tool call|api call)(?:: ?\w[^\])\n]{0,300}+)?\]"
+    r"|\[\s?(?:\.{1,3}\s?)?(?:simulat(?:ed|ing) (?!data)[\w-]{1,40}|executing|internal thought|assuming the"
+    r"|after processing|pauses|waits|waiting for|processing|delay|display the|loop through|insert the"
+    r"|provide the)(?:[ ,:]{1,3}+[\w'’-]{1,40}+){2}[^\])\n]{0,300}+\]"
     r"|\b(?:mak(?:e|ing)|made|response (?:from|to|of)|results? of) (?:(?:a|an|the|another|this) )?tool call"
     r"|\*\*Response from (?:the )?tool"
-    r"|^(?:user|human|assistant)[ \t]*+$(?=\n)|^(?:Human|Assistant): |^User: [A-Z][^\n]{20}",
+    r"|^(?-i:user|human|assistant)[ \t]*+$(?=\n)"
+    r"|^Human: (?=[^\n]{0,200}\b(?:I|you|me|my|your)\b)(?=[^\n]{0,400}[.?!])"
+    rf"|{_ROLE_TURNS}",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Stage directions, talk of tools, and turns that a bot wrote for others."""
-_REASONING = re.compile(r"\A\s*+(?:Thought:\s*+(?=\S)|<think(?:ing)?>)")
+"""Stage directions of several words, talk of tools, and turns that a bot wrote for others."""
+_REASONING = re.compile(
+    r"\A\s*+(?:Thought:(?=[ \t]*+\n\s*+\S|[^\n]{0,400}\b(?:the (?:user|customer)|tools?"
+    r"|I(?:['’]ll| (?:need|should|will|have|must|can)))\b)|<think(?:ing)?>)"
+)
+"""Reasoning under its heading, or beside it if it speaks of the customer as of a third, or of a plan."""
+_DEVELOPER = re.compile(
+    r"\b(?:APIs?|SDK|endpoints?|webhooks?|(?:tool|function)[- ]call(?:s|ing)?)\b", re.IGNORECASE
+)
+"""Words of a customer who may want to read of calls."""
 
 
 _FAILURE = re.compile(
@@ -91,7 +110,7 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
 def _find_invented(use: ToolUse, evidence: ValueIndex) -> Iterator[str]:
     """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
     for value in use.call.arguments.values():
-        if not isinstance(value, str) or evidence.has_id(value):
+        if not isinstance(value, str) or evidence.has_id(value) or evidence.has_digits(value):
             continue
         if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
             yield value
@@ -143,24 +162,31 @@ def _denial(turn: Turn) -> tuple[int, int] | None:
 def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
     """Detects the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
 
-    It is jargon to him. At most one hit for each turn; silent where a customer sent such text first, as a
-    developer may.
+    It is jargon to him. At most one hit for each turn; silent where a customer sent such text or spoke of
+    such calls first, as a developer may.
 
     Read on the once-half of tau_bench (2026-11-23): 30 of 30 right, 1.0 (.88 to 1); no hit in STAR, MultiWOZ,
     SGD, taskmaster4, stc3 and dbdc3.
     """
+    was_found = False
     for turn in dialogue.turns:
-        if turn.role == "customer" and _CALL.search(turn.text):
+        if turn.role == "customer" and (
+            _CALL.search(turn.text) or (not was_found and _DEVELOPER.search(turn.text))
+        ):
             return
         if turn.role not in JUDGED_ROLES:
             continue
         end = len(turn.text.rstrip())
         if (call := _CALL.search(turn.text)) is not None:
-            yield Hit(turn.index, call.start(), end, "a tool call was sent as text", "L4")
+            start, why = call.start(), "a tool call was sent as text"
         elif (reasoning := _REASONING.match(turn.text)) is not None:
-            yield Hit(turn.index, reasoning.start(), end, "the bot's reasoning was sent as text", "L4")
+            start, why = reasoning.start(), "the bot's reasoning was sent as text"
         elif (stage := _STAGE.search(turn.text)) is not None:
-            yield Hit(turn.index, *stage.span(), "a stage direction or another's turn was sent as text", "L4")
+            (start, end), why = stage.span(), "a stage direction or another's turn was sent as text"
+        else:
+            continue
+        was_found = True
+        yield Hit(turn.index, start, end, why, "L4")
 
 
 def raw_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:

@@ -236,7 +236,7 @@ def _may_serve(use: ToolUse, family: str, verb: str) -> bool:
     words = name_words(use.call.name)
     if any(_has_stem(value, verb) for value in use.call.arguments.values() if isinstance(value, str)):
         return True
-    if family != "transfer" and not _PEOPLE.isdisjoint(words):
+    if family != "transfer" and not _PEOPLE.isdisjoint(words) and words[0] in FAMILIES["transfer"]:
         return False
     if family in _DETAIL_FAMILIES and _DETAIL_TOOL.fullmatch("_".join(words)):
         return False

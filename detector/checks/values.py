@@ -76,6 +76,17 @@ MAX_PARTS = 9
 """Most amounts whose sums are all tried."""
 
 
+_OWN_DIGITS = 5
+"""Fewest digits of an id that tell it from others."""
+_PHONE_DIGITS = 7
+_DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_DIGITS = {name: str(digit) for digit, name in enumerate(_DIGIT_NAMES)} | {"oh": "0"}
+_SPELT = re.compile(
+    rf"\b(?:dot|at|underscore|under score|dash|hyphen|minus|plus|{'|'.join(_DIGITS)})\b", re.IGNORECASE
+)
+"""Signs and digits that a customer dictates."""
+
+
 def compact(text: str) -> str:
     """The letters and digits of a text in lower case."""
     return re.sub(r"[^0-9a-z]", "", text.casefold())
@@ -181,9 +192,21 @@ class ValueIndex:
         plain = compact(word)
         return any(plain in text for text in self.texts)
 
+    def has_digits(self, word: str) -> bool:
+        """Whether the digits of an id stand in a text, where its other signs are a prefix or the code of a
+        country: its longest run of five digits or more, or the end of a number of telephone."""
+        plain = compact(word)
+        run = max(re.findall(r"\d++", plain), key=len, default="")
+        ends = (
+            [run] if not plain.isdigit() else [run[n:] for n in range(1, 4) if len(run) - n >= _PHONE_DIGITS]
+        )
+        return len(run) >= _OWN_DIGITS and any(end in text for end in ends for text in self.texts)
+
     def add(self, text: str) -> None:
-        """Takes up a text."""
+        """Takes up a text, and what it spells out."""
         self.texts.append(compact(text))
+        if _SPELT.search(text) is not None:
+            self.texts.append(compact(_SPELT.sub(lambda match: _DIGITS.get(match[0].casefold(), ""), text)))
         for match in _NUMBER.finditer(text):
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
         for match in DATE.finditer(text):

@@ -109,6 +109,22 @@ def test_given_values_successes_and_plain_words_are_no_invention(
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("I am john dot archer at fastpost dot example.", "john.archer@fastpost.example"),
+        ("It is jo underscore doe at mail dot example", "jo_doe@mail.example"),
+        ("It is order 1234567.", "ORD1234567"),
+        ("Call 415 555 0123.", "14155550123"),
+        ("Call four one five, five five five, oh one two three.", "4155550123"),
+    ],
+)
+def test_what_was_dictated_is_no_invention(said: str, value: str) -> None:
+    asked = (("get", {"key": value}, ERROR), ("a", "I couldn't find it."))
+    assert not list(invented_argument(dialogue(("c", said), *asked)))
+    assert list(invented_argument(dialogue(("c", "I am at order 9990, call 415 555 9999."), *asked)))
+
+
 REFUSED = ("cancel_order", {"order_id": "B4711"}, "Error: order was shipped")
 
 
@@ -163,6 +179,13 @@ def test_a_customer_who_sends_such_text_gets_it_back() -> None:
     )
 
 
+def test_a_customer_who_speaks_of_calls_may_read_of_them() -> None:
+    text = "It says so in the response to the tool call."
+    assert not list(raw_tool_call(dialogue(("c", "Why does the API fail?"), ("a", text))))
+    complaint = dialogue(("c", "Hello"), ("a", text), ("c", "Why do I see a tool call?"), ("a", text))
+    assert [hit.turn for hit in raw_tool_call(complaint)] == [1, 3]
+
+
 def test_the_same_raw_text_again_is_a_repetition_whatever_the_customer_said() -> None:
     call = '{"name": "find_order", "arguments": {"order_id": "#W1"}}'
     other = '{"name": "find_order", "arguments": {"order_id": "#W2"}}'
@@ -179,7 +202,12 @@ def test_the_same_raw_text_again_is_a_repetition_whatever_the_customer_said() ->
     "text",
     [
         "[Simulating tool call] Let me see.",
-        "One moment. [pauses]",
+        "One moment. [pauses to use a tool]",
+        "[Tool Call: get_user_details]",
+        "(Simulating a tool call)",
+        "Thought:\nTo help you, it is best to start.",
+        "Thought: I need to find the order.",
+        "User: I would like to return the lamp.\nAssistant: Sure, I can help you with that.",
         "(Thinking: which order is it)",
         "I will make a tool call for this.",
         "**Response from tool:** none",
@@ -199,6 +227,16 @@ def test_stage_directions_and_words_of_others_are_raw_text(text: str) -> None:
         "Press [Check for updates] first.",
         "Check the mail (wait five minutes).",
         "User: your login name",
+        "You may return them within 28 days (assuming the tags are still on).",
+        "(API call limits are per token)",
+        "User: Katarzyna Wisniewska (owner)",
+        "User: Katarzyna Wisniewska, who is the owner.\nUser: Jan Nowak, who may read.",
+        "Roles of the account:\nUser\nAdmin",
+        "One moment. [Pause]",
+        "[Processing]",
+        "All is queued (executing jobs are kept).",
+        "Dial the number [wait for the second tone].",
+        "Thought: a short break from the screen helps.",
         "I asked my colleague [Ana].",
         "The tool calls for care.",
     ],
