@@ -15,8 +15,18 @@ from dialint.detector.yaml_document import read_document
 
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
 _ENDS = re.compile(r"[.!?…\n]")
+_CLAUSE_END = r"[.,;:!?…\n–—)]"
+_POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
+_DELIVERY = re.compile(
+    r"\b(?:deliver\w*|shipp?\w*|courier|pick-?up|address\w*|area|city|town|landmark|locality|location|serviceab\w+|"
+    r"postal|postcode|pin ?codes? (?:of|to|for))\b",
+    re.IGNORECASE,
+)
+"""What is spoken of where a PIN code is the postal code of an address in India."""
 _AFTER_INSULT = r"(?=\s*(?:[.,;:!?…)]|\Z|\b(?:und|oder|y|o|et|ou|и|или)\b))"
 MAX_FILLERS = 4
+MAX_CLAUSE = 120
+"""Characters after a secret in which its clause is searched for what excludes it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +35,8 @@ class _Phrases:
 
     pattern: re.Pattern[str]
     blocked: re.Pattern[str]
+    insults: re.Pattern[str] | None
+    """The insults alone; None for secrets, which may be asked for in the customer's own words."""
 
 
 @cache
@@ -39,17 +51,24 @@ def _phrases(kind: str) -> tuple[_Phrases, ...]:
 
 def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
     def either(words: list[str]) -> str:
-        return "(?:" + "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) + ")"
+        ordered = sorted(words, key=len, reverse=True)
+        return "(?:" + "|".join(re.escape(word).replace(r"\*", r"\w*") for word in ordered) + ")"
 
     part = language[kind]
     between = rf"(?:,?\s{either(language['please'])},?|\s{either(part['fillers'])}){{0,{MAX_FILLERS}}}"
     whole = rf"{either(part['openings'])}{between}\s{either(part['words'])}"
     if part["phrases"]:
         whole = rf"(?:{whole}|{either(part['phrases'])})"
-    after = _AFTER_INSULT if kind == "insult" else rf"(?!\s{either(language['negations'])}\b)"
+    after = _AFTER_INSULT
+    if kind == "secret":
+        excluded = [*language["negations"], *part.get("not_before", ())]
+        after = rf"(?![^.,;:!?…\n–—)]{{0,{MAX_CLAUSE}}}\b{either(excluded)}(?!\w))"
+        if "followed_by" in part:
+            after += rf"(?=\s*(?:{_CLAUSE_END}|\Z)|\s{either(part['followed_by'])}\b)"
     result = rf"(?<![\w-]){whole}(?![\w-]){after}"
     blocked = rf"(?<!\w){either(language['blockers'])}(?!\w)"
-    return _Phrases(*(re.compile(pattern, re.IGNORECASE) for pattern in (result, blocked)))
+    insults = re.compile(rf"\b{either(part['words'])}\b", re.IGNORECASE) if kind == "insult" else None
+    return _Phrases(re.compile(result, re.IGNORECASE), re.compile(blocked, re.IGNORECASE), insults)
 
 
 def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
@@ -78,6 +97,11 @@ def _is_own(
 ) -> bool:
     if match[0].casefold() in customer_text or any(start <= match.start() < end for start, end in quoted):
         return False
+    if phrases.insults is not None and any(
+        re.search(rf"\b{re.escape(word)}\b", customer_text)
+        for word in phrases.insults.findall(match[0].casefold())
+    ):
+        return False  # the customer's own word, said of himself
     before = _ENDS.split(text[: match.start()])[-1]
     return phrases.blocked.search(before) is None
 
@@ -88,5 +112,11 @@ def insult(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[H
 
 
 def asks_secret(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
-    """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`."""
-    return _phrase_hits(dialogue, "secret", "the agent asks for a secret")
+    """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
+    beside talk of delivery is the postal code of an address in India."""
+    for hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
+        position = next(place for place, turn in enumerate(dialogue.turns) if turn.index == hit.turn)
+        nearby = dialogue.turns[max(0, position - 2) : position + 1]
+        is_postal = _POSTAL_PIN.search(nearby[-1].text, hit.start, hit.end) is not None
+        if not (is_postal and any(_DELIVERY.search(turn.text) for turn in nearby)):
+            yield hit

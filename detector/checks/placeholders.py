@@ -34,10 +34,61 @@ _REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date
 
 _SLOT_MARKS = "{}<>[]%$ "
 
+_NO_SLOT = re.compile(
+    r"\[\s*(?:no|details|information|list|model|plan|status|title|item|here)\s*\]"  # buttons and headings
+    r"|<(?:code|link|title|address|time|tool_calls?|tool_response|function_calls?)>"  # tags
+    r"|%user(?:name)?%",
+    re.IGNORECASE,
+)
+_OF_CODE = re.compile(
+    r"\b(?:placeholders?|merge (?:tags?|fields?)|template (?:tags?|variables?|editor)|variables?|API|"
+    r"endpoints?|snippets?|HTML|CSV|scripts?|macros?|curly|JSON|regex|webhooks?)\b",
+    re.IGNORECASE,
+)
+_EXPLAINS = re.compile(
+    r"(?i:\b(?:placeholders?|replac\w+|variables?|merge|syntax|curly|double braces|brackets?|columns?|"
+    r"such as|e\.g|format|sms|escriba|escribe|reemplac\w+|sustituy\w+|ersetz\w+|schreib\w+|"
+    r"напишите|вставьте|замените|шаблон\w*)\b)"
+    r"|\b(?:[Tt]ext|[Ss]end) [A-Z]{2,}\b"  # Send BAL <account number> to 60220
+)
+_CHOOSES = re.compile(
+    r"\b(?:buttons?|tap|press|pressing|click|choose|select|menu|called|named|pulse|pulsa|presione|seleccione|"
+    r"tippen|drücken|klicken|wählen|нажмите|выберите)\b",
+    re.IGNORECASE,
+)
+"""Words before the name of a button in square brackets."""
+_NAMED_AFTER = re.compile(
+    r"\A\W{0,3}(?:buttons?|columns?|fields?|tabs?|menu|icons?|keys?|options?|tags?|variables?)\b"
+)
+_BESIDE = re.compile(r"[/=\\`]\Z|https?:\S*\Z")
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
+EXPLAINED = 200
+"""Characters before a slot in which its sentence may explain it."""
+
 
 def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
     """The slots of a text, of whatever origin."""
     return _UNFILLED.finditer(text)
+
+
+def speaks_of_code(text: str) -> bool:
+    """Whether a customer's matter is code or templates, so that slots are what is talked about."""
+    return _OF_CODE.search(text) is not None
+
+
+def is_no_slot(text: str, match: re.Match[str]) -> bool:
+    """Whether the place of a match shows that it is a button, a link, a tag, a part of a path or of code, or
+    that its sentence explains what is to stand there."""
+    before, after = text[: match.start()], text[match.end() :]
+    sentence = _SENTENCE_ENDS.split(before[-EXPLAINED:])[-1]
+    return (
+        _NO_SLOT.fullmatch(match[0]) is not None
+        or after[:1] in ("(", "/", "=", "`")
+        or _BESIDE.search(before) is not None
+        or _NAMED_AFTER.match(after) is not None
+        or _EXPLAINS.search(sentence) is not None
+        or (match[0][0] == "[" and _CHOOSES.search(sentence) is not None)
+    )
 
 
 def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
@@ -45,7 +96,8 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
 
     Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do
     not count; nor do blanks of underscores, which quizzes and forms hold (49 of 82 hits in STAR and
-    MultiWOZ, 2026-11-20), nor what the customer himself speaks of, nor a mark of the log's own masking.
+    MultiWOZ, 2026-11-20), nor what the customer himself speaks of, nor a mark of the log's own masking, nor
+    what is no slot: a button, a link, a tag, a part of a path, and what the sentence explains.
     """
     spoken_of = {
         match[0].strip(_SLOT_MARKS)
@@ -53,14 +105,17 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
         if turn.role == "customer"
         for match in _UNFILLED.finditer(turn.text)
     }
+    is_of_code = False
     for turn in dialogue.turns:
-        if turn.role not in JUDGED_ROLES:
+        is_of_code = is_of_code or (turn.role == "customer" and speaks_of_code(turn.text))
+        if turn.role not in JUDGED_ROLES or is_of_code:
             continue
         for match in _UNFILLED.finditer(turn.text):
             if not (
                 _REDACTED.fullmatch(match[0])
                 or match[0].strip(_SLOT_MARKS) in spoken_of
                 or context.log.is_masking(match[0])
+                or is_no_slot(turn.text, match)
             ):
                 yield Hit(turn.index, match.start(), match.end(), "a template's slot was left unfilled")
                 break

@@ -41,12 +41,16 @@ _POINT = r"(?:centre|center|north|south|east|west)"
 _PLACE = r"(?:the )?(?!To\b|I\b|Mon|Tues|Wed|Thu|Fri|Sat|Sun|Mar|Apr|Jan|Feb)[A-Z][A-Za-z']{2,30}"
 _NAME = (
     r"(?!Lyft|Uber|Vegan|Vegetarian|Looking|Trying|Having|Going|Just|Sorry|Really|Very|Happy|Good|Great|Not|"
-    r"Hospital|Airport|Late|Doctor|American|The|Sure|Interested)[A-Z][a-z]{2,20}"
+    r"Hospital|Airport|Late|Doctor|American|The|Sure|Interested|Mrs|Miss)"
+    r"[A-Z][a-z]{2,20}\b(?! ?['’]s\b)"
 )
+_NO_KIND = r"(?!\w{1,20}(?:an|ese|ish|im|um)\b)"
+"""Before a name after "I am": none of a nationality, a religion or a status, Canadian, Muslim, Platinum."""
 _OTHER_DAY = (
     r"\b(?:wedding|weather|change|remember(?:ed)?|forgot|birthday|interview|away|another|different|from|"
     r"leav\w{1,4}|arriv\w{1,4}|depart\w{0,6}|return\w{0,4}|till?|until|to which|ends?|check|"
-    r"out|free|work|has to|back|up to|or|not|was)\b|n't"
+    r"out|free|work|has to|back|up to|or|not|was|were|did|had|came|bought|paid|called|rang|charged|ordered|"
+    r"placed|arrived|got|spoke|wrote|sent|happened|broke|said|told|started|stopped|last|since|ago)\b|n't"
 )
 
 SLOTS = {
@@ -56,7 +60,7 @@ SLOTS = {
             r"(?:give me|tell me|provide)|what is|what's|please (?:provide|give me|tell me)) your name\b",
             re.IGNORECASE,
         ),
-        re.compile(rf"\b(?:[Mm]y name(?: is|'s)|I am|I'm|[Ii]m) {_NAME}\b"),
+        re.compile(rf"\b[Mm]y name(?: is|'s) {_NAME}|\b(?:I am|I'm|[Ii]m) {_NO_KIND}{_NAME}"),
         max_answers=20,
     ),
     "day": _Slot(
@@ -79,7 +83,8 @@ SLOTS = {
     ),
     "number of people": _Slot(
         re.compile(
-            r"\bhow many (?:people|guests|persons)\b(?! (?:does|do|can|it)\b)|\bsize of your party\b",
+            r"\bhow many (?:people|guests|persons)\b(?! (?:does|do|can|it|would like|want|need|have)\b)"
+            r"|\bsize of your party\b",
             re.IGNORECASE,
         ),
         re.compile(
@@ -108,14 +113,21 @@ SLOTS = {
             re.IGNORECASE,
         ),
         re.compile(
+            r"(?<!too )(?<!so )(?<!very )(?<!was )(?<!is )(?<!looks )(?<!more )(?<!less )(?<!'s )"
             r"\b(?:cheap|expensive|inexpensive|upscale|moderately priced|moderate price)(?! and)\b",
             re.IGNORECASE,
         ),
     ),
     "length of the stay": _Slot(
         re.compile(r"\bhow (?:many (?:nights|days)|long will you be staying)\b", re.IGNORECASE),
-        re.compile(rf"\b{_COUNT}(?= (?:nights?|days?)\b)", re.IGNORECASE),
+        re.compile(
+            r"\b(?:stay\w*|book\w*|reserv\w+|room|hotel|guest ?house|need|want)\b"
+            rf"[^.?!]{{0,60}}?\b{_COUNT}(?= nights?\b)"
+            rf"|\b(?:stay\w*|for) {_COUNT}(?= (?:nights?|days?)\b)",
+            re.IGNORECASE,
+        ),
         re.compile(rf"\A\W{{0,3}}(?:for )?{_COUNT}(?= (?:nights?|days?)\b)", re.IGNORECASE),
+        re.compile(r"\b(?:wait\w*|since|ago|late|delay\w*)\b", re.IGNORECASE),
     ),
     "place of departure": _Slot(
         re.compile(
@@ -123,7 +135,11 @@ SLOTS = {
             r"(?:departing|leaving|traveling|travelling|starting) from\b",
             re.IGNORECASE,
         ),
-        re.compile(rf"\b(?:from|departing|leaving) {_PLACE}"),
+        re.compile(
+            rf"\b(?:departing|leaving)(?: from)? {_PLACE}"
+            rf"|\b(?:go|going|get|travel\w*|trains?|bus|flights?|fly|flying|taxi|cab|ride|depart|leave|trip|directions)\b"
+            rf"[^.?!]{{0,60}}?\bfrom {_PLACE}|\A\W{{0,3}}[Ff]rom {_PLACE}|\bfrom {_PLACE} to\b"
+        ),
         elsewhere=re.compile(r"\b(?:sorry|not)\b", re.IGNORECASE),
     ),
     "destination": _Slot(
@@ -133,8 +149,8 @@ SLOTS = {
             re.IGNORECASE,
         ),
         re.compile(
-            r"\b(?:get|go|going|traveling|travelling|train|bus|walking|directions|ride)\b[^.?!]{0,40}?"
-            rf" to {_PLACE}"
+            r"\b(?:get(?= to)|go|going|traveling|travelling|train|bus|walking|directions|ride)\b"
+            rf"(?! (?:added|moved|changed|switched|connected|used)\b)[^.?!]{{0,40}}? to {_PLACE}"
         ),
     ),
 }

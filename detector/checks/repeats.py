@@ -57,10 +57,18 @@ _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re
 """A turn of a customer who only calls for attention."""
 
 _SAY_AGAIN = re.compile(
-    r"\b(?:repeat|resend|again|once more|pardon|say that|come again|what was that"
+    r"\b(?:repeat|resend|again|once more|one more time|pardon|say that|come again|what was|what's the"
+    r"|which \w+ was|deleted (?:it|that|the)|lost (?:it|that|the)|send (?:me )?(?:the|that|it)"
+    r"|any (?:news|update)"
     r"|did(?:n['’]?t| not) (?:get|hear|see|catch))\b",
     re.IGNORECASE,
 )
+_HOLD = re.compile(
+    r"\b(?:still (?:checking|looking|working|waiting)|bear with me|one moment|just a moment"
+    r"|please (?:hold|wait|choose|select))\b",
+    re.IGNORECASE,
+)
+"""Words of an agent who is at work, or of a menu, which may be shown again until something is chosen."""
 _FAREWELL = re.compile(r"\b(?:good ?bye|bye|welcome|have an? (?:nice|good|great|wonderful))\b", re.IGNORECASE)
 
 QUESTION = re.compile(r"\?|__")
@@ -118,6 +126,7 @@ def last_message_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -
             key == last
             and len(words) >= MIN_WORDS
             and not _FAREWELL.search(turn.text)
+            and not _HOLD.search(turn.text)
             and any(each.role == "customer" and each.text.strip() for each in between)
             and not any(each.role == "customer" and _SAY_AGAIN.search(each.text) for each in between)
             and not any(each.role == "tool" and each.index not in failed for each in between)

@@ -54,7 +54,7 @@ def skips_question(suspicion: Suspicion) -> GateResult:
         if "?" in sentence or has_phrase(sentence, "requests")
     ]
     if not questions:
-        return dropped("the customer asked nothing")
+        return GateResult("inapplicable", "the customer asked nothing")
     text = suspicion.turn.text
     if "?" in text or has_phrase(text, "defers"):
         return dropped("the turn asks or defers")

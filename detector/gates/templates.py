@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.checks.placeholders import unfilled_slots
+from dialint.detector.checks.placeholders import is_no_slot, speaks_of_code, unfilled_slots
 from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, first_positions, is_uncalled_for
 from dialint.detector.gates.suspicion import (
     GateResult,
@@ -50,6 +50,9 @@ def raw_slot(suspicion: Suspicion) -> GateResult:
     speaks of, none that the sentence explains as a form to fill in, no menu path and no link."""
     text, log = suspicion.turn.text, suspicion.log
     spoken_of = {mark_kind(mark[0]) for turn in suspicion.customer_turns for mark in find_marks(turn.text)}
+    earlier = (turn for turn in suspicion.customer_turns if turn.index < suspicion.turn.index)
+    if any(speaks_of_code(turn.text) for turn in earlier):
+        return dropped("the customer speaks of code or templates")
     why, unsure = "no slot of a template in the turn", False
     for mark, is_slot in _slots(text):
         slot = mark[0]
@@ -59,7 +62,7 @@ def raw_slot(suspicion: Suspicion) -> GateResult:
             why = "the customer speaks of the same slot"
         elif _is_explained(text, mark.start()):
             why = "the slot is explained to the customer as a form"
-        elif text[mark.end() : mark.end() + 1] == "(" or '"' in slot or _PATH.search(slot[1:-1]):
+        elif is_no_slot(text, mark) or '"' in slot or _PATH.search(slot[1:-1]):
             why = "the marks are a link, a path or data"
         elif is_slot:
             return finding(f"the slot “{slot}” is raw")

@@ -28,7 +28,9 @@ def tools_are_logged(suspicion: Suspicion) -> GateResult:
 
 def shows_machine_text(suspicion: Suspicion) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
-    match = _MACHINE_TEXT.search(suspicion.turn.text)
+    masking = suspicion.log.is_masking
+    matches = _MACHINE_TEXT.finditer(suspicion.turn.text)
+    match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
     if match is None:
         return GateResult("inapplicable", "plain words")
     return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

@@ -198,6 +198,119 @@ def test_what_only_looks_like_asking_for_a_secret(text: str) -> None:
     assert hit_by(asks_secret, text) == []
 
 
+NAMED_ONLY = [
+    "Please provide your PIN code and I will check whether we deliver.",
+    "Can you tell me the password policy set under Admin?",
+    "Can you confirm the PIN letter arrived?",
+    "What is the password prompt showing?",
+    "I need your password to be at least 12 characters.",
+    "Can you confirm your PIN works now?",
+    "What is the CVV? It's the three digits on the back.",
+    "Do you have your PIN to hand? You'll enter it on the reader.",
+    "Назовите код из СМС сотруднику пункта выдачи.",
+    "Напишите пароль в поле «Пароль»",
+    "Отправьте ПИН на номер 1234",
+    "Скажите, пожалуйста, пароль от почты вы помните?",
+    "Schicken Sie uns Ihr Passwort bitte nicht per E-Mail.",
+    "Dann brauche ich Ihr Passwort gar nicht.",
+    "senden Sie uns die PIN auf keinen Fall per Mail",
+    "Envíeme la contraseña jamás por correo",
+    "Donnez-moi votre mot de passe surtout pas ici",
+    "- Wofür brauche ich die TAN?",
+    "Beim Abheben benötige ich die PIN, sonst geht es nicht.",
+    "Сообщите пароль только мастеру",
+    "Send me your OTP log from the app.",
+]
+ASKED_FOR = [
+    "Please provide your PIN code so that I can log in for you.",
+    "Can I have your full name and password?",
+    "What is your PIN?",
+    "Could you tell me your password please",
+    "I need your PIN to verify you",
+    "Please send me the code we texted you",
+    "Please tell me your CVV on the back of the card.",
+    "Назовите, пожалуйста, код из СМС.",
+    "Сообщите мне ваш пароль",
+    "Какой у вас пароль?",
+    "Мне нужен CVV",
+    "Пришлите пароль",
+    "Schicken Sie mir bitte Ihr Passwort.",
+    "Nennen Sie mir Ihre PIN, sonst kann ich nicht helfen.",
+    "Wie lautet Ihr Passwort?",
+    "Ich benötige Ihre Prüfziffer.",
+    "Dígame su contraseña, por favor.",
+    "¿Cuál es su PIN?",
+    "¿Me puede dar su contraseña?",
+    "decime tu contraseña",
+    "Donnez-moi votre code PIN.",
+]
+
+
+@pytest.mark.parametrize("text", NAMED_ONLY)
+def test_a_secret_that_is_spoken_of_is_not_asked_for(text: str) -> None:
+    assert hit_by(asks_secret, text) == []
+
+
+@pytest.mark.parametrize("text", ASKED_FOR)
+def test_a_secret_is_asked_for(text: str) -> None:
+    assert len(hit_by(asks_secret, text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("customer", "agent"),
+    [
+        ("Не могу войти, я дурак", "Ну что вы, вы не дурак!"),
+        ("Ну я и дурак", "Какой же вы дурак! С каждым бывает."),
+    ],
+)
+def test_a_word_that_the_customer_said_of_himself_is_no_insult(customer: str, agent: str) -> None:
+    assert list(insult(dialogue(("c", customer), ("a", agent)))) == []
+    assert len(hit_by(insult, "Вы дурак.")) == 1
+
+
+NO_SLOTS = [
+    "You can see it under [Order status](https://x.example).",
+    "Call GET /orders/{order_id} and then /users/{id}.",
+    "Send BAL <account number> to 60220.",
+    "Press the [Refund] button.",
+    "It is in the [Order Date] column.",
+    "Pulse [Sí] para confirmar o [No] para volver atrás.",
+    "use `<code>` y `</code>`",
+    "C:\\Users\\%username%\\Documents",
+    "/v2/orders/{order_id}; ersetzen Sie {order_id}",
+    "escriba {{nombre}} donde quiera",
+    "The template uses double curly braces: {{first_name}}.",
+    "[Details] and [Information] are below.",
+]
+SLOTS = [
+    "Dear [Customer Name], thank you.",
+    "Hello {{first_name}}, how can I help?",
+    "Your order {order_id} is on its way.",
+    "Please visit [Link] for more.",
+    "Your refund of $[Amount] was sent.",
+    "Hi %FIRSTNAME%, welcome!",
+    "Thank you, <customer name>.",
+    "It will arrive on [Insert date].",
+    "You can use the code {discount_code} at checkout.",
+    "I see that [order details] was shipped.",
+]
+
+
+@pytest.mark.parametrize("text", NO_SLOTS)
+def test_a_button_a_link_or_a_part_of_code_is_no_slot(text: str) -> None:
+    assert hit_by(unfilled_placeholder, text) == []
+
+
+@pytest.mark.parametrize("text", SLOTS)
+def test_a_slot_was_left_unfilled(text: str) -> None:
+    assert len(hit_by(unfilled_placeholder, text)) == 1
+
+
+def test_slots_are_no_slip_where_they_are_the_customers_matter() -> None:
+    about_tags = dialogue(("c", "My merge tag does not work."), ("a", "It should be {{first_name}} there."))
+    assert list(unfilled_placeholder(about_tags)) == []
+
+
 def test_the_words_of_the_customer_are_no_insult_of_the_agent() -> None:
     talk = dialogue(
         ("c", "Sie sind ein Idiot!"), ("a", "Sie sind ein Idiot, das haben Sie gerade geschrieben.")

@@ -200,7 +200,7 @@ def test_reproaches(turns: tuple[str, ...], expected: str) -> None:
         (("c: And the late fee?", "a: The fee is gone. Have a lovely day!"), "dropped"),
         (("c: Can I change the address?", "a: Our team packed everything in Leeds."), "suggestion"),
         (("c: Can I change the address?", "a: Let me look."), "dropped"),
-        (("c: It works now.", "a: Have a lovely day!"), "dropped"),
+        (("c: It works now.", "a: Have a lovely day!"), "inapplicable"),
     ],
 )
 def test_skips_question(turns: tuple[str, ...], expected: str) -> None:

@@ -65,3 +65,33 @@ def test_every_value_has_a_case() -> None:
 )
 def test_another_value_or_a_reason_to_ask(texts: tuple[str, ...]) -> None:
     assert list(asks_for_given(dialogue(*texts))) == []
+
+
+OTHER_VALUES = [
+    ("The engineer came on Tuesday and it's broken again", "Which day suits you for a visit?"),
+    ("I bought a kettle on Saturday and it leaks", "What day would you like to visit the shop?"),
+    ("It is too expensive, I want another brand", "What price range are you looking for?"),
+    ("I have been waiting 3 days", "How many nights would you like to stay?"),
+    ("I'm Canadian, can I get a visa?", "May I have your name?"),
+    ("I'm Platinum", "Could I have your name?"),
+    ("I am Mrs Patel's carer", "What is your name?"),
+    ("I'd like to get roaming added to Red Plus", "Where do you want to go?"),
+    ("I got a letter from Sarah", "Where are you departing from?"),
+    ("We are 12 people", "How many guests would like the vegetarian menu?"),
+]
+
+
+@pytest.mark.parametrize("texts", OTHER_VALUES)
+def test_a_value_of_another_matter_was_not_given(texts: tuple[str, ...]) -> None:
+    assert list(asks_for_given(dialogue(*texts))) == []
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("My name is Ryan Lee.", "May I have your name?"),
+        ("We need a train from Hull to York.", "Where are you departing from?"),
+    ],
+)
+def test_a_value_of_this_matter_was_given(texts: tuple[str, ...]) -> None:
+    assert len(list(asks_for_given(dialogue(*texts)))) == 1

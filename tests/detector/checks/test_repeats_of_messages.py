@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dialint.detector.checks.repeats import last_message_again
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
@@ -38,3 +40,19 @@ def test_goodbyes_may_be_said_twice() -> None:
         Turn(index=2, role="agent", text=text),
     )
     assert not list(last_message_again(Dialogue(id="d", turns=turns)))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("locker code?", "Your code is 4471, valid until Friday.", "could you give me that one more time"),
+        ("any?", "We are still checking this with the warehouse team.", "hm"),
+    ],
+)
+def test_what_was_asked_for_once_more_and_a_hold_are_left_alone(texts: tuple[str, ...]) -> None:
+    roles = ("customer", "agent", "customer", "agent")
+    turns = tuple(
+        Turn(index=n, role=role, text=text)  # type: ignore[arg-type]
+        for n, (role, text) in enumerate(zip(roles, (*texts, texts[1]), strict=True))
+    )
+    assert list(last_message_again(Dialogue(id="d", turns=turns))) == []
