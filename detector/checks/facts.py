@@ -80,8 +80,11 @@ def _find_untraced(
             continue
         span = sentence.span()
         for match in values.ids(text, *span):
-            if not evidence.has_id(match.group()):
+            if not evidence.has_id(match.group()) and not evidence.has_digits(match.group()):
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
+        for match in values.counts(text, *span) if returned.amounts else ():
+            if not evidence.has_id(match.group()) and not evidence.explains(int(match.group()) * 100, stated):
+                yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
         if returned.days:
             for match in values.DATE.finditer(text, *span):
                 day = values.parse_day(match)

@@ -22,12 +22,33 @@ ID = re.compile(
     r"|\d{6,20})(?![\w@/]|[.:-]\w)"
 )
 _UNIT = re.compile(
-    r"\d{1,20}(?:st|nd|rd|th|am|pm|gb|tb|mb|mm|cm|km|kg|ml|oz|mah|k?hz|ghz|mhz|hr|hrs|in|inch|inches|ft|lb|lbs|mp"
-    r"|k?wh|usd|eur|gen|days?|[a-z])|\d{1,9}x\d{1,9}|[a-z]\d{1,3}|\d{1,9}[a-z]\d?"
-    r"|(?:ipad|iphone|usb|mp|ddr|rtx|gtx|wifi|covid|step|option|item|part|windows|tier|level|version|v)_?\d{1,9}",
+    r"\d{1,20}(?:st|nd|rd|th|am|pm|[kmgt]i?b|[kmg]b?ps|[km]?bits?|mm|cm|km|kg|mg|mcg|ug|ml|cl|oz|mah|[kmg]?hz"
+    r"|hr|hrs|mins?|secs?|ms|in|inch|inches|ft|yds?|mi|miles|sqft|sqm|m[23]|cc|lb|lbs|mp|[km]?w|k?wh|[km]?v|kva|hp"
+    r"|nm|bhp|psi|bar|kpa|btu|lm|lux|nits|db|dpi|ppi|fps|rpm|mph|kmh|kph|k?cal|kj|iu|k?px|pcs?|pts?|pk|ct|usd|eur"
+    r"|gbp|inr|aud|cad|chf|gen|days?|weeks?|months?|years?|yo|[a-z])"
+    r"|\d{1,9}x\d{1,9}(?:px|mm|cm)?|[a-z]\d{1,3}|\d{1,9}[a-z]\d?"
+    r"|(?:ipad|iphone|usb|mp|ddr|rtx|gtx|wifi|covid|step|option|item|part|windows|tier|level|version|v)_?\d{1,9}"
+    r"|(?:fy|cy|sha|md|aes|rsa|tls|ssl|rfc|iso|iec|en|din|ansi|astm|nfpa|ieee|ipv|pci|ifrs|ias|soc|utf|base|cat"
+    r"|office|microsoft|win|sql|server|exchange|form|schedule|xbox|galaxy|pixel|macos|ios|android|ubuntu)_?\d{1,5}"
+    r"|kb\d{6,7}|w\d{1,2}[a-z]{3,4}",
     re.IGNORECASE,
 )
-"""Words with digits that are no ids: ordinals, quantities, names of models."""
+"""Words with digits that are no ids: ordinals, quantities, standards, names of models and of products."""
+_COUNTED = re.compile(
+    r"\s(?:(?:bonus|reward|loyalty|air|frequent|flyer|active|extra|total|new|registered|monthly|unique)\s){0,2}"
+    r"(?:points?|miles|kilomet(?:er|re)s|users?|customers|people|steps|pages|views|tokens|words|characters|units"
+    r"|shares|credits|coins|calories|cycles|hours|minutes|seconds|rows|records|requests|messages|transactions"
+    r"|visits|INR|JPY|KRW|IDR|VND|HUF|CLP|COP|RUB|PKR|NGN|KES|USD|EUR|GBP|rupees|yen|dollars|euros|pounds|pesos"
+    r"|roubles)\b",
+    re.IGNORECASE,
+)
+"""After digits: they count something."""
+_PUBLISHED = re.compile(
+    r"\b(?:(?:hot-?|help)line|toll-free|call\sus|(?:our|support|service)\s(?:tele)?phone|dial|text\s\w{1,20}\sto"
+    r"|SWIFT|BIC)\b[^.!?\n]{0,40}\Z",
+    re.IGNORECASE,
+)
+"""Before a number of the house's own, which an agent may know by heart."""
 _FIGURE = r"\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,2})?"
 AMOUNT = re.compile(
     rf"(?:[$€£]|\bUSD\s)\s?(?P<after>{_FIGURE})(?![\d,]?\d)|\b(?P<before>{_FIGURE})\s(?:dollars|USD|euros?|EUR)\b"
@@ -105,9 +126,25 @@ def is_id(word: str) -> bool:
 
 
 def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """The ids in a stretch of a text."""
+    """The ids in a stretch of a text, without `counts` and numbers that the house publishes."""
     matches = ID.finditer(text, start, len(text) if end is None else end)
-    return (match for match in matches if is_id(match.group()))
+    return (
+        match
+        for match in matches
+        if is_id(match.group())
+        and not _is_count(match)
+        and not _PUBLISHED.search(text, max(start, match.start() - 60), match.start())
+    )
+
+
+def counts(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
+    """The numbers of six digits or more, without commas, that count something: points, miles, a currency."""
+    matches = ID.finditer(text, start, len(text) if end is None else end)
+    return (match for match in matches if _is_count(match))
+
+
+def _is_count(match: re.Match[str]) -> bool:
+    return match.group().isdigit() and _COUNTED.match(match.string, match.end()) is not None
 
 
 def cents(match: re.Match[str]) -> int:

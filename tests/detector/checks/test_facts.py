@@ -92,6 +92,42 @@ def test_what_stands_nowhere_is_found(answer: str, hits: list[tuple[str, str]]) 
     assert found(answer) == hits
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It is up to 500Mbps, or 1000Mbps in town.",
+        "Take 2000mg, which has 1500kcal.",
+        "It prints 1200dpi at 3000rpm and has 1100sqft.",
+        "In FY2026 you get Office365, signed with SHA256, after ISO27001 and RFC9110; see KB5031455.",
+        "You need the form W8BEN.",
+        "You have 150000 points, or 150000 bonus miles.",
+        "Call our hotline 08001234567.",
+        "Our SWIFT code is COBADEFF370.",
+    ],
+)
+def test_quantities_products_and_published_numbers_are_no_ids(answer: str) -> None:
+    assert found(answer, [{"down": 500, "points": 50000}, {"points": 100000}]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "hits"),
+    [
+        ("Your order is 1500001.", [("I2", "1500001")]),
+        ("Your order 1500001 for three users is sent.", [("I2", "1500001")]),
+        ("Your ticket is KBQ50314.", [("I2", "KBQ50314")]),
+        ("Your phone number is 5551234567.", [("I2", "5551234567")]),
+        ("You have 734211 points.", [("I4", "734211")]),
+    ],
+)
+def test_ids_and_counts_beside_them_are_found(answer: str, hits: list[tuple[str, str]]) -> None:
+    assert found(answer, [{"down": 500, "points": 50000}, {"points": 100000}]) == hits
+
+
+def test_an_id_may_get_its_prefix() -> None:
+    assert found("Is it ORD1234567?", ask="It is order 1234567.") == []
+    assert found("Is it ORD1234568?", ask="It is order 1234567.") == [("I2", "ORD1234568")]
+
+
 def test_what_the_customer_said_may_be_repeated() -> None:
     ask = "My code is ZZ91TT3, I paid $1834.17 on April 28 at 11:05."
     assert found("ZZ91TT3: $1,834.17 on Apr 28, 11:05 AM.", ask=ask) == []
