@@ -25,14 +25,21 @@ _DONE = (
 _RECORD = r"(?:orders?|reservations?|bookings?|flights?|items?|account|profile|purchases?|payment methods?)"
 _STOCK = r"(?:(?:in|out\sof)\sstock|(?:un)?available)"
 _STATE = rf"(?:pending|delivered|processed|shipped|cancell?ed|confirmed|active|{_STOCK})"
+_OPENING = (
+    r"(?:\A(?:\[[^\]]{1,60}\])?\W{0,3}+(?:\w{1,20},\s|(?:so|and|now|just)\s){0,3}+"
+    r"|\b(?:see|tell|know|gather|understand)(?:\sthat)?\s)"
+)
+"""Before what a sentence rests on; money, too, is taken "from your account"."""
 _LOOKUP = re.compile(
     r"\b(?:I|we)(?:(?:['’]ve|\shave)(?:\s(?:now|just|already|also|successfully|finally)){0,2}|\s(?:was|were)\sable\sto"
     rf"|\s(?:just|successfully))\s(?:{_DONE}|find|locate|retrieve|access|verify)\s(?:{_WORD}){{0,6}}?{_THING}\b"
     rf"|\bI\s(?:found|located|retrieved|checked|accessed)\s(?:{_WORD}){{0,5}}?{_THING}\b"
     r"|\b(?:I|we)(?:\snow)?\shave\s(?:here\s)?(?:the|your)\s(?:[\w-]{1,20}\s){0,2}"
     rf"{_THING}\s(?:here|in\sfront)\b"
-    r"|\b(?:according\sto|based\son|from|looking\sat)\s(?:the|your|our)\s(?:\w{1,20}\s){0,2}"
-    r"(?:records|system|database|history|profile|account|order\sdetails|product\sdetails|user\sdetails)\b",
+    rf"|(?:{_OPENING}(?:based\son|from|looking\sat)|\baccording\sto"
+    r"|\bbased\son(?=\sthe\s\w{1,20}\sdetails))\s(?:the|your|our)\s(?:\w{1,20}\s){0,2}"
+    r"(?:records|system|database|history|profile|account|order\sdetails|product\sdetails|user\sdetails)\b"
+    r"(?!,?\s(?:type|settings?|page|menu|section|screen|tab|level|number|go|choose|select|click|tap|open|you\scan))",
     re.IGNORECASE,
 )
 """A look-up in the past, and what it was of."""
@@ -81,25 +88,26 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
     answered = [use.result_turn for use in uses if use.result_turn is not None and _is_lookup(use)]
     first = min(answered, default=None)
     n_calls = [use.turn for use in uses if use.was_run]
-    customer = ""
+    known = ""
     for turn in dialogue.turns:
         if first is not None and turn.index > first:
             return
-        if turn.role == "customer":
-            customer += " " + turn.text.casefold()
+        if turn.role in ("customer", "system"):
+            known += " " + turn.text.casefold()
         if turn.role not in JUDGED_ROLES:
             continue
         has_tried = any(index < turn.index for index in n_calls)
         for start, end in statements(turn.text):
             words = turn.text[start:end]
-            why = None if words.endswith("?") else _invention(words, customer)
+            why = None if words.endswith("?") else _invention(words, known)
             if why is not None and not (has_tried and _DENIAL.search(words)):
                 yield Hit(turn.index, start, end, f"{why}, but no tool had returned anything", "I2")
                 break
 
 
-def _invention(words: str, customer: str) -> str | None:
-    """What a sentence tells of a system, beyond the `customer`'s own words; None if nothing."""
+def _invention(words: str, known: str) -> str | None:
+    """What a sentence tells of a system, beyond what the customer and the system's turns hold; None if
+    nothing."""
     match = _LOOKUP.search(words)
     if match is not None and not _NO_CLAIM.search(words, 0, match.end()):
         return "a look-up is claimed"
@@ -109,11 +117,11 @@ def _invention(words: str, customer: str) -> str | None:
     match = _STATUS.search(words)
     if match is not None and not _NO_CLAIM.search(words):
         state = (match["state"] or match["named"] or match["listed"]).casefold()
-        if state[:6] not in customer:
+        if state[:6] not in known:
             return "a status is told"
     if _OF_RECORD.search(words) and not _NO_CLAIM.search(words):
         for amount in AMOUNT.finditer(words):
-            if compact(amount.group()) not in compact(customer):
+            if compact(amount.group()) not in compact(known):
                 return "an amount is told"
     return None
 

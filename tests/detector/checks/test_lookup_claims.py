@@ -35,6 +35,9 @@ def dialogue(said: str, customer: str = "I want to know about my order.", result
         "I was able to find your reservation.",
         "I found two orders under your name.",
         "According to our records, you live in Oslo.",
+        "Based on your account, you live in Oslo.",
+        "The lamp is in white based on the product details.",
+        "I see from your profile that you live in Oslo.",
         "I see that you have several orders.",
         "It looks like your order was sent to Oslo.",
         "The order is currently pending.",
@@ -59,6 +62,11 @@ def test_what_no_tool_returned_is_made_up(claim: str) -> None:
         "If the order is pending, it can be cancelled.",
         "A refund over $85.00 may take five days.",
         "Have you checked your order details?",
+        "The direct debit is taken from your account on the 1st.",
+        "Taken monthly (on the 1st) from your account, it pays for all.",
+        "From your account, choose the settings.",
+        "We remove the card from your profile.",
+        "The limit is based on your account type.",
     ],
 )
 def test_offers_plans_and_questions_claim_nothing(said: str) -> None:
@@ -70,6 +78,16 @@ def test_the_customers_own_words_are_no_invention() -> None:
     for said in ("So your order is pending.", "The total of $85.00 is noted."):
         assert not list(claims_undone_lookup(dialogue(said, customer), WITH_TOOLS))
         assert list(claims_undone_lookup(dialogue(said), WITH_TOOLS))
+
+
+def test_what_a_system_turn_holds_is_known() -> None:
+    said = dialogue("The cost is $85.00 for each order.")
+    prompt = Turn(index=0, role="system", text="A repair costs $85.00.")
+    turns = tuple(turn.model_copy(update={"index": turn.index + 1}) for turn in said.turns)
+    assert list(claims_undone_lookup(said, WITH_TOOLS))
+    assert not list(claims_undone_lookup(Dialogue(id="d", turns=(prompt, *turns)), WITH_TOOLS))
+    other = prompt.model_copy(update={"text": "A repair costs $95.00."})
+    assert list(claims_undone_lookup(Dialogue(id="d", turns=(other, *turns)), WITH_TOOLS))
 
 
 def test_a_failed_look_up_may_be_told() -> None:
