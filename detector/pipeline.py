@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
@@ -436,7 +437,8 @@ class ReleaseDetector:
         self, dialogue: Dialogue, coverage: Mapping[int, TurnCoverage]
     ) -> dict[tuple[int, str], tuple[Check, Hit]]:
         """The best hit for each turn and code: of a check that accuses rather than of one that suggests, and
-        of the more precise one."""
+        of the more precise one. Clauses of a policy that are broken in the same turn are one hit with all
+        their reasons."""
         hits: dict[tuple[int, str], tuple[Check, Hit]] = {}
         by_name: dict[str, tuple[Hit, ...]] = {}
         for code, how in self.info.codes.items():
@@ -445,6 +447,9 @@ class ReleaseDetector:
                     by_name[check.name] = tuple(CHECKS[check.name](dialogue, self._context))
                 for hit in by_name[check.name]:
                     if hit.code in (None, code) and check in coverage[hit.turn].checked.get(code, ()):
+                        before = hits.get((hit.turn, code))
+                        if check.name == POLICY_CHECK and before is not None and before[0] is check:
+                            hit = replace(before[1], why=f"{before[1].why}; {hit.why}")
                         hits[hit.turn, code] = check, hit
         return hits
 

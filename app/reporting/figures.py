@@ -116,7 +116,7 @@ class Figures:
 
     def _add_codes(self, verdict: Verdict) -> None:
         missing: dict[str, set[int]] = {}
-        nowhere: set[str] = set()
+        nowhere: set[str] = set(verdict.no_policy)
         for gap in verdict.not_judged:
             for code in gap.codes:
                 missing.setdefault(code, set()).update(gap.turns)
@@ -350,7 +350,11 @@ def limits(figures: Figures, manifest: Mapping[str, Any]) -> list[str]:
         lines.append(f"The log is {far}.")
     if judge := manifest.get("judge"):
         lines += _judge_limits(judge)
-    missing = [code for code in figures.taxonomy.codes if code not in figures.covered]
+    missing = [
+        code
+        for code in figures.taxonomy.codes
+        if code not in figures.covered or (code in figures.codes and not figures.codes[code].dialogues)
+    ]
     if missing:
         lines.append(f"Codes that nobody looked for: {' '.join(missing)}.")
     severities = options.get("severities") or SEVERITIES

@@ -306,6 +306,13 @@ def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
     assert not re.search(r"nobody looked for: [^<]*\bC1\b", page)
 
 
+def test_a_code_without_a_policy_was_looked_for_by_nobody(tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    verdict = scored("d").model_copy(update={"no_policy": ("C1",)})
+    report(finished(tmp_path, [verdict]), config=ReportConfig(html=out))
+    assert re.search(r"nobody looked for: [^<]*\bC1\b", out.read_text())
+
+
 def test_what_the_judge_was_not_asked_is_no_silence(tmp_path: Path) -> None:
     asked = {
         "questions": {"screens": 12, "details": 3},

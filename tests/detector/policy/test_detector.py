@@ -93,6 +93,16 @@ def test_findings_name_the_clause(folder: Path) -> None:
     assert "before refund find is missing in turn 1" in reason
 
 
+def test_clauses_that_are_broken_in_one_turn_are_all_named(folder: Path) -> None:
+    more = "  - id: no-refunds\n    text: Refund nothing.\n    on: refund\n    limit: {at_most: 0}\n"
+    (folder / "strict.yaml").write_text(POLICY.format(name="strict") + more, encoding="utf-8")
+    verdict = detector(folder, "strict").verdicts([dialogue()])[0]
+    assert by_policy(verdict) == [("P1", 3), ("P2", 3)]
+    reason = next(finding.reason for finding in verdict.findings if finding.code == "P2")
+    assert "clause no-guarantees of policy strict" in reason
+    assert "clause no-refunds of policy strict" in reason
+
+
 def test_without_a_policy_nothing_fires_and_the_codes_are_named(folder: Path) -> None:
     both = detector(folder, "shop", "desk")
     cases = (
