@@ -292,8 +292,12 @@ def summary_table(
         )
     if tally.no_policy:
         codes = " ".join(sorted(tally.no_policy_codes))
-        advice = "dialint score --policy FILE names one"
-        parts.append(Text(f"without a policy: {tally.no_policy:,} dialogues, not judged: {codes}; {advice}"))
+        advice = "--policy FILE and, of several, the dialogue's field policy name one"
+        parts.append(
+            Text(
+                f"no policy with rules for {codes} applied to {tally.no_policy:,} dialogues: not judged; {advice}"
+            )
+        )
     parts += [Text(line) for line in judge]
     parts += [Text(line) for line in _coverage_lines(detector)]
     return Group(*parts)
