@@ -21,10 +21,17 @@ return: return refund cancel exchange replace
 exchange: exchange replace swap return rebook upgrade
 change: edit upgrade downgrade remove delete cancel replace exchange reschedule schedule move switch book
 change: adjust enable disable reset activate deactivate grant block freeze suspend terminate swap rebook
-change: refund credit waive redeem
-pay: refund pay charge credit cancel return compensate exchange book remove delete adjust waive reimburse
-pay: redeem transfer downgrade terminate
+pay: refund pay charge credit cancel return compensate remove adjust waive reimburse redeem
 transfer: transfer escalate handoff handover connect route forward move pay
+"""
+_OTHER_TOOL_WORDS = """
+cancel: book reserve schedule buy purchase upgrade activate enable charge
+book: cancel delete remove terminate refund waive unsubscribe disable deactivate downgrade
+return: book reserve buy purchase upgrade downgrade activate enable charge waive
+exchange: cancel delete terminate refund unsubscribe waive charge downgrade activate deactivate
+change:
+pay: reserve schedule upgrade activate enable deactivate disable block freeze
+transfer: cancel delete refund waive reserve activate deactivate
 """
 _GENERAL_TOOL_WORDS = """
 create submit update modify set change add make send apply issue assign put post write save patch
@@ -62,16 +69,20 @@ def _families(table: str) -> dict[str, str]:
     return {word: family for family, words in rows for word in words.split()}
 
 
-FAMILIES: dict[str, frozenset[str]] = {
-    family: frozenset(
-        word
-        for line in _TOOL_WORDS.splitlines()
-        if line.startswith(f"{family}:")
-        for word in line.split()[1:]
-    )
-    for family in ("cancel", "book", "return", "exchange", "change", "pay", "transfer")
-}
-"""The words in the name of a tool that may do what a claim of the family says, beside the general ones."""
+def _words_of_families(table: str) -> dict[str, frozenset[str]]:
+    """The words of each family of such a table."""
+    words: dict[str, frozenset[str]] = {}
+    for line in table.strip().splitlines():
+        family, _, listed = line.partition(":")
+        words[family] = words.get(family, frozenset()) | frozenset(listed.split())
+    return words
+
+
+FAMILIES = _words_of_families(_TOOL_WORDS)
+"""The words in the name of a tool that tell the claims of a family, beside the general ones."""
+_OTHER_ACTS = _words_of_families(_OTHER_TOOL_WORDS)
+"""The first words in the name of a tool that does clearly something else than a family claims. Any write may
+be a change."""
 _GENERAL_WORDS = frozenset(_GENERAL_TOOL_WORDS.split())
 """Words in the names of tools that may do anything."""
 _PEOPLE = frozenset(["human", "humans", "agent", "agents", "supervisor", "operator"])
@@ -145,9 +156,14 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 def may_write(name: str) -> bool:
-    """Whether a tool of this name may change something: all may, but those named after reading."""
+    """Whether a tool of this name may change something: all may, but those named after reading alone."""
     words = name_words(name)
-    return not words or words[0] not in _READS
+    return (
+        not words
+        or words[0] not in _READS
+        or words[:2] in (("check", "in"), ("check", "out"))
+        or not {"and", "or"}.isdisjoint(words)
+    )
 
 
 def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
@@ -242,7 +258,7 @@ def _may_serve(use: ToolUse, family: str, verb: str) -> bool:
         return False
     return (
         not words
-        or words[0] not in _ACT_WORDS
+        or words[0] not in _OTHER_ACTS[family]
         or not _GENERAL_WORDS.isdisjoint(words)
         or _is_named_after(use.call.name, family, verb)
     )
@@ -263,9 +279,6 @@ def _has_stem(value: str, verb: str) -> bool:
 def _stem(verb: str) -> str:
     """What a verb in the past shares with its other forms: "cancel" of "cancelled"."""
     return re.sub(r"(?:(?<=l)l|(?<=r)r)?ed\Z", "", verb)
-
-
-_ACT_WORDS = frozenset[str]().union(*FAMILIES.values()) - _GENERAL_WORDS
 
 
 def _other_object(claim: str, verb: str, uses: Sequence[ToolUse], succeeded: Sequence[ToolUse]) -> str | None:
@@ -302,7 +315,11 @@ def _is_reported(verb: str, turns: Sequence[Turn]) -> bool:
             if has_failed(turn):
                 if any(match["verb"] == word for match in _DONE_BEFORE.finditer(text)):
                     return True
-            elif word in text or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text)):
+            elif (
+                word in text
+                or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text))
+                or any(match[1] in _STATES.get(verb, ()) for match in _STATUS.finditer(text))
+            ):
                 return True
         elif turn.role == "customer" and any(
             match["verb"].casefold() == verb for match in _DONE_BEFORE.finditer(turn.text)
@@ -311,6 +328,17 @@ def _is_reported(verb: str, turns: Sequence[Turn]) -> bool:
     return False
 
 
+_STATUS = re.compile(r"\"(?:\w{1,30}_)?(?:status|state)\"\s?:\s?\"(\w{1,30})\"")
+_STATES = {
+    "activated": ("active", "enabled"),
+    "deactivated": ("inactive", "disabled"),
+    "booked": ("confirmed", "active"),
+    "reserved": ("confirmed", "active"),
+    "scheduled": ("confirmed", "active"),
+    "processed": ("complete", "completed", "done", "paid", "settled", "refunded"),
+    "completed": ("complete", "done", "paid", "settled"),
+}
+"""The states by which a tool reports what such a verb says."""
 _DATE_KEY = re.compile(r"\"(\w{2,30}?)(?:_?(?:date|time)|_at|_on|Date|Time|At|On)\"\s?:\s?(?!null|\"\")")
 """A field that tells when something was done."""
 

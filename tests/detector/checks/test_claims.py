@@ -124,6 +124,11 @@ def test_a_tool_of_another_purpose_does_not_prove_it_and_an_unknown_one_might() 
         ("create_note", "I've added a note."),
         ("create_plan", "I've adjusted your plan."),
         ("close_order", "I've cancelled your order."),
+        ("schedule_pickup", "Your return has been initiated."),
+        ("move_visit", "I've booked you for Tuesday."),
+        ("route_ticket", "I've updated the ticket."),
+        ("waive_fee", "I've cancelled the fee."),
+        ("block_card", "I've ordered a new card."),
     ],
 )
 def test_a_tool_that_may_have_done_it_proves_it_and_its_failure_does_not(tool: str, claim: str) -> None:
@@ -221,12 +226,21 @@ def test_what_a_tool_or_the_customer_reported_may_be_repeated() -> None:
     assert len(reasons(("c", "I want it cancelled."), LOOKUP, ("a", "Your order has been cancelled."))) == 1
 
 
+def test_a_state_that_a_tool_reported_may_be_told_in_the_passive() -> None:
+    report = ("get_esim", {}, '{"esim_status": "active"}')
+    asked = ("c", "Does it work?")
+    assert reasons(asked, report, ("a", "Your eSIM is now activated.")) == []
+    assert len(reasons(asked, report, ("a", "I've activated your eSIM."))) == 1
+    assert len(reasons(asked, report, ("a", "Your eSIM has been deactivated."))) == 1
+
+
 def test_dialogues_without_results_of_tools_say_nothing() -> None:
     assert reasons(("c", "Cancel it."), ("a", "I have cancelled your order.")) == []
 
 
 def test_names_of_tools() -> None:
     assert name_words("getOrder_by-ID2") == ("get", "order", "by", "id", "2")
+    assert all(may_write(name) for name in ("check_in_passenger", "find_and_book", "verify_or_create"))
     assert [may_write(name) for name in ("get_order", "searchFlights", "think", "orders", "cancel", "")] == [
         False,
         False,
