@@ -292,12 +292,9 @@ def summary_table(
         )
     if tally.no_policy:
         codes = " ".join(sorted(tally.no_policy_codes))
-        advice = "--policy FILE and, of several, the dialogue's field policy name one"
-        parts.append(
-            Text(
-                f"no policy with rules for {codes} applied to {tally.no_policy:,} dialogues: not judged; {advice}"
-            )
-        )
+        where = f"no policy with rules for {codes} applied to {tally.no_policy:,} dialogues"
+        advice = "--policy FILE, or a dialogue's field policy, names one"
+        parts.append(Text(f"{where}: not judged there; {advice}"))
     parts += [Text(line) for line in judge]
     parts += [Text(line) for line in _coverage_lines(detector)]
     return Group(*parts)
