@@ -59,9 +59,27 @@ _AFTER_NOUN = (
 _START = r"(?:\A|(?<=[.!?]\s)|(?<=\n))"
 _CLAUSE = r"(?:\A|(?<=[.!?,]\s)|(?<=\n))"
 _NO_LETTER = r"(?<![\w.'’/&-])"
+_ARTICLE = r"(?<!\w )A"
+"""A capital A that does not stand after a word, where it is a letter (Plan A)."""
+_OPENS = (
+    r"(?:\A|(?<=[.!?,;:]\s)|(?<=\n)|(?<=[-–] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bif )|(?<=\bas )|"
+    r"(?<=\bthat )|(?<=\bsince )|(?<=\bbecause )|(?<=\bthink )|(?<=\b[Yy]es )|(?<=\b[Oo]k )|(?<=\b[Oo]kay )|"
+    r"(?<=\b[Ss]ure )|(?<=\bsays ))"
+)
+"""Where a clause may begin: after a mark, a conjunction or an answer."""
 _APOSTROPHE = r"['’]"
 _WEEKDAY = r"(?:[Mm]on|[Tt]ues|[Ww]ednes|[Tt]hurs|[Ff]ri|[Ss]atur|[Ss]un)day"
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_NOT_PAST = (
+    r"(?!(?:[^.!?\n]|\.\d){0,80}\b(?:last|ago|yesterday|before|previously|earlier|originally|when|was|were|"
+    r"did|back|in (?:19|20)\d\d)\b)"
+)
+_GUESTS = (
+    r"(?:guests|people|persons|passengers|adults|children|kids|travell?ers|members|customers|users|employees|"
+    r"colleagues|attendees|staff|diners|players|students|team|family|party|clients|agents|drivers|tenants|"
+    r"participants|visitors|friends|teams|companies)"
+)
+"""Who may be the subject of wishing."""
 _ASKING = r"(?:[Ww]hat|[Ww]hich|[Ww]hen|[Ww]here|[Hh]ow many)"
 _WORDS = (
     r"(?:(?!would|do|does|did|are|is|was|were|will|can|could|should|shall|may|have|has|had|who|that|of|and|"
@@ -103,7 +121,8 @@ RULES: Mapping[str, re.Pattern[str]] = {
         r" (?:is|was|has|will|reference|number)|(?:ride|table|room|taxi|train) (?:is|was|has)|final|"
         r"account|name|phone|address|email|flight|trip|"
         r"appointment|card|car|"
-        r"number|hotel|own)\b"
+        r"number|hotel|own)\b(?! (?:\d|#|one\b|two\b|three\b|verified|only|free|based|holders?\b|next\b|"
+        r"first\b))"
     ),
     "you for your": re.compile(
         r"\b(?:suits?|fits?|meets?|match(?:es)?) you"
@@ -120,12 +139,18 @@ RULES: Mapping[str, re.Pattern[str]] = {
         rf"|\bon it{_APOSTROPHE}s way\b"
     ),
     "its for it's": re.compile(
-        r"(?<!of )(?<!on )(?<!at )(?<!with )\b[Ii]ts (?:(?:an?|the|not|been|my|your|our|going to|located|"
-        r"called|also|"
-        r"in the|gonna|too|very|really|raining|sunny|at the|ok|okay|currently|basically|actually|on the|"
-        r"from the)\b(?! (?:own|kind))"
-        r"|(?:cheap|expensive|free|moderate|moderately priced|open|nice|good|available|correct|fine|right)"
-        r"(?=\s*(?:[.!?,;]|\Z)| (?:and|but|in|for|to)\b))"
+        r"(?<!of )(?<!on )(?<!at )(?<!with )\b[Ii]ts (?:an?|the|not|been|my|your|our|going to|located|called|"
+        r"also|in the|gonna|too|at the|on the|from the)\b(?! (?:own|kind))"
+        rf"|{_OPENS}[Ii]ts (?:(?:(?:very|really|currently|basically|actually) (?!first|last|own|next)"
+        r"(?:\d|(?:from|in|at) |[\w-]{1,20}+(?=\s*(?:[.!?,;]|\Z)| (?:and|but|in|for|to|at|with|on|from|this|here|there|"
+        r"today)\b)"
+        r"(?! and [\w-]{1,20}+ (?!this|is|was|us|has|its)[a-z]{1,20}s\b)))"
+        r"|(?:cheap|expensive|free|moderate|moderately priced|open|nice|good|available|correct|fine|right|"
+        r"raining|sunny|ok|okay)"
+        r"(?=\s*(?:[.!?,;]|\Z)| (?:but|in|for|here|thanks|now|(?<!right )to|"
+        r"and (?:[\w-]{1,20}+(?=[.!?,;]|\Z)|"
+        r"it|i|you|we|they|has|is|there|the|in|on|near|close|offers|can|will))\b)"
+        r"(?! and [\w-]{1,20}+ (?!this|is|was|us|has|its)[a-z]{1,20}s\b))"
     ),
     "their for there": re.compile(r"\b(?:[Tt]heir (?:is|are|was|were)|[Ii]s their (?:any(?:thing)?|an?))\b"),
     "there for their": re.compile(
@@ -143,6 +168,10 @@ RULES: Mapping[str, re.Pattern[str]] = {
         r"hours|days|people))\b",
         re.IGNORECASE,
     ),
+    "of for have": re.compile(
+        rf"\b(?:[Ss]hould|[Cc]ould|[Ww]ould)(?:n{_APOSTROPHE}t)? of\b"
+        r"(?! (?:course|the|these|those|this|that))"
+    ),
     "lets for let's": re.compile(
         r"(?:\A|(?<=[.!?,]\s)|(?<=[Oo]k\s)|(?<=[Oo]kay\s)|(?<=[Ss]ure\s))[Ll]ets "
         r"(?:try|see|check|go|book|find|do|start|make|get|look|say|narrow|change|continue|take|set|have)\b"
@@ -151,7 +180,9 @@ RULES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:(?:like|want|need|able|love|trying|me|us) too (?:book|make|reserve|buy|find|see|schedule|"
         r"visit|"
         r"try|eat|leave|go)|(?:not|is|are|was|way) to (?:busy|expensive|crowded|pricey)"
-        r"|(?:number|postcode|fee|price) if (?=\d)|[Hh]ow (?:may|man) (?:people|tickets|days|nights|"
+        r"|(?:number|postcode) if (?=\d{3}[\d-])"
+        r"|(?:fee|price) if (?=\d{1,6}(?:[.,]\d{2})? (?:pounds|dollars|euros?|gbp|usd|per)\b)"
+        r"|[Hh]ow (?:may|man) (?:people|tickets|days|nights|"
         r"guests|rooms)"
         r"|(?:for|help|assist|can|do|would|did|have|get) yo|an (?:it|is|are|they) (?:is|has|will|are|the)"
         r"|would you (?:lie|liked|likes|lime|life)"
@@ -164,7 +195,11 @@ RULES: Mapping[str, re.Pattern[str]] = {
         rf"|[Ii]s there any (?:(?:other|more|specific|particular|special|additional) )?{_PLURAL}"
         rf"|[Tt]here (?:is|isn{_APOSTROPHE}t|is not) (?:any|no) (?:(?:more|other|such|upcoming|"
         rf"available) )?"
-        rf"{_PLURAL})\b(?! (?:fee|charge|limit|service))"
+        rf"{_PLURAL})\b(?=\s*(?:[^\w\s-]|\Z)| (?:i|we|you|they|he|she|that|which|who|in|for|on|at|of|to|from|"
+        r"with|about|by|under|near|between|within|around|before|after|until|and|or|but|as|if|so|because|please|"
+        r"left|scheduled|booked|planned|happening|showing|coming|available|listed|found|open|there|here|today|tonight|tomorrow|right|currently|matching|"
+        r"going|leaving|arriving|departing|running|like|other|else|nearby|offered|close|needed|regarding|"
+        rf"you{_APOSTROPHE}d|I{_APOSTROPHE}ll|the|your|my|this|these|can|playing|offering|serving|I)\b)"
     ),
     "there are with a singular": re.compile(
         r"\b[Tt]here are (?:(?:one|1) (?!of|or|to|and|-)[a-z]+\b(?! (?:or|and)\b)"
@@ -176,9 +211,13 @@ RULES: Mapping[str, re.Pattern[str]] = {
         rf"|\b(?:many|several|few|various) {_ONE}\b{_AFTER_NOUN}|\b[Oo]ne of the best {_ONE}\b{_AFTER_NOUN}"
     ),
     "plural after one": re.compile(
-        rf"(?<![\w.,:/$£€#-])(?:1|[Oo]ne) (?!people|times|areas){_PLURAL}\b|\b[Tt]his (?:details|"
-        rf"tickets|hotels|"
-        r"restaurants|reservations|results|flights|requirements)\b"
+        rf"(?<![\w.,:/$£€#-])(?:1|(?<![Nn]o )(?<!his )(?<!hat )(?<!hich )(?<!\ba )"
+        r"(?<!\bA )(?<![Aa]ny )(?<![Ee]ach )(?<![Ee]very )[Oo]ne(?! (?:results|[Aa]nswers|requests|dates|"
+        r"orders|stops|transfers|places|questions|seats|parks)"
+        r" (?:in|at|from|the|an?|to|back|your|on|by|here|there)"
+        rf"\b)) (?!people|times|areas){_PLURAL}\b"
+        r"|\b[Tt]his (?:tickets|hotels|restaurants|reservations|flights|requirements|(?:details|results)"
+        r"(?! (?:in|from|the|an?|how|what|which|each|all|every|your|our)\b))\b"
     ),
     "plural with a possessive": re.compile(
         rf"\b(?:\d{{1,3}}|two|three|four|several|many) (?:(?:cheap|expensive|other|"
@@ -195,7 +234,8 @@ RULES: Mapping[str, re.Pattern[str]] = {
     "past after did or to": re.compile(
         rf"\b(?:(?:did not|didn{_APOSTROPHE}t|did you|did they|did we|did it) {_PAST}"
         rf"|(?:like|want|need|able|going|trying|try|wanted) to {_PAST}"
-        rf"|(?:will|can|could|would|should|cannot|(?:ca|wo|could)n{_APOSTROPHE}t) (?:not |"
+        rf"|(?:(?<!\bthe )(?<!\ba )(?<!\bthis )(?<!\byour )(?<!\bmy )(?<!\bour )(?<!\beach )(?<!\bevery )"
+        rf"(?:will|can)|could|would|should|cannot|(?:ca|wo|could)n{_APOSTROPHE}t) (?:not |"
         rf"be able to )?{_PAST}"
         r"|do you (?:preferred|interested|wanted|needed|liked)|(?:like|want|need|"
         r"trying) to (?:purchases|books|"
@@ -209,12 +249,15 @@ RULES: Mapping[str, re.Pattern[str]] = {
         r"|\b(?:is|are|was|been) (?:book|reserve|schedule|confirm|cancel|locate)"
         r"(?=\s*(?:[.,!]|\Z)| (?:on|for|at|and|it|by|in|to|with)\b)"
         rf"|\b(?:[Aa]re you (?:look|search)|will (?:staying|leaving|arriving|going)|be (?:arrive|depart|"
-        rf"leave)) "
+        r"leave(?! (?:without|of|taken|granted|with pay|days?|requests?|balance)\b))) "
+        rf"|\b(?:I|[Ww]e|[Yy]ou|[Tt]hey|[Hh]e|[Ss]he)(?: will|{_APOSTROPHE}ll) "
+        r"(?!(?:br|r|s|spr|sw|st|cl|fl|p|sl|wr|str|d|z|dur|noth|anyth|someth|everyth|morn|even)ing\b)"
+        r"[a-z]{1,20}ing\b"
     ),
     "does with a third person": re.compile(
         rf"\b(?:does|doesn{_APOSTROPHE}t|does not) (?:(?:it|he|she|this|that|"
         rf"the [a-z]+) )?(?:also )?{_VERB_S}\b"
-        r"|\b[Ii]s (?:there|this|that|it) (?:is|are) ",
+        rf"|{_CLAUSE}(?:(?:and|but|so|or) )?is (?:there|this|that|it) (?:is|are) ",
         re.IGNORECASE,
     ),
     "wrong verb form": re.compile(
@@ -224,17 +267,20 @@ RULES: Mapping[str, re.Pattern[str]] = {
         rf"|(?:The|This|Your) (?:(?:first|next|last) )?(?:{_VEHICLE}|hotel|restaurant|event|movie) "
         r"(?:are|were|have|depart|leave|arrive|serve|offer|take place)"
         rf"|(?:The|Your|These) (?:hotels|restaurants|trains|flights|tickets|rooms|seats) (?:is|was|has)"
-        r"|(?:It|The ticket|The bus|Each ticket) cost (?=[$£€\d]))\b"
-        r"|(?<=[.!?]\s)(?:It|The ticket|Each ticket) cost (?=[$£€])"
+        rf"|(?:It|The ticket|The bus|Each ticket) cost (?=[$£€\d]){_NOT_PAST})\b"
+        rf"|(?<=[.!?]\s)(?:It|The ticket|Each ticket) cost (?=[$£€]){_NOT_PAST}"
     ),
     "question without its subject": re.compile(
-        rf"\b{_ASKING} {_WORDS}(?:would like|do (?:want|need|prefer|plan))\b(?! (?:you|it|they|people)\b)"
+        rf"\b{_ASKING} (?!(?:the|your|our|my|an?|their|his|her|this|that|these|those|every|each|all) "
+        rf"|(?:[a-z]{{1,20}} )?{_GUESTS} ){_WORDS}(?:would like|do (?:want|need|prefer|plan))\b"
+        r"(?! (?:you|it|they|people)\b)"
         rf"|{_CLAUSE}(?:[Ww]ould (?:like|prefer)|[Dd]o (?:want|prefer|have any))\b[^.!?\n]{{0,100}}\?"
     ),
     "question in the order of a statement": re.compile(
         rf"{_START}(?:(?:[Ii]n|[Aa]t|[Oo]n|[Ff]rom|[Ff]or|[Tt]o) )?(?:{_ASKING}|[Ww]hat else|"
         rf"[Hh]ow much),? {_WORDS}(?:you|we)"
-        r" (?:would like|want|would prefer|wish|will|are|need|prefer|plan|require)\b[^.?!,\n]{0,80}\?"
+        r" (?:would like|want|would prefer|wish|will|are|need|prefer|plan|require)\b"
+        r"(?:(?! -{1,2} |: | is (?:the|an?|your|to|that|for) )[^.?!,;–—\n]){0,80}\?"
     ),
     "preposition twice": re.compile(
         r"\b(in|from|for|at|on|to) (?:which|what|where|whom|how many)\b"
@@ -247,7 +293,8 @@ RULES: Mapping[str, re.Pattern[str]] = {
         r"|\bon (?:\d{1,2}(?::\d\d)? ?[aApP]\.?[mM]\b|\d{1,2}:\d\d\b)"
         r"(?! (?:[ap]m )?(?:train|flight|bus|show|one))"
         rf"|(?<!heck )(?<!heck- )(?<!hecking )(?<!hecked )\b(?:at|in) "
-        rf"(?:{_WEEKDAY}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b(?!{_APOSTROPHE}|/)"
+        rf"(?:{_WEEKDAY}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)\b"
+        rf"(?!(?: morning| afternoon| evening| night)?{_APOSTROPHE}|/)"
         rf"|(?<!is )(?<!was )(?<!hold )(?<!going )(?<!playing )(?<!{_APOSTROPHE}s )\bon (?:today|"
         rf"tomorrow|tonight|"
         rf"that time|day after tomorrow|(?:next|this) (?:week|{_WEEKDAY}))\b(?!{_APOSTROPHE})"
@@ -270,13 +317,19 @@ RULES: Mapping[str, re.Pattern[str]] = {
     ),
     "missing to": re.compile(
         rf"\b(?:like|want) (?:me|us|it) (?:be|do|{_BASE}|search|look|check|help|try)\b"
-        rf"|\b(?:[Ww]ould you like|[Dd]o you want|[Yy]ou (?:would like|want)) {_BASE}\b(?![-'’])"
+        r"|\b(?:[Ww]ould you like|[Dd]o you want|[Yy]ou (?:would like|want)) "
+        r"(?!leave (?:on|for|without|of|in|as|this|next|days?|or|and)\b|leave\s*[.?!,]"
+        r"|book (?:tokens?|vouchers?)|purchase protection|schedule (?:alerts|updates)|watch "
+        r"(?:straps?|bands?))"
+        rf"{_BASE}\b(?![-'’])"
+        r"|(?<!\b[Aa] )(?<!\breal )\bmust to (?:pay|be|have|do|send|call|contact|wait|provide|sign|show|use|"
+        rf"check|complete|confirm|{_BASE[3:-1]})\b"
     ),
     "missing article": re.compile(
         r"\b(?:in (?:centre|center) (?:of|at|and)|in (?:north|south|east|west) (?:part|side|area|of)"
         r"|in (?:cheap|moderate|expensive) price range"
         r"|[Hh]ave (?:very )?(?:good|nice|great|wonderful|lovely|pleasant|safe) (?:day|evening|trip|"
-        r"night|weekend|stay|flight|one|time)"
+        r"night|weekend|stay|flight|one|time)(?! (?!as|is|was|this|us|yes|has)[a-z]{2,20}s\b)"
         r"|(?:name|address|number|rating) of (?:hotel|restaurant|station|salon|doctor|dentist) is"
         r"|bring (?:[Pp]roof of [Ii]ncome and )?(?:[A-Z]{2,10} )?(?:[Pp]assport|[Bb]ank [Ss]tatement|"
         r"[Cc]ertificate|"
@@ -296,15 +349,20 @@ RULES: Mapping[str, re.Pattern[str]] = {
         rf"departs?|arrives?)\b"
     ),
     "object of the wrong verb": re.compile(
-        r"\b(?:[Cc]onfirm|[Ee]xplain) me (?:that|the|if|again|your|this|these|about|when|where)\b"
+        r"\b[Cc]ontact(?:ed|ing) with (?:you|us|me|him|her|them)\b"
+        r"|\b(?:will|can|should|[Pp]lease) contact with (?:you|us|me|him|her|them)\b"
+        r"|\b(?:[Cc]onfirm|[Ee]xplain) me (?:that|the|if|again|your|this|these|about|when|where)\b"
     ),
     "plural of an uncountable": re.compile(
-        r"\b(?:informations|luggages|equipments|furnitures|advices|homeworks|childs|criterias|mans|womans|"
+        r"\b(?:informations|luggages|equipments|furnitures|homeworks|childs|criterias|womans|"
+        r"(?<!remittance )(?<!payment )(?<!shipping )(?<!dispatch )(?<!despatch )(?<!delivery )(?<!credit )"
+        r"(?<!debit )advices|mans(?! (?:the|our|an?|this|that|all|both|each|your)\b)|"
         r"knowledges|sceneries)\b",
         re.IGNORECASE,
     ),
     "a for an": re.compile(
-        rf"{_NO_LETTER}(?:[Aa] ([aeiou][a-z]{{2,30}}|hour|honest|honou?r|hono[a-z]{{1,10}}|hourly)"
+        rf"{_NO_LETTER}(?:(?:a|{_ARTICLE}) ([aeiou][a-z]{{2,30}}|hour|honest|honou?r|hono[a-z]{{1,10}}|"
+        r"hourly)"
         rf"|(?:a|{_START}A) ([AEIOU][a-z]{{2,30}}))\b(?![-'’])"
     ),
     "an for a": re.compile(
@@ -312,7 +370,7 @@ RULES: Mapping[str, re.Pattern[str]] = {
         rf"once|[BCDFGJKLPQTVWYZ][a-z]{{2,30}})\b(?![-'’])"
     ),
     "a before a number": re.compile(
-        rf"{_NO_LETTER}(?:[Aa] (?:8|11|18|8\d)\b(?![.,]\d)|[Aa]n (?:[1-79]|1[02-79]|[2-79]\d)\b)"
+        rf"{_NO_LETTER}(?:(?:a|{_ARTICLE}) (?:8|11|18|8\d)\b(?![.,]\d)|[Aa]n (?:[1-79]|1[02-79]|[2-79]\d)\b)"
     ),
 }
 """Each rule by its name in the reason of a finding."""
