@@ -25,28 +25,33 @@ _SPOKEN = r"[^\n]{10,400}[.?!]"
 _ROLE_TURNS = "|".join(
     rf"^(?:{one}): (?={_SPOKEN})[^\n]{{20}}(?=[^\n]{{0,400}}\n{{1,3}}(?:{other}): {_SPOKEN})"
     for one, other in (
-        ("User|Customer|Human", "Assistant|Agent|Bot"),
-        ("Assistant|Agent|Bot", "User|Customer|Human"),
+        ("User|Human", "Assistant"),
+        ("Assistant", "User|Human"),
     )
 )
+_OWN_OUTPUT = (
+    r"[^\])\n]{0,80}\b(?:results?|response|output|tool|api|user|customer|actual|retrieved|returned|list)\b"
+)
 _STAGE = re.compile(
-    r"[\[(]\s?(?:simulat(?:ed|ing) (?:an? |the )?(?:tool|api|function|delay|pause|response|result|processing)"
+    r"[\[(]\s?(?:simulat(?:ed|ing) (?:an? |the )?(?:tool|api|function|delay|pause|response|processing)"
     r"|calling (?:the )?(?:tool|function|api)|thinking:)[^\])\n]{0,300}+[\])]"
     r"|\[\s?(?:tool call|api call)(?:: ?\w[^\])\n]{0,300}+)?\]"
     r"|\[\s?(?:\.{1,3}\s?)?(?:simulat(?:ed|ing) (?!data)[\w-]{1,40}|executing|internal thought|assuming the"
-    r"|after processing|pauses|waits|waiting for|processing|delay|display the|loop through|insert the"
-    r"|provide the)(?:[ ,:]{1,3}+[\w'’-]{1,40}+){2}[^\])\n]{0,300}+\]"
+    r"|after processing|pauses|waits|processing(?! (?:fees?|times?|days?|costs?))|delay (?:for|while|to)"
+    r"|waiting for (?:(?:the|your) )?(?=user|customer|response|reply|confirmation|input|tool|api|results?)"
+    rf"|(?:display|loop through|insert|provide) the (?={_OWN_OUTPUT}))"
+    r"(?:[ ,:]{0,3}+[\w'’-]{1,40}+){2}[^\])\n]{0,300}+\]"
     r"|\b(?:mak(?:e|ing)|made|response (?:from|to|of)|results? of) (?:(?:a|an|the|another|this) )?tool call"
     r"|\*\*Response from (?:the )?tool"
-    r"|^(?-i:user|human|assistant)[ \t]*+$(?=\n)"
-    r"|^Human: (?=[^\n]{0,200}\b(?:I|you|me|my|your)\b)(?=[^\n]{0,400}[.?!])"
+    r"|^(?-i:user|human|assistant)[ \t]*+$(?=\n[^\n]{0,400}[.?!])"
+    r"|^Human: (?=[^\n]{0,200}\b(?:I|my)\b)(?=[^\n]{0,400}[.?!])"
     rf"|{_ROLE_TURNS}",
     re.MULTILINE | re.IGNORECASE,
 )
 """Stage directions of several words, talk of tools, and turns that a bot wrote for others."""
 _REASONING = re.compile(
     r"\A\s*+(?:Thought:(?=[ \t]*+\n\s*+\S|[^\n]{0,400}\b(?:the (?:user|customer)|tools?"
-    r"|I(?:['’]ll| (?:need|should|will|have|must|can)))\b)|<think(?:ing)?>)"
+    r"|I(?:['’]ll| (?:need to|should|will|have to|must)))\b)|<think(?:ing)?>)"
 )
 """Reasoning under its heading, or beside it if it speaks of the customer as of a third, or of a plan."""
 _DEVELOPER = re.compile(

@@ -102,17 +102,19 @@ _NOUN = re.compile(rf"\b({'|'.join(_FAMILY_OF_NOUN)})s?\b(?! (?:ID|number|#|poli
 _VERB = f"(?P<verb>{'|'.join(_FAMILY_OF)})"
 _PASSIVE_VERB = f"(?P<verb>{'|'.join(verb for verb in _FAMILY_OF if verb not in ('blocked', 'sent'))})"
 """That a card has been blocked, or a parcel sent, is a state: only who did it himself claims an act."""
-_SENT_THING = (
-    r"(?<!sent)|(?=\s(?:(?:you|out|the|a|an|your|another|new)\s){1,3}(?:replacement|refund|payment|card)\b)"
+_OBJECT = (
+    r"(?:(?<!sent)(?<!made)|(?=\s(?:(?:you|out|the|a|an|your|another)\s){1,3}(?:replacement|refund|payment|new\scard)\b)"
+    r"|(?<=made)(?=\s(?:[\w-]{1,20}\s){1,3}(?:payments?|bookings?|reservations?|changes?|updates?|adjustments?"
+    r"|transfers?|orders?|refunds?|requests?)\b))"
 )
-"""What is sent in the chat itself, or by mail, may need no tool."""
+"""What is sent in the chat itself, and a note or a mistake that is made, may need no tool."""
 _ACTIVE = re.compile(
     r"\b(?:I|we)(?:['’]ve|\shave)(?:\s(?:successfully|now|just|already|also|all|both|officially|fully|been)){0,3}"
-    rf"\s{_VERB}\b(?:{_SENT_THING})(?!\s(?:to you|you that))",
+    rf"\s{_VERB}\b{_OBJECT}(?!\s(?:to you|you that))",
     re.IGNORECASE,
 )
 _PAST = re.compile(
-    rf"\b(?:I|we)\s(?:successfully\s|just\s){{1,2}}{_VERB}\b(?:{_SENT_THING})"
+    rf"\b(?:I|we)\s(?:successfully\s|just\s){{1,2}}{_VERB}\b{_OBJECT}"
     r"|\bI\s(?P<past>cancell?ed|refunded|credited|waived|booked|exchanged|blocked)"
     r"\s(?:the|your|it|both|[$€£]\d)(?!\w)(?![^.!?\n]{0,200}\b(?:ago|earlier|yesterday|last|previous\w{0,2})\b)",
     re.IGNORECASE,

@@ -26,7 +26,7 @@ _UNIT = re.compile(
     r"|hr|hrs|mins?|secs?|ms|in|inch|inches|ft|yds?|mi|miles|sqft|sqm|m[23]|cc|lb|lbs|mp|[km]?w|k?wh|[km]?v|kva|hp"
     r"|nm|bhp|psi|bar|kpa|btu|lm|lux|nits|db|dpi|ppi|fps|rpm|mph|kmh|kph|k?cal|kj|iu|k?px|pcs?|pts?|pk|ct|usd|eur"
     r"|gbp|inr|aud|cad|chf|gen|days?|weeks?|months?|years?|yo|[a-z])"
-    r"|\d{1,9}x\d{1,9}(?:px|mm|cm)?|[a-z]\d{1,3}|\d{1,9}[a-z]\d?"
+    r"|\d{1,9}x\d{1,9}(?:px|mm|cm)?|\d{3,4}[ip]\d{2,3}|\dk\d{2,3}(?:fps)?|[a-z]\d{1,3}|\d{1,9}[a-z]\d?"
     r"|(?:ipad|iphone|usb|mp|ddr|rtx|gtx|wifi|covid|step|option|item|part|windows|tier|level|version|v)_?\d{1,9}"
     r"|(?:fy|cy|sha|md|aes|rsa|tls|ssl|rfc|iso|iec|en|din|ansi|astm|nfpa|ieee|ipv|pci|ifrs|ias|soc|utf|base|cat"
     r"|office|microsoft|win|sql|server|exchange|form|schedule|xbox|galaxy|pixel|macos|ios|android|ubuntu)_?\d{1,5}"
@@ -45,7 +45,7 @@ _COUNTED = re.compile(
 """After digits: they count something."""
 _PUBLISHED = re.compile(
     r"\b(?:(?:hot-?|help)line|toll-free|call\sus|(?:our|support|service)\s(?:tele)?phone|dial|text\s\w{1,20}\sto"
-    r"|SWIFT|BIC)\b[^.!?\n]{0,40}\Z",
+    r"|call(?=\s(?:\+|0|1-|on\s|at\s))|SWIFT|BIC|ABN|VAT|EIN)\b[^.!?\n]{0,40}\Z",
     re.IGNORECASE,
 )
 """Before a number of the house's own, which an agent may know by heart."""

@@ -175,6 +175,9 @@ def test_the_failure_of_a_general_tool_does_not_undo_what_was_done_before() -> N
         "Your card has been blocked.",
         "I've sent you the answer above.",
         "I refunded the fee last week.",
+        "I've made a note of it.",
+        "I've also made sure that it is fine.",
+        "I've sent you a card with the answer.",
     ],
 )
 def test_reports_of_the_past_claim_nothing(text: str) -> None:
@@ -189,6 +192,8 @@ def test_reports_of_the_past_claim_nothing(text: str) -> None:
         "Your order has been placed.",
         "I've blocked your card.",
         "I've sent you a replacement.",
+        "I've sent you a new card.",
+        "I've made the change.",
         "I refunded the $30.",
         "Your order A17741 is cancelled now.",
     ],

@@ -102,6 +102,8 @@ def test_what_stands_nowhere_is_found(answer: str, hits: list[tuple[str, str]]) 
         "You need the form W8BEN.",
         "You have 150000 points, or 150000 bonus miles.",
         "Call our hotline 08001234567.",
+        "It plays 1080p60.",
+        "You can call +442071234567.",
         "Our SWIFT code is COBADEFF370.",
     ],
 )
