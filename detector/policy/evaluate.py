@@ -61,6 +61,14 @@ class Call:
         return self.use.result.strip() if value is None else value
 
 
+@dataclass(frozen=True)
+class Said:
+    """A message that a clause is about, in the place of a call: it has a moment, but no arguments."""
+
+    at: Moment
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass
 class History:
     """A dialogue under a policy: its calls and texts in order."""
@@ -109,8 +117,8 @@ class History:
             for pattern in patterns
         )
 
-    def holds(self, conditions: Conditions, call: Call) -> bool | None:
-        """Whether all conditions hold at a call; None if that is not known."""
+    def holds(self, conditions: Conditions, call: Call | Said) -> bool | None:
+        """Whether all conditions hold at a call or message; None if that is not known."""
         results = [
             test(self.value(reference, call), how, lambda other: self.value(other, call))
             for reference, how in conditions.items()
@@ -119,7 +127,7 @@ class History:
             return False
         return None if None in results else True
 
-    def value(self, reference: str, call: Call) -> Any:
+    def value(self, reference: str, call: Call | Said) -> Any:
         """The value of NAME, NAME.FIELD or count(...): of a fact, or of an argument of the call."""
         if reference.startswith("count("):
             value = self.value(reference[len("count(") : -1], call)
@@ -128,16 +136,23 @@ class History:
         is_fact = head in self.policy.facts
         return values_at(self.fact(head, call) if is_fact else call.arguments.get(head, UNKNOWN), rest)
 
-    def fact(self, name: str, call: Call) -> Any:
-        """The latest result before `call` of the tools of a fact, for the same key."""
+    def fact(self, name: str, call: Call | Said) -> Any:
+        """The latest result before `call` of the tools of a fact, for the same key. A message has no argument
+        that could say which one it is about, so there it must be the only one."""
         fact = self.policy.facts[name]
-        key = {argument: self.value(reference, call) for argument, reference in fact.key.items()}
-        for other in reversed(self.calls):
-            if other.at >= call.at or not other.counts or not self.is_match(other.name, fact.call):
-                continue
-            if all(_same(_field(other, argument), value) for argument, value in key.items()):
-                return other.result
-        return UNKNOWN
+        found = [
+            other
+            for other in self.calls
+            if other.at < call.at and other.counts and self.is_match(other.name, fact.call)
+        ]
+        for argument, reference in fact.key.items():
+            own = [_field(other, argument) for other in found]
+            if isinstance(call, Call) or reference.partition(".")[0] in self.policy.facts:
+                value = self.value(reference, call)
+                found = [other for other, each in zip(found, own, strict=True) if _same(each, value)]
+            elif not all(_same(each, own[0]) for each in own):
+                return UNKNOWN
+        return found[-1].result if found else UNKNOWN
 
     def earlier(self, moment: Moment) -> str:
         """Everything that was said and looked up before a moment."""
@@ -190,32 +205,35 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
             yield moment, code, why
     else:
         for moment, call in subjects:
-            problem = "said what must not be said" if call is None else _why_wrong(clause, call, history)
-            if problem:
+            if problem := _why_wrong(clause, call or Said(moment), history):
                 yield moment, code, problem
 
 
-def _why_wrong(clause: Clause, call: Call, history: History) -> str | None:
-    """Why one call breaks a clause on single calls, None if it does not."""
+def _why_wrong(clause: Clause, call: Call | Said, history: History) -> str | None:
+    """Why one call or message breaks a clause on single ones, None if it does not. `consent` and `stated` are
+    about calls only."""
+    happened = f"{call.name} was called" if isinstance(call, Call) else "said what must not be said"
     if clause.forbid is not None:
         for conditions in clause.forbid:
             if history.holds(conditions, call) is True:
-                return f"{call.name} was called{_values(conditions, call, history)}"
+                return f"{happened}{_values(conditions, call, history)}"
     elif clause.only_if is not None:
         if all(history.holds(conditions, call) is False for conditions in clause.only_if):
             seen = {
                 reference: test for conditions in clause.only_if for reference, test in conditions.items()
             }
-            return f"{call.name} was called{_values(seen, call, history)}"
+            return f"{happened}{_values(seen, call, history)}"
+    elif isinstance(call, Said):
+        return None
     elif clause.consent is not None:
         problem = consent_problem(history.dialogue, call.at[0], clause.consent)
-        return problem and f"{call.name} was called and {problem}"
+        return problem and f"{happened} and {problem}"
     elif clause.stated is not None:
         before = history.earlier(call.at)
         for reference in clause.stated:
             for value in scalars(history.value(reference, call)):
                 if not is_stated(value, before):
-                    return f"{call.name} was called with a value of {reference} that nobody stated"
+                    return f"{happened} with a value of {reference} that nobody stated"
     return None
 
 
@@ -271,7 +289,7 @@ def _over_limit(
                 yield moment, f"{_name(call)}, {counts[key]} times by now, {most}"
 
 
-def _values(conditions: Conditions, call: Call, history: History) -> str:
+def _values(conditions: Conditions, call: Call | Said, history: History) -> str:
     """Values that a decision was made on, as ``with order.status delivered``; short ones without digits, so
     that no personal data are quoted."""
     parts = []

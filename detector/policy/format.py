@@ -70,7 +70,10 @@ def _check_reference(text: str) -> str:
 def _check_operand(text: str) -> str:
     """An operand is a plain value, or a sum of products of numbers and $references."""
     if "$" in text:
-        for number, part in enumerate(text.split(" ")):
+        parts = text.split(" ")
+        if len(parts) % 2 == 0:
+            raise InvalidValue("a calculation ends with a value, not with + or - or *")
+        for number, part in enumerate(parts):
             if number % 2 and part not in ("+", "-", "*"):
                 raise InvalidValue("between two values of a calculation should be + or - or *, with blanks")
             if number % 2 == 0 and not _NUMBER.fullmatch(part):
@@ -100,14 +103,20 @@ class Test(Record):
     same_items_as: Text | None = None
     other_items_than: Text | None = None
 
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """What the value is compared with, of all operators."""
+        values = [getattr(self, _FIELD.get(name, name)) for name in OPERATORS]
+        return tuple(
+            each for value in values for each in ((value,) if isinstance(value, str) else value or ())
+        )
+
     @model_validator(mode="after")
     def _check(self) -> Test:
-        operands = [(name, getattr(self, _FIELD.get(name, name))) for name in OPERATORS]
-        if all(value is None for _, value in operands):
+        if all(getattr(self, _FIELD.get(name, name)) is None for name in OPERATORS):
             raise InvalidValue("should have one of {names}", names=", ".join(OPERATORS))
-        for _, value in operands:
-            for operand in (value,) if isinstance(value, str) else value or ():
-                _check_operand(operand)
+        for operand in self.operands:
+            _check_operand(operand)
         return self
 
 
@@ -323,6 +332,14 @@ def _validate(document: Document) -> Policy:
         raise ConfigError("E_POLICY", first_error(error, document)) from None
     declared = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
     for number, clause in enumerate(policy.clauses):
+        names = _references(clause.forbid or ())
+        arguments = [name for name in names if _head(name) not in policy.facts]
+        if arguments and not clause.on.call:
+            raise ConfigError(
+                "E_POLICY",
+                "{place}: {name!r}: on is about words, which have no arguments; only facts can be tested",
+                place=document.place(("clauses", number, "forbid")), name=arguments[0],
+            )  # fmt: skip
         for key in ("on", "unless", "before", "after"):
             value = getattr(clause, key)
             for event in (value,) if isinstance(value, Event) else value or ():
@@ -336,6 +353,22 @@ def _validate(document: Document) -> Policy:
                         place=place, name=unknown[0],
                     )  # fmt: skip
     return policy
+
+
+def _head(reference: str) -> str:
+    """The argument or fact that a reference is about."""
+    return reference.removeprefix("count(").removesuffix(")").partition(".")[0]
+
+
+def _references(alternatives: Sequence[Conditions]) -> list[str]:
+    """All references of conditions: those that are tested, and those that they are compared with."""
+    results: list[str] = []
+    for conditions in alternatives:
+        results += conditions
+        for how in conditions.values():
+            for operand in how.operands:
+                results += [part[1:] for part in operand.split(" ") if "$" in operand and part[0] == "$"]
+    return results
 
 
 def _is_declared(name: str, declared: set[str]) -> bool:

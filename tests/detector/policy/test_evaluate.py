@@ -223,6 +223,27 @@ def test_words_that_must_not_be_said_and_unless(tmp_path: Path) -> None:
     assert broken(tmp_path, rule, ("c", "Is there a guarantee?"), ("a", "We guarantee it.")) == []
 
 
+def test_words_that_must_not_be_said_under_conditions(tmp_path: Path) -> None:
+    rule = "on: {says: full refund}\nforbid: {order.rate: fixed, order.paid: {above: 0}}"
+
+    def look(rate: str, order: str = "7") -> Any:
+        return call("read_order", {"order_id": order}, {"rate": rate, "paid": 5})
+
+    promise = ("a", "You get a full refund.")
+    assert broken(tmp_path, rule, look("fixed"), promise) == [("P2", 2)]
+    assert broken(tmp_path, rule, look("flex"), promise) == []
+    assert broken(tmp_path, rule, promise, look("fixed")) == []
+    assert broken(tmp_path, rule, look("flex"), look("fixed"), promise) == [("P2", 4)]
+    assert broken(tmp_path, rule, look("flex", "8"), look("fixed"), promise) == []  # which of the two is open
+    why = violations(talk(look("fixed"), promise), policy(tmp_path, rule))[0].why
+    assert why == "said what must not be said with order.rate fixed, order.paid 5"
+
+
+def test_words_beside_a_call_need_no_consent(tmp_path: Path) -> None:
+    refund = ("a", "I am glad to refund it.")
+    assert broken(tmp_path, "on: {call: refund, says: refund}\nconsent: yes", refund) == []
+
+
 def test_logs_without_results(tmp_path: Path) -> None:
     rule = "on: refund\nbefore: find"
     turns = (HELLO, call("refund", result=None))

@@ -66,6 +66,17 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
             'forbid: {a: {below: "1 / $b"}}',
             "/shop.yaml:7: clauses.0.forbid.0.a: between two values of a calculation",
         ),
+        (
+            "on: refund\n    before: find",
+            "on: {says: refund}\n    forbid: {amount: 5}",
+            "/shop.yaml:7: clauses.0.forbid: 'amount': on is about words, which have no arguments",
+        ),
+        (
+            "before: find",
+            'forbid: {a: {above: "$b + $c +"}}',
+            "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends with a value",
+        ),
+        ("before: find", 'forbid: {a: "$b * "}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends"),
         ("policy: shop\n", "", "/shop.yaml:1: policy: this field is missing"),
         ("on: refund", "on: {says: hello, with: {a: b}}", "/shop.yaml:6: clauses.0.on: with and same are"),
         ("write: [refund]", "write: [refund, find]", "/shop.yaml: tools: a tool stands twice"),
