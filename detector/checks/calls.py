@@ -51,7 +51,7 @@ _STAGE = re.compile(
 """Stage directions of several words, talk of tools, and turns that a bot wrote for others."""
 _REASONING = re.compile(
     r"\A\s*+(?:Thought:(?=[ \t]*+\n\s*+\S|[^\n]{0,400}\b(?:the (?:user|customer)|tools?"
-    r"|I(?:['’]ll| (?:need to|should|will|have to|must)))\b)|<think(?:ing)?>)"
+    r"|I(?:['’]ll| (?:need to|should|will|have to|must|cannot)))\b)|<think(?:ing)?>)"
 )
 """Reasoning under its heading, or beside it if it speaks of the customer as of a third, or of a plan."""
 _DEVELOPER = re.compile(
