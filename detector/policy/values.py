@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Final
 
 from dialint.detector.policy.format import Test
@@ -22,6 +24,13 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 
 _WORD = re.compile(r"[^\W_]++")
+_FIGURE = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
+_IDENTIFIER = re.compile(r"[+-]?(?:0[0-9][0-9.]*|[0-9](?:\.?[0-9]){14,})")
+"""A figure with a leading zero, or of so many digits: an id or a telephone number, not an amount."""
+_SPOKEN_DIGITS = 6
+"""Digits from which on a number may be said in groups, as ids and telephone numbers are."""
+_NAMES = {True: ("yes", "true"), False: ("no", "false"), None: ("null", "none")}
+"""How a policy writes the values of JSON that are neither texts nor numbers."""
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -127,21 +136,32 @@ def _words(items: list[Any]) -> list[str]:
     return sorted(str(item).strip().casefold() for item in items)
 
 
-def number(value: Any) -> float | None:
-    """A value as a number, None if it is none."""
-    if isinstance(value, bool):
+def number(value: Any) -> Decimal | None:
+    """A value as an exact number, None if it is none: a plain decimal figure such as -5 or 12.50 is one,
+    other spellings such as 1e3 are texts."""
+    if isinstance(value, Decimal):
+        return value
+    if isinstance(value, float):  # to 15 digits, as 0.1 + 0.2 is stored as 0.30000000000000004
+        return Decimal(f"{value:.15g}") if isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
         return None
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
+    text = str(value).strip() if isinstance(value, str) or abs(value) < 10**40 else ""
+    return Decimal(text) if _FIGURE.fullmatch(text) else None
 
 
 def _equal(left: Any, right: Any) -> bool:
-    one, other = number(left), number(right)
-    if one is not None and other is not None:
-        return one == other
-    return str(left).strip().casefold() == str(right).strip().casefold()
+    for value, other in ((left, right), (right, left)):
+        if value is None or isinstance(value, bool):
+            return other is value or (isinstance(other, str) and other.strip().casefold() in _NAMES[value])
+    texts = [str(value).strip().casefold() for value in (left, right)]
+    numbers = [number(value) for value in (left, right)]
+    is_identifier = any(
+        isinstance(value, (str, int)) and _IDENTIFIER.fullmatch(text)
+        for value, text in zip((left, right), texts, strict=True)
+    )
+    if None in numbers or is_identifier:
+        return texts[0] == texts[1]
+    return numbers[0] == numbers[1]
 
 
 def _compare(left: Any, right: Any, how: Callable[[Any, Any], bool]) -> bool | None:
@@ -165,20 +185,20 @@ def _calculate(operand: str, lookup: Callable[[str], Any]) -> Any:
     if len(values) == 1:
         return values[0]
     numbers = [number(value) for value in values]
-    total, product, sign = 0.0, numbers[0], 1.0
+    total, product, sign = Decimal(0), numbers[0], 1
     for how, value in zip(parts[1::2], numbers[1:], strict=True):
         if value is None or product is None:
             return UNKNOWN
         if how == "*":
             product *= value
         else:
-            total, product, sign = total + sign * product, value, 1.0 if how == "+" else -1.0
+            total, product, sign = total + sign * product, value, 1 if how == "+" else -1
     return UNKNOWN if product is None else total + sign * product
 
 
 def is_stated(value: Any, text: str) -> bool:
     """Whether a value stands in a text: as it is, or a date (2024-05-20) with its month in words or figures,
-    or a number with its decimals written otherwise."""
+    or a number with its decimals written otherwise, or one of many digits said in groups."""
     wanted = str(value).strip().strip("#").casefold()
     if not wanted or isinstance(value, bool):
         return True
@@ -190,29 +210,42 @@ def is_stated(value: Any, text: str) -> bool:
             day = date(*map(int, match.groups()))
         except ValueError:
             return False
-        month, short = day.strftime("%B").casefold(), day.strftime("%b").casefold()
-        around = {f"{month} {day.day}", f"{short} {day.day}", f"{day.day} {month}", f"{day.day} {short}"}
-        around |= {
-            f"{month} {day.day:02}",
-            f"{short}. {day.day}",
-            f"{day.day}th of {month}",
-            f"the {day.day}th",
-        }
-        around |= {f"{day.month}/{day.day}", f"{day.day}.{day.month}.", f"{day.month:02}/{day.day:02}"}
-        return any(each in lower for each in around)
+        return any(_stands_in(form, lower) for form in _date_forms(day))
+    digits = wanted.removeprefix("+")
+    if len(digits) >= _SPOKEN_DIGITS and digits.isascii() and digits.isdigit():
+        groups = "[ \u00a0\u202f-]?".join(digits)
+        if re.search(f"(?<![0-9]){groups}(?![0-9])", lower):
+            return True
     if (size := number(value)) is not None:
-        return any(
-            _stands_in(form, lower) for form in (f"{size:g}", f"{size:.2f}", f"{size:,.0f}", f"{size:,.2f}")
-        )
+        figure = f"{size:f}"
+        short = figure.rstrip("0").rstrip(".") if "." in figure else figure
+        forms = {short, f"{size:.2f}", f"{size:,.2f}"}
+        if "." not in short:
+            forms.add(f"{size:,.0f}")
+        return any(_stands_in(form, lower) for form in forms)
     return all(_stands_in(word, lower) for word in re.findall(r"\w+", wanted))
 
 
+def _date_forms(day: date) -> set[str]:
+    """How people write a day without its year, in lower case."""
+    n = day.day
+    ending = "th" if n in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    forms = {f"the {n}{ending}", f"{n}{ending} of {day:%B}"}
+    forms |= {f"{day.month}/{n}", f"{day:%m/%d}", f"{n}.{day.month}.", f"{day:%d.%m.}"}
+    for month in (f"{day:%B}", f"{day:%b}", f"{day:%b}."):
+        for figure in (f"{n}", f"{n:02}", f"{n}{ending}"):
+            forms |= {f"{month} {figure}", f"{month} the {figure}", f"{figure} {month}"}
+    return {form.casefold() for form in forms}
+
+
 def _stands_in(word: str, text: str) -> bool:
-    """Whether a word stands in a text, not as a part of a longer one."""
+    """Whether a word stands in a text, not as a part of a longer one; after a point at its end a year may
+    follow."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
-        if not (start and text[start - 1].isalnum()) and not (end < len(text) and text[end].isalnum()):
+        ends = word.endswith(".") or not text[end : end + 1].isalnum()
+        if ends and not (start and text[start - 1].isalnum()):
             return True
         start = text.find(word, start + 1)
     return False

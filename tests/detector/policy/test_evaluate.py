@@ -217,6 +217,74 @@ def test_stated(tmp_path: Path) -> None:
     assert broken(tmp_path, rule, ("c", "my order"), seen, refund) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "value", "stated"),
+    [
+        ("20 euros", 20, True),
+        ("20 euros", 20.0, True),
+        ("20 euros", 20.49, False),
+        ("20 euros", 19.51, False),
+        ("20.50 euros", 20.5, True),
+        ("20.5 euros", "20.50", True),
+        ("1,020 euros", 1020, True),
+        ("May 31", "2026-05-31", True),
+        ("May 31", "2026-05-03", False),
+        ("may 31st", "2026-05-31", True),
+        ("the 31st of May", "2026-05-31", True),
+        ("on 23 March", "2026-03-03", False),
+        ("on 3.5.2026", "2026-05-03", True),
+        ("on 03.05.26", "2026-05-03", True),
+        ("on 13.5.2026", "2026-05-03", False),
+        ("5/31/2026", "2026-05-31", True),
+        ("5/31/2026", "2026-05-03", False),
+        ("call 07700 900123 please", "07700900123", True),
+        ("call 0 7700-900123 please", "07700900123", True),
+        ("call 07700 9001234 please", "07700900123", False),
+        ("12 345", "12345", False),
+    ],
+)
+def test_stated_in_other_words(tmp_path: Path, words: str, value: Any, stated: bool) -> None:
+    found = broken(tmp_path, "on: refund\nstated: a", ("c", words), call("refund", {"a": value}))
+    assert found == ([] if stated else [("P3", 1)])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        (1234567890123456789, "1234567890123456788", False),
+        (1234567890123456789, "1234567890123456789", True),
+        ("00e1", "00e2", False),
+        ("1e2", "100", False),
+        ("007", "7", False),
+        ("Nan", "nan", True),
+        ("5.0", 5, True),
+        (0.5, "0.50", True),
+        (0.1 + 0.2, "0.3", True),
+        ("Paris", "PARIS", True),
+    ],
+)
+def test_equal_values(tmp_path: Path, left: Any, right: str, equal: bool) -> None:
+    rule = f'on: refund\nforbid: {{a: {{is: "{right}"}}}}'
+    assert bool(broken(tmp_path, rule, call("refund", {"a": left}))) is equal
+    rule = "on: refund\nforbid: {a: {not: $b}}"
+    assert bool(broken(tmp_path, rule, call("refund", {"a": left, "b": right}))) is not equal
+
+
+def test_values_of_json_in_a_policy(tmp_path: Path) -> None:
+    for word, value in (("yes", True), ("true", True), ("No", False), ("false", False), ("null", None)):
+        rule = f"on: refund\nforbid: {{frozen: {word}}}"
+        for other in (True, False, None, "other", 1, 0):
+            assert bool(broken(tmp_path, rule, call("refund", {"frozen": other}))) is (other is value)
+        assert broken(tmp_path, rule, call("refund", {"frozen": word})) == [("P2", 0)]
+
+
+def test_sums_are_exact(tmp_path: Path) -> None:
+    rule = 'on: refund\nforbid: {sum: {not: "$a + 3 * $b"}}'
+    assert broken(tmp_path, rule, call("refund", {"sum": "0.5", "a": 0.2, "b": 0.1})) == []
+    assert broken(tmp_path, rule, call("refund", {"sum": 5, "a": "NaN", "b": 1})) == []  # unknown
+    assert broken(tmp_path, rule, call("refund", {"sum": 5, "a": "9" * 41, "b": 10**50})) == []
+
+
 def test_words_that_must_not_be_said_and_unless(tmp_path: Path) -> None:
     rule = "on: {says: [guarantee]}\nlimit: {at_most: 0}\nunless: {customer_says: guarantee}"
     assert broken(tmp_path, rule, ("a", "We guarantee it.")) == [("P2", 0)]
