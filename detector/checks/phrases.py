@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.yaml_document import read_document
 
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
@@ -111,12 +111,17 @@ def insult(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[H
     return _phrase_hits(dialogue, "insult", "the agent insults the customer")
 
 
+def is_postal_code(name: str, turns: Sequence[Turn], position: int) -> bool:
+    """Whether the secret of this `name`, asked for in the turn at `position`, is the postal code of an
+    address in India: a PIN code beside talk of delivery, there or in the two turns before."""
+    nearby = turns[max(0, position - 2) : position + 1]
+    return _POSTAL_PIN.search(name) is not None and any(_DELIVERY.search(turn.text) for turn in nearby)
+
+
 def asks_secret(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
     """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
     beside talk of delivery is the postal code of an address in India."""
     for hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
         position = next(place for place, turn in enumerate(dialogue.turns) if turn.index == hit.turn)
-        nearby = dialogue.turns[max(0, position - 2) : position + 1]
-        is_postal = _POSTAL_PIN.search(nearby[-1].text, hit.start, hit.end) is not None
-        if not (is_postal and any(_DELIVERY.search(turn.text) for turn in nearby)):
+        if not is_postal_code(dialogue.turns[position].text[hit.start : hit.end], dialogue.turns, position):
             yield hit

@@ -73,7 +73,7 @@ def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
 
 def speaks_of_code(text: str) -> bool:
     """Whether a customer's matter is code or templates, so that slots are what is talked about."""
-    return _OF_CODE.search(text) is not None
+    return "{" in text or _OF_CODE.search(text) is not None
 
 
 def is_no_slot(text: str, match: re.Match[str]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialint.detector.checks.phrases import QUOTED
+from dialint.detector.checks.phrases import QUOTED, is_postal_code
 from dialint.detector.gates.suspicion import (
     GateResult,
     Suspicion,
@@ -46,7 +46,9 @@ def asks_for_secret(suspicion: Suspicion) -> GateResult:
                 return finding("a secret is named and asked for")
             continue
         pending = False
-        if has_phrase(sentence, "warnings") or has_phrase(sentence, "part_of_secret"):
+        if is_postal_code(secrets[0][1], suspicion.dialogue.turns, suspicion.position):
+            why = "the PIN code is a postal code"
+        elif has_phrase(sentence, "warnings") or has_phrase(sentence, "part_of_secret"):
             why = "a warning, or a part of the secret only"
         elif _is_changed(sentence, secrets[0][0]):
             why = "the secret is to be changed or typed elsewhere, not told"

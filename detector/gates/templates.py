@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from dialint.detector.checks.placeholders import is_no_slot, speaks_of_code, unfilled_slots
 from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, first_positions, is_uncalled_for
+from dialint.detector.checks.spelling import speller
 from dialint.detector.gates.suspicion import (
     GateResult,
     Suspicion,
@@ -158,8 +159,8 @@ def _evidence(turns: tuple[Turn, ...]) -> set[str]:
 
 
 def odd_word(suspicion: Suspicion) -> GateResult:
-    """L1 must see a word that the log hardly has, neither the customer's nor capitalised, unless a sentence
-    begins with it."""
+    """L1 must see a word that neither the dictionary nor most of the log has, neither the customer's nor
+    capitalised, unless a sentence begins with it."""
     text, counts = suspicion.turn.text, suspicion.log.word_dialogues
     customer_words = {word for turn in suspicion.customer_turns for word in words(turn.text)}
     candidates = {
@@ -171,6 +172,8 @@ def odd_word(suspicion: Suspicion) -> GateResult:
         return dropped("every word is a name, an abbreviation or the customer's")
     if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):
         return dropped("every word is usual in the log")
+    if all(speller("en").is_known(word) for word in candidates):
+        return dropped("every word is in the dictionary")
     return finding("a word that the log hardly has")
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 
+from dialint.detector.checks.placeholders import speaks_of_code
 from dialint.detector.gates.suspicion import GateResult, Suspicion, finding
 
 _MACHINE_TEXT = re.compile(
     r"\{\s{0,5}+[\"']|[\"']\s{0,5}+:|</?\w{1,40}+>|(?<![\w{<%#\[])[a-z]{2,20}+_[a-z]{2,20}+|\\n"
     r"|\b(?:thought|action|observation|arguments|response|api output)\s{0,3}+:"
     r"|\[[a-z]+ [^\]\n]{3,300}+\]|\b(?:json|api|tool calls?|function calls?)\b"
-    r"|^[ \t]{0,5}+(?:user|assistant|human|system)\b",
+    r"|^[ \t]{0,5}+(?:user|assistant|human|system)[ \t]{0,5}+$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""JSON, tags, names of functions and fields, labels of reasoning, stage directions, roles of a transcript."""
+"""JSON, tags, names of functions and fields, labels of reasoning, stage directions."""
+_ROLES = re.compile(r"^[ \t]{0,5}+(user|assistant|human|agent|system):", re.IGNORECASE | re.MULTILINE)
+"""Roles of a transcript before what they say; one alone begins the lines of many a list."""
 
 
 def tools_are_logged(suspicion: Suspicion) -> GateResult:
@@ -28,9 +31,15 @@ def tools_are_logged(suspicion: Suspicion) -> GateResult:
 
 def shows_machine_text(suspicion: Suspicion) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
-    masking = suspicion.log.is_masking
-    matches = _MACHINE_TEXT.finditer(suspicion.turn.text)
+    text, masking = suspicion.turn.text, suspicion.log.is_masking
+    earlier = (turn for turn in suspicion.customer_turns if turn.index < suspicion.turn.index)
+    if any(speaks_of_code(turn.text) for turn in earlier):
+        return GateResult("inapplicable", "the customer speaks of code")
+    matches = _MACHINE_TEXT.finditer(text)
     match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
     if match is None:
-        return GateResult("inapplicable", "plain words")
+        roles = {role.casefold(): None for role in _ROLES.findall(text)}
+        if len(roles) < 2:
+            return GateResult("inapplicable", "plain words")
+        return finding(f"{' and '.join(roles)} are roles of a transcript")
     return finding(f"“{' '.join(match[0].split())[:40]}” is text of a machine")

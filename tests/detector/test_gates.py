@@ -240,10 +240,11 @@ def test_a_turn_of_another_subject() -> None:
         ("Elantra", "dropped"),
         ("fluxo", "dropped"),
         ("usual", "dropped"),
+        ("demurrage", "dropped"),
     ],
 )
 def test_an_odd_word(evidence: str, expected: str) -> None:
-    text = "Thier usual Elantra was recieved with the fluxo."
+    text = "Thier usual Elantra was recieved with the fluxo; demurrage starts."
     made = dialogue("c: My fluxo is gone", f"a: {text}")
     start = text.index(evidence)
     log = LogProfile(n_dialogues=50, word_dialogues={"usual": 9, "recieved": 2})
@@ -280,3 +281,22 @@ def test_what_only_tool_calls_show_needs_a_log_that_holds_them() -> None:
 )
 def test_raw_text_must_look_like_a_machines(text: str, expected: str) -> None:
     assert outcome("shows_machine_text", "c: Hello", f"a: {text}") == expected
+
+
+def test_a_postal_code_is_no_secret() -> None:
+    asked = "a: Please provide your PIN code."
+    assert outcome("asks_for_secret", "c: Do you deliver to my area?", asked) == "dropped"
+    assert outcome("asks_for_secret", "c: My card does not work.", asked) == "finding"
+
+
+@pytest.mark.parametrize(
+    ("customer", "agent", "expected"),
+    [
+        ("Who has admin rights?", "Here they are:\nUser: Katarzyna\nUser: Bartholomew", "inapplicable"),
+        ("Hello", "User: Hello\nAssistant: Hello, how can I help?", "finding"),
+        ("The API refuses my token.", "The API takes {order_id} from the path.", "inapplicable"),
+        ("Hello", "The API takes {order_id} from the path.", "finding"),
+    ],
+)
+def test_text_of_a_machine(customer: str, agent: str, expected: str) -> None:
+    assert outcome("shows_machine_text", f"c: {customer}", f"a: {agent}") == expected
