@@ -1,9 +1,9 @@
 """Grammar slips of English that a few neighbouring words prove: doubled words, a and an, its and it's, a
 singular after a number, a question without its subject.
 
-Only rules whose hits were right when read on real dialogues, or that no correct sentence can match, stand here
-(``to much`` and ``more better`` did not occur); what needs a parse (agreement over a distance, tenses) is left
-to the scan. Figures: `docs/experiments/natural.md`.
+Only rules whose hits were right when read on real dialogues, or that no correct sentence can match, stand
+here (``to much`` and ``more better`` did not occur); what needs a parse (agreement over a distance,
+tenses) is left to the scan. Figures: `docs/experiments/natural.md`.
 """
 
 from __future__ import annotations
