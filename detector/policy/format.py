@@ -1,4 +1,4 @@
-"""The policy file: its records, and the strict reader whose errors name file and line.
+"""The records of a policy file. It is read by `dialint.detector.policy.reading`.
 
 A policy is a list of clauses. Each clause has the text of the guideline it stands for and exactly one rule.
 What a rule says about a dialogue is decided in `dialint.detector.policy.evaluate`.
@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.errors import ConfigError
 from dialint.detector.invalid_values import InvalidValue
 from dialint.detector.records import Dialogue, Record
 from dialint.detector.taxonomy import Text
-from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
 
 Code = Literal["P1", "P2", "P3", "P4"]
 RULES = ("before", "after", "forbid", "only_if", "consent", "limit", "stated")
@@ -65,6 +62,14 @@ def _check_reference(text: str) -> str:
     if not _REFERENCE.fullmatch(text) or counts != text.endswith(")"):
         raise InvalidValue("should be NAME, NAME.FIELD or count(NAME.FIELD)")
     return text
+
+
+def head_of(reference: str) -> str:
+    """The argument or fact that a reference is about."""
+    return reference.removeprefix("count(").removesuffix(")").partition(".")[0]
+
+
+Reference = Annotated[Text, AfterValidator(_check_reference)]
 
 
 def _check_operand(text: str) -> str:
@@ -126,6 +131,12 @@ Conditions = dict[str, Annotated[Test, BeforeValidator(_as_test)]]
 """Tests by the reference whose value they are of; all must hold."""
 
 
+def _check_some(conditions: Conditions) -> Conditions:
+    if not conditions:
+        raise InvalidValue("should have a condition")
+    return conditions
+
+
 def _check_conditions(conditions: Conditions) -> None:
     for reference in conditions:
         try:
@@ -145,7 +156,7 @@ class Event(Record):
     says: Texts = ()
     customer_says: Texts = ()
     with_: Conditions = Field(default_factory=dict, alias="with")
-    same: dict[str, Text] = Field(default_factory=dict)
+    same: dict[str, Reference] = Field(default_factory=dict)
     tried: Literal["yes", "no"] = "no"
 
     @model_validator(mode="after")
@@ -159,7 +170,11 @@ class Event(Record):
 
 
 Events = Annotated[tuple[Annotated[Event, BeforeValidator(_as_event)], ...], BeforeValidator(_as_list)]
-Alternatives = Annotated[tuple[Conditions, ...], BeforeValidator(_as_list), Field(min_length=1)]
+Alternatives = Annotated[
+    tuple[Annotated[Conditions, AfterValidator(_check_some)], ...],
+    BeforeValidator(_as_list),
+    Field(min_length=1),
+]
 
 
 class Limit(Record):
@@ -167,9 +182,9 @@ class Limit(Record):
     argument over all calls, or `items` of an argument in one call that are `like` a pattern."""
 
     at_most: Annotated[int, Field(ge=0)]
-    per: Text | None = None
-    different: Text | None = None
-    items: Text | None = None
+    per: Reference | None = None
+    different: Reference | None = None
+    items: Reference | None = None
     like: Text = "*"
 
     @model_validator(mode="after")
@@ -194,7 +209,9 @@ class Consent(Record):
 
 
 def _as_consent(value: Any) -> Any:
-    return {} if value in ("yes", "true") else value
+    if isinstance(value, str) and value not in ("yes", "true"):
+        raise InvalidValue("should be yes, or a mapping with {names}", names=", ".join(Consent.model_fields))
+    return {} if isinstance(value, str) else value
 
 
 class Clause(Record):
@@ -212,7 +229,7 @@ class Clause(Record):
     only_if: Alternatives | None = None
     consent: Annotated[Consent, BeforeValidator(_as_consent)] | None = None
     limit: Limit | None = None
-    stated: Annotated[Texts, Field(min_length=1)] | None = None
+    stated: Annotated[tuple[Reference, ...], BeforeValidator(_as_list), Field(min_length=1)] | None = None
 
     @property
     def rule(self) -> str:
@@ -249,7 +266,7 @@ class Fact(Record):
     argument of those tools, or a field of their result, to a reference."""
 
     call: Annotated[Texts, Field(min_length=1)]
-    key: dict[str, Text] = Field(default_factory=dict)
+    key: dict[str, Reference] = Field(default_factory=dict)
 
 
 class Tools(Record):
@@ -287,17 +304,12 @@ class Policy(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Policy:
-        seen: set[str] = set()
-        for clause in self.clauses:
-            if clause.id in seen:
-                raise InvalidValue("clause {name} stands twice", name=clause.id)
-            seen.add(clause.id)
         names = {*self.tools.read, *self.tools.write, *self.tools.other}
         if len(names) != sum(map(len, (self.tools.read, self.tools.write, self.tools.other))):
             raise InvalidValue("tools: a tool stands twice")
         for name, fact in self.facts.items():
             for reference in fact.key.values():
-                head = _check_reference(reference).partition(".")[0]
+                head = head_of(reference)
                 if head in self.facts and list(self.facts).index(head) >= list(self.facts).index(name):
                     raise InvalidValue(
                         "facts.{name}: a key may refer to a fact above it only, not to {head}",
@@ -305,96 +317,6 @@ class Policy(Record):
                         head=head,
                     )
         return self
-
-
-def load_policy(path: Path) -> Policy:
-    """Read the policy in the file `path`.
-
-    Raises:
-        ConfigError: E_POLICY; the file is missing, not YAML, or not a policy; one line says where.
-    """
-    return _validate(read_document(path, "E_POLICY"))
-
-
-def parse_policy(text: str, name: str = "policy") -> Policy:
-    """The policy in a text, which messages call `name`.
-
-    Raises:
-        ConfigError: E_POLICY; it is not YAML, or not a policy; one line says where.
-    """
-    return _validate(parse_document(text, Path(name), "E_POLICY"))
-
-
-def _validate(document: Document) -> Policy:
-    try:
-        policy = Policy.model_validate(document.value, strict=False)
-    except ValidationError as error:
-        raise ConfigError("E_POLICY", first_error(error, document)) from None
-    declared = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
-    for number, clause in enumerate(policy.clauses):
-        names = _references(clause.forbid or ())
-        arguments = [name for name in names if _head(name) not in policy.facts]
-        if arguments and not clause.on.call:
-            raise ConfigError(
-                "E_POLICY",
-                "{place}: {name!r}: on is about words, which have no arguments; only facts can be tested",
-                place=document.place(("clauses", number, "forbid")), name=arguments[0],
-            )  # fmt: skip
-        for key in ("on", "unless", "before", "after"):
-            value = getattr(clause, key)
-            for event in (value,) if isinstance(value, Event) else value or ():
-                unknown = [name for name in event.call if not _is_declared(name, declared)]
-                if unknown and declared:
-                    place = document.place(("clauses", number, key))
-                    raise ConfigError(
-                        "E_POLICY",
-                        "{place}: {name!r}: tools does not list it; a name, a pattern such as get_*, "
-                        "or read, write",
-                        place=place, name=unknown[0],
-                    )  # fmt: skip
-    return policy
-
-
-def _head(reference: str) -> str:
-    """The argument or fact that a reference is about."""
-    return reference.removeprefix("count(").removesuffix(")").partition(".")[0]
-
-
-def _references(alternatives: Sequence[Conditions]) -> list[str]:
-    """All references of conditions: those that are tested, and those that they are compared with."""
-    results: list[str] = []
-    for conditions in alternatives:
-        results += conditions
-        for how in conditions.values():
-            for operand in how.operands:
-                results += [part[1:] for part in operand.split(" ") if "$" in operand and part[0] == "$"]
-    return results
-
-
-def _is_declared(name: str, declared: set[str]) -> bool:
-    from fnmatch import fnmatchcase
-
-    return name in ("read", "write", "other") or any(fnmatchcase(tool, name) for tool in declared)
-
-
-def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
-    """The policies in files, by their names.
-
-    Raises:
-        ConfigError: E_POLICY; a file is not a policy, or two have the same name.
-    """
-    policies: dict[str, Policy] = {}
-    for path in paths:
-        policy = load_policy(path)
-        if policy.policy in policies:
-            raise ConfigError(
-                "E_POLICY",
-                "{path}: another file is called policy {policy} as well",
-                path=path,
-                policy=policy.policy,
-            )
-        policies[policy.policy] = policy
-    return policies
 
 
 def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:

@@ -77,6 +77,67 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
             "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends with a value",
         ),
         ("before: find", 'forbid: {a: "$b * "}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends"),
+        ("before: find", "forbid: {}", "/shop.yaml:7: clauses.0.forbid.0: should have a condition"),
+        (
+            "before: find",
+            "only_if: [{a: b}, {}]",
+            "/shop.yaml:7: clauses.0.only_if.1: should have a condition",
+        ),
+        (
+            "before: find",
+            'forbid: {a: {above: "5 + $y.a"}}',
+            "/shop.yaml:7: clauses.0.forbid: $y.a: facts has no 'y'",
+        ),
+        (
+            "before: find",
+            "only_if: {a: $count(y.a)}",
+            "/shop.yaml:7: clauses.0.only_if: $count(y.a): facts has no 'y'",
+        ),
+        (
+            "before: find",
+            "before: {call: find, same: {id: $id}}",
+            "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME",
+        ),
+        (
+            "before: find",
+            'before: {call: find, same: {id: "count(id"}}',
+            "/shop.yaml:7: clauses.0.before.0.same.id: should be NAME",
+        ),
+        (
+            "on: refund",
+            "on: {call: refund, with: {a: $y.a}}",
+            "/shop.yaml:6: clauses.0.on: $y.a: facts has no 'y'",
+        ),
+        ("before: find", "stated: $plan", "/shop.yaml:7: clauses.0.stated.0: should be NAME"),
+        ("before: find", "stated: [plan, a b]", "/shop.yaml:7: clauses.0.stated.1: should be NAME"),
+        ("before: find", "limit: {at_most: 1, per: $a}", "/shop.yaml:7: clauses.0.limit.per: should be NAME"),
+        (
+            "before: find",
+            "limit: {at_most: 1, different: a b}",
+            "/shop.yaml:7: clauses.0.limit.different: should be NAME",
+        ),
+        (
+            "before: find",
+            "limit: {at_most: 1, items: a..b}",
+            "/shop.yaml:7: clauses.0.limit.items: should be NAME",
+        ),
+        (
+            "clauses:",
+            "facts: {order: {call: find, key: {id: $id}}}\nclauses:",
+            "/shop.yaml:3: facts.order.key.id: should be NAME",
+        ),
+        (
+            "clauses:",
+            "facts: {order: {call: fnid}}\nclauses:",
+            "/shop.yaml:3: facts.order.call: 'fnid': tools does not list it",
+        ),
+        ("before: find", "consent: Yes", "/shop.yaml:7: clauses.0.consent: should be yes, or a mapping with"),
+        ("before: find", "consent: no", "/shop.yaml:7: clauses.0.consent: should be yes, or a mapping with"),
+        (
+            "on: refund",
+            "on: {call: refund, tried: true}",
+            "/shop.yaml:6: clauses.0.on.tried: Input should be 'yes' or 'no', found 'true'",
+        ),
         ("policy: shop\n", "", "/shop.yaml:1: policy: this field is missing"),
         ("on: refund", "on: {says: hello, with: {a: b}}", "/shop.yaml:6: clauses.0.on: with and same are"),
         ("write: [refund]", "write: [refund, find]", "/shop.yaml: tools: a tool stands twice"),
@@ -89,7 +150,8 @@ def test_errors_name_file_line_and_field(tmp_path: Path, old: str, new: str, mes
 
 def test_a_repeated_clause_is_refused(tmp_path: Path) -> None:
     clause = SMALL[SMALL.index("  - id") :]
-    assert "clause look-first stands twice" in refused(tmp_path, SMALL + clause)
+    message = "/shop.yaml:8: clauses.1.id: clause look-first stands twice"
+    assert refused(tmp_path, SMALL + clause) == message
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:

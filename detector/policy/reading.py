@@ -1,0 +1,129 @@
+"""The strict reader of policy files, whose errors name file and line.
+
+It refuses as well what could be read but would never fire: tools and facts that the file does not have, and
+conditions on the arguments of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.policy.format import Conditions, Event, Policy, head_of
+from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
+
+
+def load_policy(path: Path) -> Policy:
+    """Read the policy in the file `path`.
+
+    Raises:
+        ConfigError: E_POLICY; the file is missing, not YAML, or not a policy; one line says where.
+    """
+    return _validate(read_document(path, "E_POLICY"))
+
+
+def parse_policy(text: str, name: str = "policy") -> Policy:
+    """The policy in a text, which messages call `name`.
+
+    Raises:
+        ConfigError: E_POLICY; it is not YAML, or not a policy; one line says where.
+    """
+    return _validate(parse_document(text, Path(name), "E_POLICY"))
+
+
+def _validate(document: Document) -> Policy:
+    try:
+        policy = Policy.model_validate(document.value, strict=False)
+    except ValidationError as error:
+        raise ConfigError("E_POLICY", first_error(error, document)) from None
+    declared = {*policy.tools.read, *policy.tools.write, *policy.tools.other}
+    for name, fact in policy.facts.items():
+        _check_names(fact.call, declared, document.place(("facts", name, "call")))
+    seen: set[str] = set()
+    for number, clause in enumerate(policy.clauses):
+        if clause.id in seen:
+            place = document.place(("clauses", number, "id"))
+            raise ConfigError("E_POLICY", "{place}: clause {name} stands twice", place=place, name=clause.id)
+        seen.add(clause.id)
+        for key in ("forbid", "only_if"):
+            _check_facts(getattr(clause, key) or (), policy, document.place(("clauses", number, key)))
+        names = [*_tested(clause.forbid or ()), *_compared(clause.forbid or ())]
+        arguments = [name for name in names if head_of(name) not in policy.facts]
+        if arguments and not clause.on.call:
+            raise ConfigError(
+                "E_POLICY",
+                "{place}: {name!r}: on is about words, which have no arguments; only facts can be tested",
+                place=document.place(("clauses", number, "forbid")), name=arguments[0],
+            )  # fmt: skip
+        for key in ("on", "unless", "before", "after"):
+            value = getattr(clause, key)
+            for event in (value,) if isinstance(value, Event) else value or ():
+                place = document.place(("clauses", number, key))
+                _check_names(event.call, declared, place)
+                _check_facts((event.with_,), policy, place)
+    return policy
+
+
+def _check_names(names: Sequence[str], declared: set[str], place: str) -> None:
+    """Refuse the name of a tool that is not among the declared ones, if there are any."""
+    unknown = [name for name in names if not _is_declared(name, declared)]
+    if unknown and declared:
+        raise ConfigError(
+            "E_POLICY",
+            "{place}: {name!r}: tools does not list it; a name, a pattern such as get_*, "
+            "or read, write",
+            place=place, name=unknown[0],
+        )  # fmt: skip
+
+
+def _tested(alternatives: Sequence[Conditions]) -> list[str]:
+    """The references that conditions test."""
+    return [reference for conditions in alternatives for reference in conditions]
+
+
+def _compared(alternatives: Sequence[Conditions]) -> list[str]:
+    """The references that conditions compare with, written with a $."""
+    operands = [
+        operand for conditions in alternatives for how in conditions.values() for operand in how.operands
+    ]
+    return [part[1:] for operand in operands for part in operand.split(" ") if part.startswith("$")]
+
+
+def _check_facts(alternatives: Sequence[Conditions], policy: Policy, place: str) -> None:
+    """Refuse a $NAME.FIELD that no fact gives: a misspelt name would be an argument that no call has, and the
+    clause would never fire. An argument that is tested beside it is none."""
+    known = {*policy.facts, *map(head_of, _tested(alternatives))}
+    for reference in _compared(alternatives):
+        if "." in reference and head_of(reference) not in known:
+            raise ConfigError(
+                "E_POLICY", "{place}: ${name}: facts has no {head!r}",
+                place=place, name=reference, head=head_of(reference),
+            )  # fmt: skip
+
+
+def _is_declared(name: str, declared: set[str]) -> bool:
+    return name in ("read", "write", "other") or any(fnmatchcase(tool, name) for tool in declared)
+
+
+def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:
+    """The policies in files, by their names.
+
+    Raises:
+        ConfigError: E_POLICY; a file is not a policy, or two have the same name.
+    """
+    policies: dict[str, Policy] = {}
+    for path in paths:
+        policy = load_policy(path)
+        if policy.policy in policies:
+            raise ConfigError(
+                "E_POLICY",
+                "{path}: another file is called policy {policy} as well",
+                path=path,
+                policy=policy.policy,
+            )
+        policies[policy.policy] = policy
+    return policies
