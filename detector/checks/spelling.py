@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -48,6 +49,12 @@ MAX_UNKNOWN = 2
 """Unknown words from which a turn is taken for one of another language or of names, if they are also more
 than one word in `UNKNOWN_SHARE`."""
 UNKNOWN_SHARE = 4
+MISSPELT_VOWEL = 2_000
+SURE_OPENING = 10_000
+"""Occurrences of a meant word of `LONG` letters from which another vowel is a slip of it (``seperately``),
+and from which one letter is in a word with a capital at the beginning of a sentence (``Immediatly``)."""
+PHRASE = 10_000
+"""Occurrences below which a word is not meant where two unknown words stand together: a foreign phrase."""
 MAX_LOOKUPS = 60
 """Words of one dialogue for which the meant word is looked for: bounds the time of hostile dialogues."""
 
@@ -55,7 +62,9 @@ _CHUNK = re.compile(r"\S++")
 _WORDS = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _NO_WORD = re.compile(r"[\d_@#/\\<>{}\[\]|=~*^%$&+]|\w[.:]\w|\Awww\.")
 """Characters of addresses, codes, file names, masks and markup."""
-_QUOTED = re.compile(r"[„“«\"][^„“”«»\"\n]{1,200}[”“»\"]|\[[^\[\]]{0,200}\]|<[^<>]{0,200}>|\{[^{}]{0,200}\}")
+_QUOTED = re.compile(
+    r"`[^`\n]{1,200}`|[„“«\"][^„“”«»\"\n]{1,200}[”“»\"]|\[[^\[\]]{0,200}\]|<[^<>]{0,200}>|\{[^{}]{0,200}\}"
+)
 _SENTENCE_ENDS = frozenset('.!?…:\n"”)*•-')
 _FOREIGN = re.compile(r"[^\x00-\u024f\u1e00-\u1eff\u2010-\u2027]")
 """A character of another script than Latin."""
@@ -189,6 +198,16 @@ class Speller:
         }
         return tuple(Slip(each, "two", counts[each]) for each in far)
 
+    def _is_inflected(self, word: str) -> bool:
+        """Whether a word is a usual one with a regular ending of the past: actioned, triaged."""
+        action, triage = word.removesuffix("ed"), word.removesuffix("d")
+        return (
+            len(action) >= MIN_LETTERS
+            and action != word
+            and action[-1] not in "aeiouy"
+            and max(self._counts.get(action, 0), self._counts.get(triage, 0)) >= USUAL
+        )
+
     def explains(self, word: str, slip: Slip) -> bool:
         """Whether a slip is likelier than that the word is right and unknown."""
         if len(word) <= MIN_LETTERS and slip.count < VERY_USUAL:
@@ -198,7 +217,7 @@ class Speller:
         if len(word) < MIN_LETTERS:
             return False
         if slip.kind == "letter":
-            return True
+            return not self._is_inflected(word)
         derived = any(
             word.endswith(end) and self._counts.get(word.removesuffix(end), 0) >= USUAL
             for end in self._data.endings
@@ -228,6 +247,14 @@ def _kind(word: str, meant: str) -> Kind:
     ):
         return "doubled"
     return "letter"
+
+
+def _is_vowel_slip(word: str, slip: Slip) -> bool:
+    """Whether one vowel stands for another, as in what is written by its sound."""
+    if slip.kind != "other":
+        return False
+    pairs = [{one, other} for one, other in zip(word, slip.meant, strict=True) if one != other]
+    return len(pairs) == 1 and pairs[0] <= set("aeiou")
 
 
 def _is_neighbour(word: str, meant: str) -> bool:
@@ -322,8 +349,9 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
         if not unknown or (len(unknown) > MAX_UNKNOWN and len(unknown) * UNKNOWN_SHARE > len(words)):
             continue
         slips: list[tuple[_Word, str]] = []
+        phrases = _foreign_phrases(words, unknown[:left], spelling)
         for word in unknown[:left]:
-            meant = _meant(word, spelling, context)
+            meant = _meant(word, spelling, context) if word.start not in phrases else None
             if meant is None:
                 continue
             excused = excused or _words_of_others(dialogue) | _names(dialogue)
@@ -337,6 +365,32 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
             first = slips[0][0]
             why = "; ".join(f"{word.text}: {meant}" for word, meant in slips)
             yield Hit(turn.index, first.start, first.start + len(first.text), f"not in the dictionary, {why}")
+
+
+def _foreign_phrases(words: list[_Word], unknown: list[_Word], spelling: Speller) -> set[int]:
+    """The offsets of unknown words beside a word with letters that English lacks, and of those that stand
+    together, neither being a name, unless they are slips of a usual word (``Grazie mille``)."""
+    starts = {word.start for word in unknown}
+    phrases: set[int] = set()
+    for pair in pairwise(words):
+        if pair[1].start > pair[0].start + len(pair[0].text) + 1:
+            continue
+        if all(word.start in starts and (word.opens or word.text.islower()) for word in pair):
+            phrases |= {
+                word.start
+                for word in pair
+                if spelling.written_together(word.lower) is None
+                and (
+                    (
+                        len(word.text) <= SHORT
+                        and not any(slip.kind == "swap" for slip in spelling.slips(word.lower))
+                    )
+                    or all(slip.count < PHRASE for slip in spelling.slips(word.lower))
+                )
+            }
+        elif any(word.start not in starts and not word.text.replace("’", "").isascii() for word in pair):
+            phrases |= {word.start for word in pair} & starts
+    return phrases
 
 
 def _meant(word: _Word, spelling: Speller, context: CheckContext) -> str | None:
@@ -356,9 +410,15 @@ def _meant(word: _Word, spelling: Speller, context: CheckContext) -> str | None:
         return None
     is_sure = slip.is_plain and len(word.text) > MIN_LETTERS
     if not word.text.islower() and not (is_sure and (slip.count >= 30 * USUAL or len(word.text) >= LONG)):
+        is_long = len(word.text) > LONG and slip.count >= SURE_OPENING and word.text[-1] == slip.meant[-1]
+        if is_long and (slip.kind == "letter" or _is_vowel_slip(word.lower, slip)):
+            return None if _is_jargon(word.lower, slip, log) else slip.meant
         is_everyday = slip.kind == "letter" and len(word.text) > MIN_LETTERS and slip.count >= EVERYDAY
         return slip.meant if is_everyday and _is_expected(slip, log) else None
-    if not is_sure and not (slip.kind == "letter" and len(word.text) >= LONG) and not _is_expected(slip, log):
+    is_long = len(word.text) >= LONG and (
+        slip.kind == "letter" or (slip.count >= MISSPELT_VOWEL and _is_vowel_slip(word.lower, slip))
+    )
+    if not is_sure and not is_long and not _is_expected(slip, log):
         return None
     return None if _is_jargon(word.lower, slip, log) else slip.meant
 

@@ -49,6 +49,28 @@ def slips(text: str, *before: tuple[str, str], context: CheckContext | None = No
         ("The dates wich you gave wont do.", "wich: which; wont: won't"),
         ("It is inthe shed wth the lamp.", "inthe: in the; wth: with"),
         ("Sould we send the lamp?", "Sould: should"),
+        (
+            "Unfortunatly it is sold out. Immediatly call us.",
+            "Unfortunatly: unfortunately; Immediatly: immediately",
+        ),
+        (
+            "We hope you enjoyed your stay. Reccomend us to your friends.",
+            "Reccomend: recommend",
+        ),
+        ("Check the availibility seperately.", "availibility: availability; seperately: separately"),
+        ("Sorry for the inconvinience of this isue.", "inconvinience: inconvenience; isue: issue"),
+        (
+            "Please choose the relevent catagory of the vehical that you would like to hire from us.",
+            "relevent: relevant; catagory: category; vehical: vehicle",
+        ),
+        (
+            "When you aquire one, we will send you an invoce and a questionaire to fill in at home.",
+            "aquire: acquire; invoce: invoice; questionaire: questionnaire",
+        ),
+        (
+            "It was transfered on Monday, then refered to us, and the error occured again on Tuesday.",
+            "transfered: transferred; refered: referred; occured: occurred",
+        ),
         ("Tuesay is fine, at 20 degrees celcius.", "Tuesay: Tuesday; celcius: Celsius"),
     ],
 )
@@ -76,6 +98,11 @@ def test_a_slip_is_found_and_the_word_meant_is_named(text: str, why: str) -> Non
         "Das ist leider nicht möglich, weil die Bestellung schon unterwegs ist.",
         "kaa oomel tistu praak velmi hosst grendel",
         "The girls' rooms, drinkin' and chillin' by the swimmingpool.",
+        "I have actioned and triaged your case; we expensed it, and will diarise the call.",
+        "The codec of the oled screen, the upsert, the sso login, const airside, a smurfing alert.",
+        "\u00c0 demain, and thank you. Here is the pro forma invoice. Tusen takk for that. Grazie mille, and goodbye.",
+        "The fete is open; set `recieve` there.",
+        "Fortunata will call you today. Presidente Alvarez is our guest. Jacobsen is on leave.",
         "I am texting you the rebooked flight's voicemail.",
         "We didn't, couldn't and shouldn't; they'll see what's there.",
     ],
