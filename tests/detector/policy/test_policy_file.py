@@ -10,8 +10,11 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.policy import REQUEST, load_policies, load_policy, policy_for
 from dialint.detector.policy.format import Clause, Consent, Event, Fact, Limit, Policy, Test, Tools
 from dialint.detector.records import Dialogue, Record, ToolCall, Turn
+from dialint.detector.release import EMBEDDED, ReleaseInfo
 
 SAMPLES = Path(__file__).parents[3] / "app" / "sample" / "policies"
+
+GUIDE = SAMPLES.parents[2] / "docs" / "howto" / "write_a_policy.md"
 
 SMALL = """\
 policy: shop
@@ -197,14 +200,14 @@ def test_of_several_policies_the_one_applies_that_lists_most_of_the_tools(tmp_pa
 
 @pytest.mark.parametrize("record", [Policy, Tools, Fact, Clause, Event, Test, Limit, Consent])
 def test_the_guide_has_every_key(record: type[Record]) -> None:
-    guide = (SAMPLES.parents[2] / "docs" / "howto" / "write_a_policy.md").read_text(encoding="utf-8")
+    guide = GUIDE.read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in guide.splitlines() if line.startswith("|")]
     names = {field.alias or name for name, field in record.model_fields.items()}
     assert [name for name in sorted(names) if not any(f"`{name}`" in row for row in rows)] == []
 
 
 def test_the_example_of_the_guide_is_a_policy(tmp_path: Path) -> None:
-    guide = (SAMPLES.parents[2] / "docs" / "howto" / "write_a_policy.md").read_text(encoding="utf-8")
+    guide = GUIDE.read_text(encoding="utf-8")
     example = guide.split("```yaml\n")[1].split("```")[0]
     assert len(load_policy(write(tmp_path, example)).clauses) == 5
 
@@ -213,3 +216,23 @@ def test_the_example_of_the_request_is_a_policy(tmp_path: Path) -> None:
     request = REQUEST.read_text(encoding="utf-8")
     example = request.split("An example:\n")[1].split("The guideline:")[0]
     assert load_policy(write(tmp_path, example)).clauses[0].rule == "only_if"
+
+
+def test_the_guide_says_which_codes_accuse() -> None:
+    release = ReleaseInfo.model_validate_json((EMBEDDED / "release.json").read_bytes())
+    reports = {
+        code: {check.report for check in release.codes[code].checks if check.name == "policy"}
+        for code in ("P1", "P2", "P3", "P4")
+    }
+    assert reports == {"P1": {"finding"}, "P2": {"finding"}, "P3": {"finding"}, "P4": {"suggestion"}}
+    assert release.codes["P1"].scan is not None
+    assert f"`{release.id}`, P1 to P3 of a policy are findings and P4 is a [suggestion]" in GUIDE.read_text(
+        "utf-8"
+    )
+
+
+def test_an_argument_that_is_tested_may_be_compared_with(tmp_path: Path) -> None:
+    rule = "forbid: {flights.day: {above: $order.day}, order.end: {below: $flights.day}}"
+    facts = "facts: {order: {call: find}}\nclauses:"
+    text = SMALL.replace("before: find", rule).replace("clauses:", facts)
+    assert load_policy(write(tmp_path, text)).clauses[0].rule == "forbid"
