@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.foreign_words import is_foreign
 from dialint.detector.languages import detect_languages
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -355,7 +356,7 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
             if meant is None:
                 continue
             excused = excused or _words_of_others(dialogue) | _names(dialogue)
-            if word.lower not in excused:
+            if word.lower not in excused and not is_foreign(turn.text, word.start, word.text):
                 slips.append((word, meant))
         left -= min(left, len(unknown))
         if slips:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dialint.detector.checks.foreign_words import is_foreign
 from dialint.detector.checks.placeholders import is_no_slot, speaks_of_code, unfilled_slots
 from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, first_positions, is_uncalled_for
 from dialint.detector.checks.spelling import speller
@@ -164,16 +165,19 @@ def odd_word(suspicion: Suspicion) -> GateResult:
     text, counts = suspicion.turn.text, suspicion.log.word_dialogues
     customer_words = {word for turn in suspicion.customer_turns for word in words(turn.text)}
     candidates = {
-        words(match[0])[0]
+        words(match[0])[0]: match.start()
         for match in _LOWER.finditer(text, suspicion.start, suspicion.end)
-        if match[0].islower() or _begins_sentence(text, match.start())
-    } - customer_words
+        if (match[0].islower() or _begins_sentence(text, match.start()))
+        and words(match[0])[0] not in customer_words
+    }
     if not candidates:
         return dropped("every word is a name, an abbreviation or the customer's")
     if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):
         return dropped("every word is usual in the log")
     if all(speller("en").is_known(word) for word in candidates):
         return dropped("every word is in the dictionary")
+    if all(speller("en").is_known(word) or is_foreign(text, at, word) for word, at in candidates.items()):
+        return dropped("every word is of another language, and so are its neighbours")
     return finding("a word that the log hardly has")
 
 
