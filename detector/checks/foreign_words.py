@@ -42,7 +42,14 @@ def is_foreign(text: str, start: int, word: str) -> bool:
             continue
         if not lower.isascii() or (len(words) == 1 and counts[lower] >= USUAL):
             return True
-        usual = [each for each in beside if counts.get(each, 0) >= USUAL]
-        if any(counts[each] > FEWER * _counts("en").get(each, 0) for each in usual):
+        english = _counts("en")
+        if any(_is_usual(each, counts) for each in beside if each in counts) or (
+            _is_usual(lower, counts) and any(each in counts and each not in english for each in beside)
+        ):
             return True
     return False
+
+
+def _is_usual(word: str, counts: Mapping[str, int]) -> bool:
+    """Whether the language with these counts uses a word often, and English seldom."""
+    return counts[word] >= USUAL and counts[word] > FEWER * _counts("en").get(word, 0)

@@ -9,7 +9,8 @@ from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.records import Dialogue, Turn
 
 FOREIGN = [
-    ("Con mucho gusto! I will check.", "mucho"), ("Viel Erfolg!", "Erfolg"), ("Bis gleich!", "gleich"),
+    ("Con mucho gusto! I will check.", "mucho"), ("Viel Erfolg!", "Erfolg"), ("Bis gleich!", "gleich"), ("Viel Erfolg!", "Viel"),
+    ("Guten Appetit!", "Guten"),
     ("Thanks. Tschüss", "Tschüss"), ("À demain!", "demain"), ("Grazie mille!", "mille"), ("Excelente!", "Excelente"),
     ("Un momento, por favor.", "momento"),
 ]  # fmt: skip
