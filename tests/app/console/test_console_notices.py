@@ -110,14 +110,14 @@ def test_a_newer_click_comes_not_between_an_erasure_and_its_proof(
 
 
 def test_a_newer_click_finds_the_forms_of_a_promotion_empty(run: ReplacedRun) -> None:
-    changed: list[str] = []
-
     def work() -> str:
         run.is_replaced = True
-        return change._empty_forms_after(changed, i18n._("{name} is current now."))
+        return i18n._("{name} is current now.")
 
-    attempts.attempt(change.NOTICE, work)
-    assert changed
+    attempts.attempt(change.NOTICE, work, change.EMPTY)
+    run.is_replaced = False
+    attempts.empty_fields()
+    assert {key: attempts.st.session_state[key] for key in change.EMPTY} == change.EMPTY
 
 
 def test_a_message_is_shown_again_by_the_run_that_replaces_the_one_that_showed_it(
