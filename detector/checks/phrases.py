@@ -14,6 +14,7 @@ from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.yaml_document import read_document
 
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
+_WORD = re.compile(r"\w+")
 _ENDS = re.compile(r"[.!?…\n]")
 _CLAUSE_END = r"[.,;:!?…\n–—)]"
 _POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
@@ -35,8 +36,8 @@ class _Phrases:
 
     pattern: re.Pattern[str]
     blocked: re.Pattern[str]
-    insults: re.Pattern[str] | None
-    """The insults alone; None for secrets, which may be asked for in the customer's own words."""
+    insults: frozenset[str]
+    """The insults alone, in lower case; none for secrets: they may be asked for in the customer's words."""
 
 
 @cache
@@ -67,8 +68,9 @@ def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
             after += rf"(?=\s*(?:{_CLAUSE_END}|\Z)|\s{either(part['followed_by'])}\b)"
     result = rf"(?<![\w-]){whole}(?![\w-]){after}"
     blocked = rf"(?<!\w){either(language['blockers'])}(?!\w)"
-    insults = re.compile(rf"\b{either(part['words'])}\b", re.IGNORECASE) if kind == "insult" else None
-    return _Phrases(re.compile(result, re.IGNORECASE), re.compile(blocked, re.IGNORECASE), insults)
+    insults = frozenset(word.casefold() for word in part["words"] if kind == "insult")
+    found, excluding = (re.compile(pattern, re.IGNORECASE) for pattern in (result, blocked))
+    return _Phrases(found, excluding, insults)
 
 
 def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
@@ -97,9 +99,8 @@ def _is_own(
 ) -> bool:
     if match[0].casefold() in customer_text or any(start <= match.start() < end for start, end in quoted):
         return False
-    if phrases.insults is not None and any(
-        re.search(rf"\b{re.escape(word)}\b", customer_text)
-        for word in phrases.insults.findall(match[0].casefold())
+    if not phrases.insults.isdisjoint(
+        {*_WORD.findall(match[0].casefold())} & {*_WORD.findall(customer_text)}
     ):
         return False  # the customer's own word, said of himself
     before = _ENDS.split(text[: match.start()])[-1]

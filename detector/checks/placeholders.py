@@ -60,7 +60,6 @@ _CHOOSES = re.compile(
 _NAMED_AFTER = re.compile(
     r"\A\W{0,3}(?:buttons?|columns?|fields?|tabs?|menu|icons?|keys?|options?|tags?|variables?)\b"
 )
-_BESIDE = re.compile(r"[/=\\`]\Z|https?:\S*\Z")
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
 EXPLAINED = 200
 """Characters before a slot in which its sentence may explain it."""
@@ -84,7 +83,8 @@ def is_no_slot(text: str, match: re.Match[str]) -> bool:
     return (
         _NO_SLOT.fullmatch(match[0]) is not None
         or after[:1] in ("(", "/", "=", "`")
-        or _BESIDE.search(before) is not None
+        or before[-1:] in ("/", "=", "\\", "`")
+        or before[-EXPLAINED:].rpartition(" ")[2].startswith("http")
         or _NAMED_AFTER.match(after) is not None
         or _EXPLAINS.search(sentence) is not None
         or (match[0][0] == "[" and _CHOOSES.search(sentence) is not None)

@@ -27,6 +27,9 @@ _WORD = re.compile(r"[^\W_]++")
 _FIGURE = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
 _IDENTIFIER = re.compile(r"[+-]?(?:0[0-9][0-9.]*|[0-9](?:\.?[0-9]){14,})")
 """A figure with a leading zero, or of so many digits: an id or a telephone number, not an amount."""
+_SEPARATOR = re.compile(r"[ \u00a0\u202f-]")
+_DIGIT_GROUPS = re.compile(r"[0-9]++(?:[ \u00a0\u202f-][0-9]++)*+")
+"""Digits in groups, as telephone numbers are written."""
 _SPOKEN_DIGITS = 6
 """Digits from which on a number may be said in groups, as ids and telephone numbers are."""
 _NAMES = {True: ("yes", "true"), False: ("no", "false"), None: ("null", "none")}
@@ -213,8 +216,8 @@ def is_stated(value: Any, text: str) -> bool:
         return any(_stands_in(form, lower) for form in _date_forms(day))
     digits = wanted.removeprefix("+")
     if len(digits) >= _SPOKEN_DIGITS and digits.isascii() and digits.isdigit():
-        groups = "[ \u00a0\u202f-]?".join(digits)
-        if re.search(f"(?<![0-9]){groups}(?![0-9])", lower):
+        runs = (_SEPARATOR.split(match[0]) for match in _DIGIT_GROUPS.finditer(lower))
+        if any(_is_said_in_groups(digits, groups) for groups in runs):
             return True
     if (size := number(value)) is not None:
         figure = f"{size:f}"
@@ -224,6 +227,16 @@ def is_stated(value: Any, text: str) -> bool:
             forms.add(f"{size:,.0f}")
         return any(_stands_in(form, lower) for form in forms)
     return all(_stands_in(word, lower) for word in re.findall(r"\w+", wanted))
+
+
+def _is_said_in_groups(digits: str, groups: list[str]) -> bool:
+    """Whether neighbouring groups of digits are together the wanted ones."""
+    return any(
+        "".join(groups[first : last + 1]) == digits
+        for first in range(len(groups))
+        if digits.startswith(groups[first])
+        for last in range(first, min(len(groups), first + len(digits)))
+    )
 
 
 def _date_forms(day: date) -> set[str]:
