@@ -22,11 +22,11 @@ ID = re.compile(
     r"|\d{6,20})(?![\w@/]|[.:-]\w)"
 )
 _UNIT = re.compile(
-    r"\d{1,20}(?:st|nd|rd|th|am|pm|[kmgt]i?b|[kmg]b?ps|[km]?bits?|mm|cm|km|kg|mg|mcg|ug|ml|cl|oz|mah|[kmg]?hz"
+    r"\d{1,20}+(?:st|nd|rd|th|am|pm|[kmgt]i?b|[kmg]b?ps|[km]?bits?|mm|cm|km|kg|mg|mcg|ug|ml|cl|oz|mah|[kmg]?hz"
     r"|hr|hrs|mins?|secs?|ms|in|inch|inches|ft|yds?|mi|miles|sqft|sqm|m[23]|cc|lb|lbs|mp|[km]?w|k?wh|[km]?v|kva|hp"
     r"|nm|bhp|psi|bar|kpa|btu|lm|lux|nits|db|dpi|ppi|fps|rpm|mph|kmh|kph|k?cal|kj|iu|k?px|pcs?|pts?|pk|ct|usd|eur"
     r"|gbp|inr|aud|cad|chf|gen|days?|weeks?|months?|years?|yo|[a-z])"
-    r"|\d{1,9}x\d{1,9}(?:px|mm|cm)?|\d{3,4}[ip]\d{2,3}|\dk\d{2,3}(?:fps)?|[a-z]\d{1,3}|\d{1,9}[a-z]\d?"
+    r"|\d{1,9}+x\d{1,9}+(?:px|mm|cm)?|\d{3,4}[ip]\d{2,3}|\dk\d{2,3}(?:fps)?|[a-z]\d{1,3}|\d{1,9}+[a-z]\d?"
     r"|(?:ipad|iphone|usb|mp|ddr|rtx|gtx|wifi|covid|step|option|item|part|windows|tier|level|version|v)_?\d{1,9}"
     r"|(?:fy|cy|sha|md|aes|rsa|tls|ssl|rfc|iso|iec|en|din|ansi|astm|nfpa|ieee|ipv|pci|ifrs|ias|soc|utf|base|cat"
     r"|office|microsoft|win|sql|server|exchange|form|schedule|xbox|galaxy|pixel|macos|ios|android|ubuntu)_?\d{1,5}"
