@@ -57,7 +57,6 @@ _REASONING = re.compile(
 _DEVELOPER = re.compile(
     r"\b(?:APIs?|SDK|endpoints?|webhooks?|(?:tool|function)[- ]call(?:s|ing)?)\b", re.IGNORECASE
 )
-"""Words of a customer who may want to read of calls."""
 
 
 _FAILURE = re.compile(
@@ -164,6 +163,11 @@ def _denial(turn: Turn) -> tuple[int, int] | None:
     return None
 
 
+def speaks_of_calls(text: str) -> bool:
+    """Whether a customer may want to read of calls, as a developer does."""
+    return _DEVELOPER.search(text) is not None
+
+
 def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
     """Detects the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
 
@@ -176,7 +180,7 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
     was_found = False
     for turn in dialogue.turns:
         if turn.role == "customer" and (
-            _CALL.search(turn.text) or (not was_found and _DEVELOPER.search(turn.text))
+            _CALL.search(turn.text) or (not was_found and speaks_of_calls(turn.text))
         ):
             return
         if turn.role not in JUDGED_ROLES:

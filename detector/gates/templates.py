@@ -174,10 +174,8 @@ def odd_word(suspicion: Suspicion) -> GateResult:
         return dropped("every word is a name, an abbreviation or the customer's")
     if suspicion.log.n_dialogues and all(counts.get(word, 0) > RARE for word in candidates):
         return dropped("every word is usual in the log")
-    if all(speller("en").is_known(word) for word in candidates):
-        return dropped("every word is in the dictionary")
     if all(speller("en").is_known(word) or is_foreign(text, at, word) for word, at in candidates.items()):
-        return dropped("every word is of another language, and so are its neighbours")
+        return dropped("every word is in a dictionary, of English or of its neighbours' language")
     return finding("a word that the log hardly has")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dialint.detector.checks.placeholders import speaks_of_code
+from dialint.detector.checks.calls import speaks_of_calls
 from dialint.detector.gates.suspicion import GateResult, Suspicion, finding
 
 _MACHINE_TEXT = re.compile(
@@ -33,8 +33,8 @@ def shows_machine_text(suspicion: Suspicion) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
     text, masking = suspicion.turn.text, suspicion.log.is_masking
     earlier = (turn for turn in suspicion.customer_turns if turn.index < suspicion.turn.index)
-    if any(speaks_of_code(turn.text) for turn in earlier):
-        return GateResult("inapplicable", "the customer speaks of code")
+    if any(speaks_of_calls(turn.text) for turn in earlier):
+        return GateResult("inapplicable", "the customer speaks of calls")
     matches = _MACHINE_TEXT.finditer(text)
     match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)
     if match is None:
