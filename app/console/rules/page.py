@@ -13,11 +13,13 @@ import streamlit as st
 
 from dialint.app.code_coverage import EMBEDDED, describe_coverage, load_coverage, show_severities
 from dialint.app.console.i18n import _, choose_name, ngettext
+from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.rules.editor import Document, show_editor
 from dialint.app.console.rules.versions import show_versions
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import explain_code, safe_markdown, safe_text
 from dialint.detector.artifacts import package_versions
+from dialint.detector.errors import ConfigError
 from dialint.detector.policy import Policy, parse_policy
 from dialint.detector.taxonomy import PACKAGED, Taxonomy, load_taxonomy, parse_taxonomy
 from dialint.labeling.store import documents
@@ -166,7 +168,12 @@ def _show_policies(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         _("Policy"), list(titles), key="rules policy",
         format_func=lambda each: safe_text(titles[each].format(name=each)), help=safe_markdown(summary),
     )  # fmt: skip
-    in_use = {each: parse_policy(text) for each, text in published.items()}
+    in_use: dict[str, Policy] = {}
+    for each, text in published.items():
+        try:
+            in_use[each] = parse_policy(text)
+        except ConfigError as refused:  # published by a version that knew other rules
+            st.warning(safe_markdown(f"{each}: {explain_as_sentence(refused)}"))
     before: Policy | None = in_use.pop(name, None)
     if name in samples:
         base, origin = samples[name].read_text(encoding="utf-8"), _packaged_title()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -207,6 +208,22 @@ def test_a_policy_is_made_tried_on_stored_dialogues_and_published(lead: Any, sto
     edit(page, TEMPLATE.replace("policy: my-shop", "policy: another"), "renamed")
     assert "must keep the name" in page.words
     assert not page.enabled("Publish")
+
+
+def test_a_policy_that_was_published_under_other_rules_can_be_mended(
+    lead: Any, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unfinished = TEMPLATE + "  - {id: late, text: Late., on: refund, forbid: {fee: {above: '5 +'}}}\n"
+    documents.save_version(store, "lea", "policy", "my-shop", unfinished, "of old", expected=0)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(documents, "parse_policy", lambda text: SimpleNamespace(policy="my-shop"))
+        documents.publish(store, "lea", "policy", "my-shop", 1)
+    page = view(lead, "policies").choose("Policy", "my-shop")
+    assert "(E_POLICY)" in page.words.replace("\\", "")
+    edit(page, TEMPLATE, "mended")
+    page.press("Preview the change")
+    page.press("Publish")
+    assert documents.load_published(store, "lea", "policy") == {"my-shop": TEMPLATE}
 
 
 def test_somebody_elses_version_is_not_overwritten(lead: Any, store: Store) -> None:
