@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from pydantic import ValidationError
 
 from dialint.detector.errors import InputRefused, Message, TooManyBad
 from dialint.detector.records import Dialogue
@@ -64,6 +67,33 @@ class BadRecord(Exception):
     def reject(self, file: str, line: int, offset: int) -> Reject:
         """This fault as a reject of `file`."""
         return Reject(file, line, offset, self.path, self.code, self.found, self.expected, self.dialogue_id)
+
+
+READING_ERRORS = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, msgspec.MsgspecError,
+)  # fmt: skip
+"""What code that reads a record may raise over a value that nobody thought of."""
+
+
+@contextmanager
+def record_boundary() -> Iterator[None]:
+    """Every format's code runs inside: one bad value costs its record, and never ends a job.
+
+    Raises:
+        BadRecord: E_SURROGATE or E_TYPE for a value that no text or record can hold; E_RECORD, the code
+            raised another of `READING_ERRORS`, which is a defect of the format.
+    """
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise BadRecord("E_SURROGATE", "", "half a surrogate pair", "whole characters") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        path = ".".join(map(str, first["loc"]))
+        raise BadRecord("E_TYPE", path, type(first["input"]).__name__, Message("another value")) from None
+    except READING_ERRORS as error:
+        expected = Message("values that the reader of this format can use")
+        raise BadRecord("E_RECORD", "", type(error).__name__, expected) from error
 
 
 def line_too_long(n_bytes: int, max_bytes: int) -> BadRecord:

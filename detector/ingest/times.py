@@ -120,10 +120,10 @@ def parse_iso(value: str) -> datetime | None:
 
 def from_epoch(value: float) -> datetime | None:
     """The time of an epoch number in seconds, or in milliseconds from `MILLISECONDS_FROM` on."""
-    seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
-    if seconds < 0:
-        return None
     try:
+        seconds = value / 1000 if abs(value) >= MILLISECONDS_FROM else value
+        if not seconds >= 0:  # not a number, too
+            return None
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     except OverflowError:
         return None

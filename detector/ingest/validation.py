@@ -23,7 +23,7 @@ from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
 from dialint.detector.ingest.config import ROLES, ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.privacy import has_note_prefix
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.offsets import Edit, compose
@@ -326,9 +326,10 @@ def validate_drafts(
     iterator = iter(drafts)
     while True:
         try:
-            draft = next(iterator, None)
-            if draft is None:
-                return
-            yield ParsedRecord(line, offset, validate_draft(draft, config, warnings))
+            with record_boundary():
+                draft = next(iterator, None)
+                if draft is None:
+                    return
+                yield ParsedRecord(line, offset, validate_draft(draft, config, warnings))
         except BadRecord as bad:
             yield ParsedRecord(line, offset, bad)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,6 +45,7 @@ CONVERSATION = ("gen_ai.conversation.id", "session.id")
 TOOL_OPERATION, TOOL_KIND = "execute_tool", "TOOL"
 MODEL_OPERATIONS = ("chat", "generate_content", "text_completion")
 
+MAX_INDEX_DIGITS = 6
 MAX_THREADS = 16
 """A call goes on from one of so many threads, the newest."""
 
@@ -349,7 +351,8 @@ def _time(span: Span, keys: Iterable[str]) -> str | None:
         else:
             time = from_epoch(int(digits) / 1e9) if len(digits) <= 20 and digits.strip("0") else None
         if time is not None:
-            return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+            with suppress(OverflowError):  # before the year 1 or after 9999
+                return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     return None
 
 
@@ -463,6 +466,6 @@ def _list_numbered(flat: dict[str, Any], prefix: str) -> Iterator[tuple[int, dic
     for key, value in flat.items():
         if key.startswith(prefix):
             number, _, rest = key[len(prefix) :].partition(".")
-            if number.isdigit():
+            if number.isascii() and number.isdecimal() and len(number) <= MAX_INDEX_DIGITS:
                 groups.setdefault(int(number), {})[rest] = value
     yield from sorted(groups.items())

@@ -14,7 +14,7 @@ from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import LogFormat
-from dialint.detector.ingest.outcomes import BadRecord, line_too_long, record_too_large
+from dialint.detector.ingest.outcomes import BadRecord, line_too_long, record_boundary, record_too_large
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.fast_lines import FastLines
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
@@ -135,8 +135,9 @@ def read_parts(
             try:
                 if isinstance(record, BadRecord):
                     raise record
-                for name, part in detected.shape.parts(record, f"{source.label}:{number}"):
-                    yield Row(number, offset, [name, part])
+                with record_boundary():
+                    for name, part in detected.shape.parts(record, f"{source.label}:{number}"):
+                        yield Row(number, offset, [name, part])
             except BadRecord as bad:
                 faults.append(ParsedRecord(number, offset, bad))
 

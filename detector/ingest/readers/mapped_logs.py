@@ -10,7 +10,7 @@ from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import LogFormat as Format
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
-from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import (
@@ -79,12 +79,13 @@ def survey_records(
         if len(first) < EXAMPLE_RECORDS:
             first.append(record)
         try:
-            for cells in shape.messages(record, streamed):
-                row = Row(number, offset, cells)
-                check_privacy(row, columns, config, source.name)
-                survey.add(row)
-                if missing:
-                    missing -= {at for at in missing if cells[at] is not None}
+            with record_boundary():
+                for cells in shape.messages(record, streamed):
+                    row = Row(number, offset, cells)
+                    check_privacy(row, columns, config, source.name)
+                    survey.add(row)
+                    if missing:
+                        missing -= {at for at in missing if cells[at] is not None}
         except BadRecord:
             continue
         if missing and n_records >= FIRST_RECORDS:
@@ -157,7 +158,8 @@ def iterate_rows(
             yield Row(number, offset, empty, record)
             continue
         try:
-            for cells in shape.messages(record, streamed):
-                yield Row(number, offset, cells)
+            with record_boundary():
+                for cells in shape.messages(record, streamed):
+                    yield Row(number, offset, cells)
         except BadRecord as bad:
             yield Row(number, offset, empty, bad)

@@ -24,7 +24,7 @@ from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.mapping import MappedRecord, nearest
-from dialint.detector.ingest.outcomes import BadRecord, file_error, record_too_large
+from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary, record_too_large
 from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, validate_drafts
@@ -207,9 +207,13 @@ def _add(group: Group, row: Row, columns: Columns, config: ReadConfig, times: Ti
             bad = record_too_large(group.size, config.max_record_bytes)
             row = Row(group.line, group.offset, row.cells)
     if bad is None:
-        if len(group.turns) <= config.max_turns:
-            _add_turn(group, row.cells, columns, config, times)
-        return
+        try:
+            with record_boundary():
+                if len(group.turns) <= config.max_turns:
+                    _add_turn(group, row.cells, columns, config, times)
+            return
+        except BadRecord as fault:
+            bad = fault
     bad.dialogue_id = group.name if isinstance(group.name, str) else None
     group.bad, group.bad_line, group.offset = bad, row.line, row.offset
 

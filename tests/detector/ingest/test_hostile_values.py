@@ -1,0 +1,197 @@
+"""Every field of every format's record, and every key, replaced by values that nobody thought of: each mutant
+ends as a dialogue or as a reject with a code of its own, never as a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.detector.ingest.formats.registry import LOG_FORMATS, LogFormat
+from dialint.detector.ingest.outcomes import BadRecord, record_boundary
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.validation import Draft, DraftTurn, validate_drafts
+
+CONFIG = ReadConfig(max_bad=1.0)
+AT = "2026-03-02T09:14:05Z"
+CALL = {"id": "c1", "type": "function", "function": {"name": "track", "arguments": '{"order": "4471"}'}}
+CHAT = [
+    {"role": "system", "content": "You sell kettles."},
+    {"role": "user", "content": [{"type": "text", "text": "Where is 4471?"}], "name": "ann"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": '{"state": "left"}'},
+    {"role": "assistant", "content": "It left.", "refusal": None},
+]
+PARTS: list[dict[str, Any]] = [
+    {"role": "user", "parts": [{"type": "text", "content": "Where is 4471?"}]},
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "track", "arguments": {"order": 1}}]},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": {"state": "left"}}]},
+]  # fmt: skip
+BODY = {"body": "<p>Where is 4471?</p>", "author": {"type": "user", "id": "9"}}
+RECORDS: dict[str, Any] = {
+    "canonical": {"id": "d", "language": "en", "agent": "leo", "sources": ["a"], "metadata": {"k": 1},
+                  "masked": False, "turns": [
+                      {"role": "customer", "text": "Where is 4471?", "at": AT, "author": "ann"},
+                      {"role": "agent", "text": "", "tool_calls": [{"name": "track", "arguments": {"order": 1}, "id": "c1"}]},
+                      {"role": "tool", "text": "{}", "tool_call_id": "c1", "tool_error": False}]},
+    "tau": {"task_id": 4, "trial": 0, "traj": [*CHAT, {"role": "assistant", "content": 'Action: {"name": "respond"}'}]},
+    "tau2": {"id": "s", "task_id": 4, "messages": [*CHAT, {"tool_messages": [{"role": "tool", "content": "1", "id": "x",
+             "error": False, "requestor": "user", "timestamp": AT}]}]},
+    "sgd": {"dialogue_id": "d", "turns": [{"speaker": "USER", "utterance": "Hello"}, {"speaker": "SYSTEM", "utterance": "Hi"}]},
+    "abcd": {"convo_id": 4, "original": [["customer", "Hello"], ["agent", "Hi"]]},
+    "zendesk": {"ticket_id": 4, "users": [{"id": 7, "role": "end-user"}, {"id": 12, "role": "agent"}], "comments": [
+        {"author_id": 7, "public": True, "plain_body": "Hello", "created_at": AT, "via": {"channel": "email"}},
+        {"author_id": 12, "html_body": "<p>Hi</p>", "metadata": {"flags": [4]}}]},
+    "zendesk-messaging": {"conversation_id": "d", "events": [
+        {"type": "Comment", "created_at": AT, "author": {"type": "user", "id": "u"}, "content": {"text": "Hello"}},
+        {"received": AT, "public": True, "author": {"type": "business", "subtypes": ["AI"]}, "content": {"htmlText": "Hi"}}]},
+    "intercom": {"id": "d", "created_at": 1772442845, "source": {"type": "email", **BODY}, "conversation_parts": {
+        "total_count": 2, "conversation_parts": [
+            {"part_type": "comment", "created_at": 1772442846, "body": "Hi", "author": {"type": "bot", "from_ai_agent": True}},
+            {"part_type": "custom_action_started", "event_details": {"action": {"name": "track", "result": "x"}}},
+            {"part_type": "custom_action_finished", "event_details": {"action": {"name": "track", "result": "failed"}}}]}},
+    "freshdesk": [{"ticket_id": 4, "user_id": 5, "incoming": True, "private": False, "body_text": "Hello", "created_at": AT},
+                  {"ticket_id": 4, "user_id": 6, "incoming": False, "body": "<p>Hi</p>"}],
+    "hubspot": {"results": [
+        {"type": "MESSAGE", "conversationsThreadId": "d", "createdAt": AT, "direction": "INCOMING", "text": "Hello",
+         "senders": [{"actorId": "V-1"}], "truncationStatus": "NOT_TRUNCATED"},
+        {"type": "COMMENT", "conversationsThreadId": "d", "createdAt": AT, "createdBy": "A-2", "richText": "Hi"}]},
+    "twilio": {"participants": [{"sid": "MB1", "messaging_binding": {"type": "sms"}}], "messages": [
+        {"conversation_sid": "d", "index": 0, "author": "+15550100", "participant_sid": "MB1", "body": "Hello", "date_created": AT},
+        {"conversation_sid": "d", "index": 1, "author": "system", "participant_sid": None, "body": "Hi"}]},
+    "connect": {"CustomerMetadata": {"ContactId": "d"}, "Channel": "CHAT", "LanguageCode": "en-US",
+                "Participants": [{"ParticipantId": "p", "ParticipantRole": "AGENT"}], "Transcript": [
+                    {"Type": "MESSAGE", "AbsoluteTime": AT, "Content": "Hello", "ParticipantId": "c", "ParticipantRole": "CUSTOMER"},
+                    {"Type": "MESSAGE", "AbsoluteTime": AT, "Content": "Hi", "ParticipantId": "p"}]},
+    "multiwoz": {"dialogue_id": "d", "log": [{"text": "Hello"}, {"text": "Hi"}]},
+    "opentelemetry": {"resourceSpans": [{"scopeSpans": [{"spans": [
+        {"traceId": "t", "startTimeUnixNano": "1772442800000000000", "endTimeUnixNano": 1772442810000000000,
+         "status": {"code": 1}, "events": [{"attributes": [{"key": "gen_ai.x", "value": {"intValue": "4"}}]}],
+         "attributes": [{"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+                        {"key": "gen_ai.conversation.id", "value": {"stringValue": "d"}},
+                        {"key": "gen_ai.system_instructions", "value": {"arrayValue": {"values": []}}},
+                        {"key": "gen_ai.input.messages", "value": {"stringValue": json.dumps(PARTS)}}]},
+        {"traceId": "t", "attributes": {"gen_ai.conversation.id": "d", "gen_ai.operation.name": "chat",
+                                        "gen_ai.input.messages": PARTS, "gen_ai.agent.name": "leo"}},
+        {"traceId": "t", "attributes": {"gen_ai.conversation.id": "d", "gen_ai.operation.name": "execute_tool",
+                                        "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.result": {"state": "left"}}}]}]}]},
+    "openinference": {"context": {"trace_id": "t"}, "start_time": AT, "end_time": AT, "status_code": "OK", "attributes": {
+        "openinference.span.kind": "LLM", "session.id": "d", "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.contents.0.message_content.text": "Hello",
+        "llm.input_messages.1.message.role": "assistant",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "track",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.arguments": "{}",
+        "llm.input_messages.2.message.role": "tool", "llm.input_messages.2.message.tool_call_id": "c1",
+        "llm": {"output_messages": [{"message": {"role": "assistant", "content": "Hi"}}]}}},
+    "openai": {"id": "d", "messages": [*CHAT, {"role": "assistant", "content": "", "function_call": {"name": "a", "arguments": ""}}]},
+    "sharegpt": {"id": "d", "system": "You sell kettles.", "conversations": [
+        {"from": "human", "value": "Hello"}, {"from": "function_call", "value": '{"name": "track", "arguments": {}}'},
+        {"from": "observation", "value": "left"}, {"role": "assistant", "content": "Hi"}]},
+}  # fmt: skip
+DEEP: Any = "x"
+for _ in range(30):
+    DEEP = [DEEP]
+HOSTILE: tuple[Any, ...] = (
+    None, True, False, 0, -1, 2**64, 10**4000, 1e308, float("nan"), float("inf"), "", " ", "NaN", "9" * 5000,
+    "²", "٣", "a" * 300, "<" * 2000, "\x00", "\ud800", "\ufeff", "../x", "{", '{"name": 1}', "9999-99-99", "0001-01-01T00:00:00+23:59",
+    [], {}, [None], {"": None}, {"role": []}, [[]], {"text": {"text": {}}}, DEEP,
+)  # fmt: skip
+KEYS = ("", "\ud800", "²", "role", "llm.input_messages.²", "a" * 5000)
+
+
+def mutants(value: Any) -> Iterator[Any]:
+    """Copies of a record of which one value, at any depth, is another, and of which one key is another."""
+    yield from HOSTILE
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from ({**value, key: other} for other in mutants(inner))
+            rest = {name: item for name, item in value.items() if name != key}
+            yield rest
+            yield from ({**rest, other: inner} for other in KEYS)
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from ([*value[:at], other, *value[at + 1 :]] for other in mutants(inner))
+        yield value * 2
+
+
+def read_one(shape: LogFormat, record: Any) -> list[Any]:
+    """The outcomes of one decoded record, as the readers make them."""
+    warnings: Counter[str] = Counter()
+    if shape.parts is None:
+        return [one.outcome for one in validate_drafts(shape.drafts(record, "log:1"), 1, 0, CONFIG, warnings)]
+    groups: dict[str, list[Any]] = {}
+    try:
+        with record_boundary():
+            for name, part in shape.parts(record, "log:1"):
+                groups.setdefault(name, []).append(json.loads(json.dumps(part)))
+    except BadRecord as bad:
+        return [bad]
+    drafts = (draft for name, parts in groups.items() for draft in shape.read(parts, name))
+    return [one.outcome for one in validate_drafts(drafts, 1, 0, CONFIG, warnings)]
+
+
+@pytest.mark.parametrize("shape", LOG_FORMATS, ids=lambda shape: shape.name)
+def test_a_hostile_value_costs_its_record_alone(shape: LogFormat) -> None:
+    codes: Counter[str] = Counter()
+    for mutant in mutants(copy.deepcopy(RECORDS[shape.name])):
+        outcomes = read_one(shape, mutant)
+        codes.update(bad.code for bad in outcomes if isinstance(bad, BadRecord))
+    assert codes.total() > 50
+    assert "E_RECORD" not in codes, "a value ended in the boundary: the format should say what is wrong"
+
+
+@pytest.mark.parametrize(
+    "shape", [one for one in LOG_FORMATS if one.array != "whole"], ids=lambda shape: shape.name
+)
+def test_hostile_values_in_a_file_leave_the_good_record(tmp_path: Path, shape: LogFormat) -> None:
+    path, number = tmp_path / "log.jsonl", count()
+    good = RECORDS[shape.name]
+    written = [
+        json.dumps(good).replace('"d"', '"good"'),
+        *(json.dumps(one) for one in mutants(good) if next(number) % 7 == 0),
+    ]
+    path.write_text("\n".join(written) + "\n")
+    config = ReadConfig(max_bad=1.0, format=shape.name)
+    (source,) = open_logs([str(path)])
+    inspect(source, config)
+    counts = Counts()
+    outcomes = list(read([source], config, counts))
+    assert isinstance(outcomes[0], Loaded)
+    assert counts.codes["E_RECORD"] == 0
+    assert all(one.code.startswith("E_") for one in outcomes if isinstance(one, Reject))
+
+
+@pytest.mark.parametrize("index", ["9" * 5000, "²", "٣", "-1", "1e3", "0x1", " 1"])
+def test_a_number_that_is_none_is_no_message(index: str) -> None:
+    (shape,) = (shape for shape in LOG_FORMATS if shape.name == "openinference")
+    record = copy.deepcopy(RECORDS["openinference"])
+    record["attributes"][f"llm.input_messages.{index}.message.role"] = "user"
+    (dialogue,) = read_one(shape, record)
+    assert [turn.text for turn in dialogue.turns if turn.role == "customer"] == ["Hello"]
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, TypeError, KeyError, IndexError, OverflowError, ZeroDivisionError, RecursionError,
+              AttributeError, UnicodeError],
+)  # fmt: skip
+def test_an_error_of_a_formats_code_is_a_reject_of_its_own_code(error: type[Exception]) -> None:
+    def drafts() -> Iterator[Draft]:
+        yield Draft("d", [DraftTurn("customer", "Hello")])
+        raise error("a name and a number that nobody may see")
+
+    good, bad = (one.outcome for one in validate_drafts(drafts(), 1, 0, CONFIG, Counter()))
+    assert not isinstance(good, BadRecord)
+    assert isinstance(bad, BadRecord)
+    assert (bad.code, bad.found) == ("E_RECORD", error.__name__)
+
+
+def test_every_format_looks_at_every_mutant() -> None:
+    for record in RECORDS.values():
+        for mutant in mutants(record):
+            assert {shape.matches(mutant) for shape in LOG_FORMATS} <= {True, False}
