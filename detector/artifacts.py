@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, cast
 
 from dialint.detector.errors import ConfigError, Message, OutputRefused, WorldError
 
-MANIFEST = "MANIFEST.json"
-"""Manifest of a model folder or a release; that of a data set is ``manifest.json``."""
+MANIFEST = "manifest.json"
+"""The file that is written last into every folder of results: releases, models, data sets, backups."""
 TEMPORARY_SUFFIX = ".tmp"
 TEMPORARY = Message("a temporary file (TMPDIR says where)")
 """The name of temporary files in the messages of `disk_errors`."""
@@ -303,8 +303,7 @@ def data_fingerprint(path: Path) -> str:
     if not path.exists():
         raise ConfigError("E_OPTION", "{path}: there is no such file or folder", path=path)
     if path.is_dir():
-        manifest = path / "manifest.json"
-        files = read_manifest(manifest if manifest.exists() else path / MANIFEST)["files"]
+        files = read_manifest(path / MANIFEST)["files"]
         return fingerprint([(file["name"], file["sha256"]) for file in files])
     return sha256_file(path)
 

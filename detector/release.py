@@ -1,6 +1,6 @@
 """A release on disk: a folder whose files are verified by hash before any of them is loaded.
 
-`MANIFEST.json` lists each file with its sha256; `release.json` describes the release and its coverage;
+`manifest.json` lists each file with its sha256; `release.json` describes the release and its coverage;
 weights are safetensors only (`detector/engines/weight_formats.py` says in which forms). No remote code.
 """
 

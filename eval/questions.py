@@ -16,7 +16,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.judge import Answer, Question, fit_answer
@@ -130,7 +130,7 @@ def verified_split(dataset: Path, name: str) -> Path:
         OutputRefused: the folder is not complete, or the file was changed.
     """
     path = require_set(dataset, name)
-    files = read_manifest(dataset / "manifest.json")["files"]
+    files = read_manifest(dataset / MANIFEST)["files"]
     entries = [entry for entry in files if entry["name"] == path.name]
     if not entries:
         raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
@@ -153,7 +153,7 @@ def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -
 def _codes(
     config: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
 ) -> tuple[str, ...]:
-    labelled_codes = set(config.codes) or set(read_manifest(dataset / "manifest.json").get("codes", ()))
+    labelled_codes = set(config.codes) or set(read_manifest(dataset / MANIFEST).get("codes", ()))
     labelled_codes = labelled_codes or {label.code for example in examples for label in example.labels}
     if not labelled_codes:
         raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")

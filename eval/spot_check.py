@@ -27,6 +27,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     fingerprint,
     make_output_folder,
@@ -52,7 +53,7 @@ COLUMNS = (
     "number", "kind", "code", "question", "context", "text", "quote", "reason", "judgement", "missed", "note",
     "dialogue", "turn", "probability", "weight",
 )  # fmt: skip
-SHEET, MANIFEST, RESULT = "sheet.csv", "manifest.json", "natural.json"
+SHEET, RESULT = "sheet.csv", "natural.json"
 SECONDS_A_ROW = 30
 """For the estimate of how long the reading takes."""
 CONTEXT_CHARACTERS = 4000

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from rich.table import Table
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     read_manifest,
     require_new_files,
     write_manifest,
@@ -32,7 +33,7 @@ from dialint.detector.errors import InputRefused
 from dialint.detector.natural import KIND as NATURAL
 from dialint.detector.natural import Judged, NaturalPrecision, ReadTurns
 from dialint.detector.statistics import clopper_pearson_interval
-from dialint.eval.spot_check import JUDGEMENTS, MANIFEST, NOTHING, RESULT, SpotCheck
+from dialint.eval.spot_check import JUDGEMENTS, NOTHING, RESULT, SpotCheck
 
 
 def tally(sheet: Path, /, *, apply: bool = False) -> None:

@@ -52,7 +52,7 @@ teach focal "$work/examples" "$work/minilm" --focal 2
 
 # release NAME: a release of a training, whatever its codes reach, examined where none of its families was shown
 release() {
-    [ -e "$work/ablations/$1.release/MANIFEST.json" ] ||
+    [ -e "$work/ablations/$1.release/manifest.json" ] ||
         dialint train pack --scanner "$work/ablations/$1" --examples "$work/examples" --name "$1" \
             --out "$work/ablations/$1.release" --min-average-precision 0 --sets test_unseen --rounds 10
 }

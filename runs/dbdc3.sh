@@ -94,7 +94,7 @@ teach() {
     [ -e "$work/scanners/$to/training.json" ] ||
         dialint train sft scan --examples "$work/data/$labels" "${own[@]}" --base "$base" --seed "$seed" \
             --out "$work/scanners/$to" --prefix-share 0 --row-tokens 2048 --threads 1 "$@"
-    [ -e "$work/releases/$to/MANIFEST.json" ] ||
+    [ -e "$work/releases/$to/manifest.json" ] ||
         dialint train pack --scanner "$work/scanners/$to" --examples "$work/data/$labels" "${own[@]}" \
             --out "$work/releases/$to" --name "$to" --base-name "$base" \
             --min-average-precision 0 --sets dev --rounds 10

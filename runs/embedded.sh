@@ -61,11 +61,11 @@ dialint() { "$python" -m dialint "$@"; }
         L1 L2 L4 T1 T2 M2 M3 I1 I2 I4 C1 C2 U1 U2 U3 U4 U5 P1 P2 P3 P4 V2 R1 R2 R3
 # How well a turn fits what was said before, from dialogues without labels.
 [ -e "$work/coherence.jsonl" ] || "$python" runs/studies/natural/coherence.py log "$work/coherence.jsonl"
-[ -e "$work/coherent/MANIFEST.json" ] ||
+[ -e "$work/coherent/manifest.json" ] ||
     dialint train adapt "$work/coherence.jsonl" --epochs "$adapt_epochs" --batch 384 --out "$work/coherent"
 [ -e "$work/scanner-mean/training.json" ] ||
     dialint train average "$work/scanner-natural" "$work/scanner" --weights 3 1 --out "$work/scanner-mean"
-[ -e "$work/release/MANIFEST.json" ] ||
+[ -e "$work/release/manifest.json" ] ||
     dialint train pack --scanner "$work/scanner-mean" --examples "$work/mixed" --out "$work/release" --name embedded-5 \
         --weights int8 --coherence "$work/coherent/coherence.safetensors" \
         --base-name sentence-transformers/all-MiniLM-L6-v2 --base-licence Apache-2.0 \

@@ -29,11 +29,11 @@ mkdir -p "$work"
         --dialogues "${DIALOGUES:-5000}" --held "${HELD:-400}"
 data=(--dataset "$work/crowd" --random-questions 0.5 --rewrites=false)
 some=(--limit "${SOURCES:-400}") # dialogues that the later stages read: more than their steps can ask of
-[ -e "$work/sft/MANIFEST.json" ] ||
+[ -e "$work/sft/manifest.json" ] ||
     dialint train sft judge "${data[@]}" --model finetune/small_decoder --out "$work/sft" --adapter none \
         --questions 24 --learning-rate 1e-3 "${prompt[@]}" --steps "${SFT_STEPS:-110}" --eval-steps 110 \
         --patience 100 --dev-questions 120 --checkpoint-steps 40 "${running[@]}"
-[ -e "$work/reward/MANIFEST.json" ] ||
+[ -e "$work/reward/manifest.json" ] ||
     dialint train reward "${data[@]}" "${some[@]}" --model "$work/sft" --out "$work/reward" --adapter lora --rank 32 \
         --steps "${REWARD_STEPS:-60}" --pairs 8 --learning-rate 5e-4 "${prompt[@]}" --eval-steps 60 \
         --dev-pairs 60 --held-pairs "${HELD_PAIRS:-250}" --checkpoint-steps 30 "${running[@]}"
@@ -41,12 +41,12 @@ align=(--checkpoint-steps 10 "${running[@]}" --model "$work/sft" --rank 32 --ans
 judges=()
 for seed in $seeds; do
     judges+=("$work/ppo.$seed")
-    [ -e "$work/ppo.$seed/MANIFEST.json" ] ||
+    [ -e "$work/ppo.$seed/manifest.json" ] ||
         dialint train ppo "${data[@]}" "${some[@]}" "${align[@]}" --reward "$work/reward" --seed "$seed" \
             --steps "$steps" --questions 6 --answers 4 --learning-rate 3e-4 --out "$work/ppo.$seed"
     for ratio in $ratios; do
         judges+=("$work/grpo-$ratio.$seed")
-        [ -e "$work/grpo-$ratio.$seed/MANIFEST.json" ] ||
+        [ -e "$work/grpo-$ratio.$seed/manifest.json" ] ||
             dialint train grpo "${data[@]}" "${some[@]}" "${align[@]}" --ratio "$ratio" --seed "$seed" \
                 --steps "$steps" --questions 12 --answers 4 --learning-rate 4e-4 --out "$work/grpo-$ratio.$seed"
     done
@@ -70,7 +70,7 @@ def over_seeds(values):
     return f"{sum(known) / len(known):.3f} ({min(known):.3f} to {max(known):.3f})" if known else ""
 
 
-held_out = json.loads((work / "reward" / "MANIFEST.json").read_text())["figures"]["held_out"]
+held_out = json.loads((work / "reward" / "manifest.json").read_text())["figures"]["held_out"]
 for origin, row in held_out.items():
     parts = {"reward model": row, "answers alone": row["answer_only"], "other question": row["other_question"]}
     told = (f"{name} {own['accuracy']:.3f} ({own['accuracy_95'][0]:.3f} to {own['accuracy_95'][1]:.3f})"

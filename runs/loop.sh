@@ -84,17 +84,17 @@ key=()
 
 # 2. A judge learns from it: an adapter of the base, or all its weights, is the candidate.
 data=(--dataset "$round/screened" --random-questions 4)
-[ -e "$round/sft/MANIFEST.json" ] ||
+[ -e "$round/sft/manifest.json" ] ||
     dialint train sft judge "${data[@]}" --model "$base" --out "$round/sft" "${sft[@]}" "${shared[@]}"
 candidate=$round/sft
 if [ "$align" != none ]; then
-    [ -e "$round/$align/MANIFEST.json" ] ||
+    [ -e "$round/$align/manifest.json" ] ||
         dialint train "$align" "${data[@]}" --model "$round/sft" --ratio "${RATIO:-5}" --out "$round/$align" \
             "${aligned[@]}" "${shared[@]}"
     candidate=$round/$align
     if [ ! -e "$round/sft/base.json" ]; then # all weights were trained, and now an adapter of them: one model
         candidate=$round/candidate
-        [ -e "$candidate/MANIFEST.json" ] || dialint train merge --model "$round/$align" --out "$candidate"
+        [ -e "$candidate/manifest.json" ] || dialint train merge --model "$round/$align" --out "$candidate"
     fi
 fi
 

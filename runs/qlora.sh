@@ -2,7 +2,7 @@
 # Is a 4-bit base as good to learn on as an exact one? LoRA on a base in fp32, and on the same base in NF4 (QLoRA),
 # arithmetic in fp32 beside the 4-bit weights: a judge from SIMULATED labelers and a scanner from made errors, the
 # same examples in the same order, compared on dev. Peak memory and seconds stand in the "cost" of each
-# MANIFEST.json and training.json.
+# manifest.json and training.json.
 #
 #   runs/qlora.sh EXAMPLES JUDGE [WORK_FOLDER]
 #
@@ -26,7 +26,7 @@ mkdir -p "$work"
 shared=(--rank 32 --threads 1 --precision fp32)
 for seed in $seeds; do
     for bits in none nf4; do
-        [ -e "$work/judge-$bits.$seed/MANIFEST.json" ] ||
+        [ -e "$work/judge-$bits.$seed/manifest.json" ] ||
             dialint train sft judge --dataset "$work/crowd" --random-questions 0.5 --rewrites=false \
                 --model "$start" --questions 16 --steps "${STEPS:-150}" --learning-rate 5e-4 \
                 --prompt-tokens 320 --eval-steps 150 --quantise "$bits" --seed "$seed" "${shared[@]}" \

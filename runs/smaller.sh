@@ -37,7 +37,7 @@ for set in test_seen test_unseen; do
 done
 others=()
 for name in unlabelled with-examples no-2-layers no-quarter-of-heads; do
-    [ -e "$work/$name.release/MANIFEST.json" ] ||
+    [ -e "$work/$name.release/manifest.json" ] ||
         dialint train pack --scanner "$work/$name" --examples "$examples" --name "$name" --base-name "$release" \
             --min-average-precision 0 --sets dev --rounds 10 --out "$work/$name.release"
     others+=("$work/$name.release")

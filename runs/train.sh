@@ -68,17 +68,17 @@ key=()
 [ -e "$work/screened/manifest.json" ] ||
     dialint train screen --dataset "$work/dataset" --out "$work/screened"
 data=(--dataset "$work/screened" --random-questions 4) # errors are rare: seen too often, they are seen everywhere
-[ -e "$work/sft/MANIFEST.json" ] ||
+[ -e "$work/sft/manifest.json" ] ||
     dialint train sft judge "${data[@]}" --model "$base" --out "$work/sft" "${sft[@]}" "${shared[@]}"
-[ -e "$work/reward/MANIFEST.json" ] ||
+[ -e "$work/reward/manifest.json" ] ||
     dialint train reward "${data[@]}" --model "$work/sft" --out "$work/reward" "${reward[@]}" "${shared[@]}"
-[ -e "$work/ppo/MANIFEST.json" ] ||
+[ -e "$work/ppo/manifest.json" ] ||
     dialint train ppo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/ppo" \
         "${align[@]}" "${shared[@]}"
-[ -e "$work/grpo/MANIFEST.json" ] ||
+[ -e "$work/grpo/manifest.json" ] ||
     dialint train grpo "${data[@]}" --model "$work/sft" --reward "$work/reward" --out "$work/grpo" \
         --ratio "$ratio" "${align[@]}" "${shared[@]}"
-[ -e "$work/candidate/MANIFEST.json" ] ||
+[ -e "$work/candidate/manifest.json" ] ||
     dialint train merge --model "$work/grpo" --out "$work/candidate"
 [ -e "$work/report.json" ] ||
     dialint eval judge "$work/screened" --split test --seed "$seed" --threads "$threads" \

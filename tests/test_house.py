@@ -210,3 +210,20 @@ def test_the_demo_walk_runs(tmp_path: Path) -> None:
         "verdicts.jsonl", "verdicts.rejects.jsonl", "verdicts.manifest.json",
         "findings.sarif", "findings.sarif.rejects.jsonl", "findings.sarif.manifest.json",
     }  # fmt: skip
+
+
+def test_a_manifest_has_one_name_that_is_written_once() -> None:
+    spelled = [
+        str(path.relative_to(ROOT))
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        if re.search(r'"manifest\.json"', path.read_text(), re.IGNORECASE)
+    ]
+    assert spelled == ["detector/artifacts.py"]
+    names = {
+        path.name
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if path.name.lower() == "manifest.json"
+    }
+    assert names == {"manifest.json"}

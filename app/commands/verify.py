@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
 from dialint.detector.verdict_files import find_manifest
 
@@ -43,7 +43,7 @@ def verify_path(path: Path) -> int:
     if not path.exists():
         raise OutputRefused("E_PATH", f"{path}: no such file or folder")
     if path.is_dir():
-        return _release(path) if (path / "release.json").exists() else _verify_listed(path / "manifest.json")
+        return _release(path) if (path / "release.json").exists() else _verify_listed(path / MANIFEST)
     if path.name.endswith(".manifest.json"):
         return _verify_listed(path)
     return _verify_listed(find_manifest(path), path.name)

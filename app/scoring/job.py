@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     Appender,
     create_private,
     disk_errors,
@@ -179,7 +180,7 @@ class Job:
 
     @property
     def _ready(self) -> Path:
-        return self.folder / "manifest.json"
+        return self.folder / MANIFEST
 
     @property
     def _about(self) -> Path:
@@ -387,12 +388,12 @@ def lock_job(out: Path) -> Iterator[Job]:
     lock = _acquire_lock(folder, out)
     job = Job(out, folder)
     try:
-        for name in ("job.json", "manifest.json", "final"):
+        for name in ("job.json", MANIFEST, "final"):
             remove_orphans(folder / name)
         yield job
     finally:
         job.close()
-        published = find_manifest(out).exists() and not (folder / "manifest.json").exists()
+        published = find_manifest(out).exists() and not (folder / MANIFEST).exists()
         if published or not (folder / "job.json").exists():
             _remove_folder(folder)
         os.close(lock)

@@ -21,8 +21,7 @@ from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
-from dialint.detector.artifacts import MANIFEST as RELEASE_MANIFEST
-from dialint.detector.artifacts import fingerprint, package_versions, read_manifest, sha256_file
+from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest, sha256_file
 from dialint.detector.demotions import read_demotions
 from dialint.detector.domain import Domain
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
@@ -408,7 +407,7 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
     """Hash of the inputs and of every option, release and version that can change a byte of the output; empty
     for a release that cannot be read."""
     try:
-        release = read_manifest((config.detector.release or EMBEDDED) / RELEASE_MANIFEST)
+        release = read_manifest((config.detector.release or EMBEDDED) / MANIFEST)
     except OutputRefused:
         return ""
     options = {name: str(value) for name, value in vars(config.detector).items() if name != "threads"}

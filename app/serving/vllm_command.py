@@ -21,7 +21,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.app.ports import LOOPBACK
-from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
     JudgeFolder,
@@ -213,7 +213,7 @@ def select_scan(folder: Path) -> ServedModels:
         ConfigError: E_SCAN, it is none, or damaged.
     """
     try:
-        manifest = read_manifest(folder / "manifest.json")
+        manifest = read_manifest(folder / MANIFEST)
         verify_files(folder, manifest["files"] if manifest.get("kind") == "scan for pooling" else [])
     except (OutputRefused, KeyError, OSError) as error:
         raise ConfigError("E_SCAN", f"--scan {folder}: {error}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dialint.detector.artifacts import read_manifest, verify_files
+from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.calibration import Scan
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.extras import require_library
@@ -15,7 +15,6 @@ from dialint.eval.baselines.rules.scorer import RuleScorer
 from dialint.eval.baselines.scored import AlwaysClean, ScoredDetector, Scorer
 
 BASELINE = "baseline.json"
-MANIFEST = "manifest.json"
 BUILT_IN = ("clean", "rules")
 
 

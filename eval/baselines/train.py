@@ -18,6 +18,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     disk_errors,
     file_entry,
     make_output_folder,
@@ -32,7 +33,7 @@ from dialint.detector.extras import require_extra
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.baselines.registry import BASELINE, MANIFEST
+from dialint.eval.baselines.registry import BASELINE
 from dialint.eval.baselines.rules.scorer import RuleScorer
 from dialint.eval.baselines.scored import Scorer
 from dialint.eval.contract import distinct_units, fit_contract

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from dialint.detector.artifacts import read_manifest
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.errors import InputRefused
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue, Turn
@@ -47,7 +47,7 @@ class Corpus:
         Raises:
             OutputRefused: missing or changed.
         """
-        return read_manifest(self.folder / "manifest.json")
+        return read_manifest(self.folder / MANIFEST)
 
     def read(self, split: Literal["train", "heldout"]) -> Iterator[Sourced]:
         """The dialogues of a split in the order of file and row, blank turns left out.

@@ -177,7 +177,7 @@ def validate_config(config: Any, *splits: str) -> None:
         raise ConfigError("E_OPTION", f"--dataset {config.dataset}: no such file or folder; {makers}")
     if config.dataset.is_dir():
         missing = [name for name in splits if find_set(config.dataset, name) is None]
-        missing += [] if (config.dataset / "manifest.json").is_file() else ["manifest.json"]
+        missing += [] if (config.dataset / MANIFEST).is_file() else [MANIFEST]
         if missing:
             has = ", ".join(list_sets(config.dataset)) or "no set of examples"
             raise ConfigError(

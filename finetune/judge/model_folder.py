@@ -67,7 +67,7 @@ def render_card(name: str, kind: str, content: Mapping[str, Any]) -> str:
             "## Lineage\n",
             *(f"- {what}: `{digest}`" for what, digest in content["data"].items()),
             f"- commit: `{content['commit'] or 'unknown'}`",
-            "- options, seed and versions of libraries: `MANIFEST.json`\n",
+            "- options, seed and versions of libraries: `manifest.json`\n",
             "## Figures\n",
             *_figure_lines({name: part for name, part in content["figures"].items() if name != "private"}),
             "",

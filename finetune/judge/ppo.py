@@ -4,7 +4,7 @@ self.
     dialint train ppo --dataset build/dataset --model build/judge --reward build/reward --out build/aligned
 
 Reads a model folder, the ``train`` split of a data set and, if named, a reward model and a scanner's release.
-Writes an adapter (or all weights), ``metrics.jsonl`` and last ``MANIFEST.json``. trl has no PPO any more; the
+Writes an adapter (or all weights), ``metrics.jsonl`` and last ``manifest.json``. trl has no PPO any more; the
 step is in `dialint.finetune.policy.ppo_trainer`.
 
 Source: Schulman et al. 2017, Proximal policy optimization; Ziegler et al. 2019, Fine-tuning language models

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     file_entry,
     make_output_folder,
@@ -76,7 +77,7 @@ def export(release: Path, *, config: Annotated[ExportConfig, Parameter(name="*")
     (config.out / "tokenizer.json").write_text(opened.tokenizer_json())
     files = [file_entry(path) for path in sorted(config.out.iterdir())]
     content = {"release": opened.info.id, "fingerprint": opened.fingerprint, "files": files}
-    write_manifest(config.out / "manifest.json", {"kind": "scan for pooling", **content})
+    write_manifest(config.out / MANIFEST, {"kind": "scan for pooling", **content})
 
 
 def write_classifier(folder: Path, model: ScanModel, shape: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import make_output_folder, read_manifest, require_new
+from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new
 from dialint.detector.calibration import Check, CodeRelease, Scan
 from dialint.detector.coherence import load_coherence
 from dialint.detector.domain import Domain, fit_domain
@@ -165,7 +165,7 @@ def _write_release(config: PackConfig, folder: Path) -> None:
         codes = add_evidence(codes)
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
-    examples = read_manifest(config.examples / "manifest.json")
+    examples = read_manifest(config.examples / MANIFEST)
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
     finalize_release(folder, info)
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     make_output_folder,
     package_versions,
     require_new,
@@ -150,7 +151,7 @@ def _validate(config: ScanConfig) -> None:
     require_single_process("train sft scan")
     config.adapters.validate()
     config.running.validate()
-    for path in (require_set(config.examples, "train"), config.examples / "manifest.json"):
+    for path in (require_set(config.examples, "train"), config.examples / MANIFEST):
         if not path.is_file():
             raise ConfigError("E_OPTION", f"{path}: there is no such file")
 

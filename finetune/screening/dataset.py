@@ -15,12 +15,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import Field
 
-from dialint.detector.artifacts import atomic_file, file_entry, read_manifest, sha256_file, verify_files
+from dialint.detector.artifacts import (
+    MANIFEST,
+    atomic_file,
+    file_entry,
+    read_manifest,
+    sha256_file,
+    verify_files,
+)
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
 from dialint.detector.records import Example, Probability, Record
 
-MANIFEST = "manifest.json"
 KINDS = ("labelled-examples", "injected-examples")
 SCREENING_FILES = ("suspects", "labelers")
 """Files of an earlier screening, which are not copied."""

@@ -23,6 +23,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     disk_errors,
     make_output_folder,
     package_versions,
@@ -35,7 +36,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.finetune.screening.confident_learning import labeler_biases, list_suspects, predict_labels
-from dialint.finetune.screening.dataset import MANIFEST, Dataset, write_records
+from dialint.finetune.screening.dataset import Dataset, write_records
 from dialint.finetune.screening.near_duplicates import (
     find_contradictions,
     find_held_out_copies,

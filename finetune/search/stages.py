@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from dialint.detector.artifacts import read_manifest
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.errors import ConfigError
 from dialint.finetune.train.metrics_log import METRICS
 
@@ -84,6 +84,6 @@ STAGES = {
         "dialint.finetune.scanner.train:scan", "train sft scan", "training.json", "dev.ap.macro", "maximise"
     ),
     "judge": Stage(
-        "dialint.finetune.judge.sft:sft_judge", "train sft judge", "MANIFEST.json", "figures.best", "minimise"
+        "dialint.finetune.judge.sft:sft_judge", "train sft judge", MANIFEST, "figures.best", "minimise"
     ),
 }

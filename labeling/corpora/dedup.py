@@ -19,6 +19,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     disk_errors,
     make_output_folder,
     package_versions,
@@ -34,7 +35,6 @@ from dialint.labeling.corpora.shards import remove_shards, write_shards
 from dialint.labeling.corpora.sources import SOURCES, Source, read_source, source_path
 from dialint.labeling.synthetic.corpora import read_all
 
-MANIFEST = "manifest.json"
 SPLITS = ("train", "heldout", "measure")
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     disk_errors,
     file_entry,
     make_output_folder,
@@ -36,8 +37,6 @@ from dialint.labeling.dataset.examples import SPLITS, DatasetBuilder, DatasetCon
 from dialint.labeling.dataset.files import RecordBuffer, RecordWriter, encode_record, set_split
 from dialint.labeling.dataset.preferences import preferences
 from dialint.labeling.dataset.splits import DialogueGrouper, assign_split, fingerprint_key, split_key
-
-MANIFEST = "manifest.json"
 
 
 def export_dataset(config: DatasetConfig) -> None:

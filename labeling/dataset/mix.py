@@ -19,6 +19,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     file_entry,
     make_output_folder,
@@ -29,7 +30,6 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import list_sets, read_examples, require_set
 from dialint.detector.option_ranges import check_ranges
-from dialint.labeling.dataset.export import MANIFEST
 
 TRAIN = "train"
 

@@ -26,7 +26,13 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import disk_errors, make_output_folder, package_versions, write_manifest
+from dialint.detector.artifacts import (
+    MANIFEST,
+    disk_errors,
+    make_output_folder,
+    package_versions,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError, DialintError, OutputRefused
 from dialint.detector.example_files import read_records
 from dialint.detector.ingest.config import ReadConfig
@@ -117,7 +123,7 @@ def run(config: CrowdConfig) -> dict[str, Any]:
     """
     from dialint.detector.pipeline import load_detector
 
-    manifest, path = config.out / "manifest.json", config.out / STORE
+    manifest, path = config.out / MANIFEST, config.out / STORE
     if manifest.exists():
         raise OutputRefused("E_EXISTS", f"{config.out}: holds a finished store already; name another folder")
     started = time.monotonic()

@@ -22,6 +22,7 @@ from cyclopts import App, Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     file_entry,
     fingerprint,
@@ -87,7 +88,7 @@ class SimulatedConfig:
 
 def make_dataset(config: SimulatedConfig) -> None:
     """Label examples by a simulated crowd."""
-    source_manifest = read_manifest(config.examples / "manifest.json")
+    source_manifest = read_manifest(config.examples / MANIFEST)
     people = [Person.sample(f"simulated-{n}", CROWD, config.seed) for n in range(config.crowd)]
     sets = {
         name: list(_sample_examples(config, source, config.dialogues if name == "train" else config.held))
@@ -123,7 +124,7 @@ def make_dataset(config: SimulatedConfig) -> None:
         "of": fingerprint([file["sha256"] for file in source_manifest["files"]]),
         "files": files,
     }
-    write_manifest(config.out / "manifest.json", manifest)
+    write_manifest(config.out / MANIFEST, manifest)
 
 
 def _sample_examples(config: SimulatedConfig, source: str, count: int) -> Iterator[Example]:

@@ -22,6 +22,7 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     disk_errors,
     file_entry,
@@ -41,7 +42,6 @@ from dialint.labeling.synthetic.families import all_families, all_negatives
 from dialint.labeling.synthetic.mix import Mixer, build_pool
 from dialint.labeling.synthetic.phrases import ThinnedRandom
 
-MANIFEST = "manifest.json"
 WORDED = frozenset({"L1", "L2", "T1", "M2", "V2"})
 """Codes whose error is in the wording; sets of unseen families hold no such words that were trained on."""
 EVAL_SECOND, EVAL_HARD = 0.15, 0.15

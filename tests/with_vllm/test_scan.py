@@ -40,7 +40,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(trained)
     folder = tmp_path_factory.mktemp("release") / "r"
     shutil.copytree(EMBEDDED, folder)
-    (folder / "MANIFEST.json").unlink()
+    (folder / "manifest.json").unlink()
     tensors = {name: tensor for name, tensor in load_file(folder / WEIGHTS).items() if "history" not in name}
     info = Release(EMBEDDED).info
     save_file(tensors, folder / WEIGHTS, metadata={"base_sha256": info.base.sha256})

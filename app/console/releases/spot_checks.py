@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from dialint.app.console.i18n import _, choose_name, show_number, show_percent
 from dialint.app.console.tables import Cell, show_table
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.artifacts import read_manifest
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.errors import DialintError
 from dialint.detector.natural import KIND, Judged, NaturalPrecision
 from dialint.detector.taxonomy import load_taxonomy
@@ -45,10 +45,10 @@ def list_spot_checks() -> list[CheckFolder]:
         return []
     checks = []
     for path in sorted(Path(root).iterdir())[:MAX_FOLDERS]:
-        if not (path / "manifest.json").is_file() or path.is_symlink():
+        if not (path / MANIFEST).is_file() or path.is_symlink():
             continue
         try:
-            content = read_manifest(path / "manifest.json")
+            content = read_manifest(path / MANIFEST)
             if content.pop("kind", None) != "spot check":
                 continue
             sample = SpotCheck.model_validate_json(json.dumps(content))

@@ -36,6 +36,7 @@ from dialint.app.console.scoring.stored_messages import (
     without_hints,
 )
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     create_private,
     disk_errors,
@@ -167,7 +168,7 @@ class JobFolder:
     @property
     def is_complete(self) -> bool:
         """Whether the output is there."""
-        return find_manifest(self.out).exists() and not self._working.joinpath("manifest.json").exists()
+        return find_manifest(self.out).exists() and not self._working.joinpath(MANIFEST).exists()
 
     @property
     def _working(self) -> Path:

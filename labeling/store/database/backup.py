@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy import Connection, MetaData, Table, func, inspect, select, text
 
 from dialint.detector.artifacts import (
+    MANIFEST,
     atomic_file,
     create_private,
     disk_errors,
@@ -41,7 +42,6 @@ from dialint.labeling.store.database.transactions import Store
 if TYPE_CHECKING:
     from psycopg import Copy, Cursor
 
-MANIFEST = "manifest.json"
 KIND = "store backup"
 SQLITE_COPY = "store.sqlite"
 TABLE_COPY = ".copy"

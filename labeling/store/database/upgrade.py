@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from dialint.detector.artifacts import create_private, disk_errors, make_output_folder
+from dialint.detector.artifacts import MANIFEST, create_private, disk_errors, make_output_folder
 from dialint.detector.errors import ConfigError
 from dialint.labeling.store.database.audit import (
     BATCH,
@@ -27,7 +27,7 @@ from dialint.labeling.store.database.audit import (
     lock_head,
     sign,
 )
-from dialint.labeling.store.database.backup import MANIFEST, backup
+from dialint.labeling.store.database.backup import backup
 from dialint.labeling.store.database.catalog import list_objects
 from dialint.labeling.store.database.changes import Changes, Replay
 from dialint.labeling.store.database.derived import rebuild

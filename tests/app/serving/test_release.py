@@ -196,11 +196,11 @@ def test_a_refused_swap_leaves_the_pointer(
     other = make_judge("other", base={"sha256": "0"} if swap else {})
     if name == "whole":
         (other / "adapter_config.json").unlink()
-        manifest = json.loads((other / "MANIFEST.json").read_text())
+        manifest = json.loads((other / "manifest.json").read_text())
         files = [entry for entry in manifest["files"] if entry["name"] != "adapter_config.json"]
         from dialint.detector.artifacts import write_manifest
 
-        write_manifest(other / "MANIFEST.json", {"kind": "judge", "files": files})
+        write_manifest(other / "manifest.json", {"kind": "judge", "files": files})
     with fake_server({"judge": str(before)}, swap=swap) as (address, _):
         with pytest.raises(ConfigError, match=message):
             promote(other, swap=SwapConfig(server=address))

@@ -182,7 +182,7 @@ def test_each_mistake_is_one_line_that_says_what_to_do(
     assert "there is no such folder; `dialint train sft judge` makes one" in refusal(
         release=str(tmp_path / "no")
     )
-    assert "no MANIFEST.json, so no trained judge" in refusal(release=str(empty))
+    assert "no manifest.json, so no trained judge" in refusal(release=str(empty))
     assert "no judge was promoted yet" in refusal(release="current")
     assert "there is no such folder, and it is no name on a hub" in refusal(model="nowhere")
     assert "no config.json, so no model" in refusal(model=str(empty))

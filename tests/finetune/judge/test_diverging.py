@@ -69,4 +69,4 @@ def test_it_ends_at_the_step_and_seals_nothing(
     run, config = judge_config(stage, tiny, dataset, tmp_path / "out")
     with pytest.raises(ConfigError, match=r"E_DIVERGED: step \d+: the (loss|norm of the gradient) is"):
         run(config)
-    assert not (tmp_path / "out/MANIFEST.json").exists()
+    assert not (tmp_path / "out/manifest.json").exists()

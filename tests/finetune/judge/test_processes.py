@@ -70,7 +70,7 @@ def test_two_processes_learn_what_one_does(
     for name, values in adapters[0].items():
         torch.testing.assert_close(adapters[1][name], values, atol=1e-5, rtol=0)
     assert any(values.abs().max() > 1e-4 for name, values in adapters[0].items() if "lora_B" in name)
-    manifest = json.loads((tmp_path / "two" / "MANIFEST.json").read_text())
+    manifest = json.loads((tmp_path / "two" / "manifest.json").read_text())
     assert manifest["figures"]["processes"] == 2
     assert not list((tmp_path / "two").glob("checkpoint-*"))
 
@@ -89,4 +89,4 @@ def test_two_processes_align_one_judge(tiny: Path, dataset: Path, tmp_path: Path
     assert any(row["idle_groups"] < 1 for row in steps)
     adapter = load_file(tmp_path / "out/adapter_model.safetensors")
     assert any(weight.any() for name, weight in adapter.items() if "lora_B" in name)
-    assert json.loads((tmp_path / "out/MANIFEST.json").read_text())["figures"]["processes"] == 2
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["figures"]["processes"] == 2

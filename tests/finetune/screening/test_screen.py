@@ -14,13 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialint.detector.artifacts import file_entry, read_manifest, sha256_file, verify_files, write_manifest
+from dialint.detector.artifacts import (
+    MANIFEST,
+    file_entry,
+    read_manifest,
+    sha256_file,
+    verify_files,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples
 from dialint.detector.records import Dialogue, Example, Label, Turn
 from dialint.finetune.screening.confident_learning import find_label_errors, off_diagonal, tail_thresholds
 from dialint.finetune.screening.cross_validation import FOLDS, assign_folds
-from dialint.finetune.screening.dataset import MANIFEST, Suspect
+from dialint.finetune.screening.dataset import Suspect
 from dialint.finetune.screening.near_duplicates import (
     find_contradictions,
     find_held_out_copies,

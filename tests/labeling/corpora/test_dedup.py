@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dialint.detector.artifacts import read_manifest, sha256_file, verify_files
+from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, verify_files
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, WorldError
-from dialint.labeling.corpora.dedup import MANIFEST, DedupConfig, run
+from dialint.labeling.corpora.dedup import DedupConfig, run
 from dialint.labeling.corpora.shards import read_shard
 from dialint.labeling.corpora.sources import SOURCES, CorpusDialogue, read_source
 from dialint.labeling.synthetic.corpora import read_all, split_of

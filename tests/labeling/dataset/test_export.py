@@ -19,14 +19,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_taxonomy import write_taxonomy
 
-from dialint.detector.artifacts import file_entry, fingerprint, read_manifest, verify_files, write_manifest
+from dialint.detector.artifacts import (
+    MANIFEST,
+    file_entry,
+    fingerprint,
+    read_manifest,
+    verify_files,
+    write_manifest,
+)
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.example_files import read_examples, read_preferences
 from dialint.detector.records import Dialogue, Example, Label, Preference, ToolCall, Turn
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import SPLITS, DatasetConfig
-from dialint.labeling.dataset.export import MANIFEST, run
+from dialint.labeling.dataset.export import run
 from dialint.labeling.dataset.files import example_table
 from dialint.labeling.dataset.inputs import read_labels
 from dialint.labeling.dataset.splits import assign_split, matches_fingerprint, split_key
