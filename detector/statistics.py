@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ MAX_CELLS = 1 << 22
 """Counts held in memory at a time."""
 Z_95 = 1.959963984540054
 """Quantile 0.975 of the standard normal distribution."""
+LEAST_EVENTS = 3
+"""Events from which a difference of two shares can be more than chance."""
 ZERO = 1e-12
 """A denominator up to this is 0, apart from rounding."""
 
@@ -68,9 +71,19 @@ def ratio(numerator: Floats, denominator: Floats) -> NDArray[np.float64]:
     return quotient
 
 
-def percentile_interval(values: Floats) -> tuple[float, float]:
-    """95 % percentile interval of the rounds in ``values[1:]``, without NaN; NaN if none is left."""
-    return _percentiles(values[1:])
+def percentile_interval(
+    values: Floats, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
+) -> tuple[float, float]:
+    """95 % percentile interval of the rounds in ``values[1:]``, without NaN; NaN if none is left.
+
+    Where all rounds agree, because every group does, resampling cannot say how sure the figure is, and an
+    interval without width would claim certainty. With `n_groups`, the groups that count, the interval is then
+    Wilson's for the figure as a share of the way between its `limits`.
+    """
+    low, high = _percentiles(values[1:])
+    if n_groups is None or not high - low < ZERO:  # NaN has no width either, and stays
+        return low, high
+    return _wilson_between(float(values[0]), n_groups, limits)
 
 
 def bootstrap_estimate(
@@ -78,11 +91,13 @@ def bootstrap_estimate(
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     rounds: int = ROUNDS,
     seed: int = 0,
+    limits: tuple[float, float] | None = None,
 ) -> Estimate:
     """The figure that `statistic` computes from the sums of `rows`, shape (groups, parts).
 
     `statistic` takes sums of shape (rounds, parts) and returns shape (rounds,), NaN where it is undefined.
-    Groups whose row is all zeros don't count and are not drawn.
+    Groups whose row is all zeros don't count and are not drawn. Where all rounds agree, the interval is that
+    of `percentile_interval` between the `limits` of the figure, and NaN without them.
     """
     rows = rows[np.abs(rows).sum(axis=1) > 0]
     size = len(rows)
@@ -93,7 +108,17 @@ def bootstrap_estimate(
     step = max(1, MAX_CELLS // size)
     sums = [rng.multinomial(size, even, min(step, rounds - start)) @ rows for start in range(0, rounds, step)]
     low, high = _percentiles(statistic(np.concatenate(sums).astype(float)))
+    if high - low < ZERO:
+        low, high = (np.nan, np.nan) if limits is None else _wilson_between(value, size, limits)
     return Estimate(value, low, high, size)
+
+
+def _wilson_between(value: float, n: int, limits: tuple[float, float]) -> tuple[float, float]:
+    worst, best = limits
+    if not best > worst:
+        return float("nan"), float("nan")
+    low, high = wilson_interval(n * min(1.0, max(0.0, (value - worst) / (best - worst))), n)
+    return worst + low * (best - worst), worst + high * (best - worst)
 
 
 def _percentiles(rounds: Floats) -> tuple[float, float]:
@@ -118,6 +143,14 @@ def wilson_interval(successes: float, n: int) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
 
 
+def round_interval(low: float, high: float, digits: int) -> tuple[float, float]:
+    """Both ends rounded to `digits`; outwards where they would look alike, and the figure certain."""
+    if low < high and round(low, digits) == round(high, digits):
+        unit = 10**digits
+        return math.floor(low * unit) / unit, math.ceil(high * unit) / unit
+    return round(low, digits), round(high, digits)
+
+
 def difference_interval(successes: int, n: int, successes_before: int, n_before: int) -> tuple[float, float]:
     """95 % interval of the difference of two independent proportions, the second taken from the first; the
     whole range where one has no trials.
@@ -133,6 +166,22 @@ def difference_interval(successes: int, n: int, successes_before: int, n_before:
     below = math.hypot(share - low, high_before - before)
     above = math.hypot(high - share, before - low_before)
     return max(-1.0, difference - below), min(1.0, difference + above)
+
+
+def compare_shares(
+    successes: int, n: int, successes_other: int, n_other: int
+) -> Literal["more", "fewer", "even", "unknown"]:
+    """The difference of two independent proportions in a word: "more" or "fewer" if its 95 % interval leaves
+    out zero and at least `LEAST_EVENTS` stand on either side of it; "unknown" if they do not, or if there are
+    fewer in all, so that one event never tells anybody apart."""
+    low, high = difference_interval(successes, n, successes_other, n_other)
+    if max(successes, successes_other) < LEAST_EVENTS:
+        return "unknown"
+    if low > 0.0:
+        return "more" if min(successes, n_other - successes_other) >= LEAST_EVENTS else "unknown"
+    if high < 0.0:
+        return "fewer" if min(successes_other, n - successes) >= LEAST_EVENTS else "unknown"
+    return "even"
 
 
 def clopper_pearson_upper(successes: int, n: int, confidence: float) -> float:

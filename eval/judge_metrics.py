@@ -204,16 +204,29 @@ def summarize_judge(
 ) -> dict[str, Any]:
     """The figures for a report, each with its 95 % interval under the name ``..._95``, after the numbers of
     questions, errors and dialogues."""
+    every = {source_name(dialogue) for dialogue in turns}
+    n_turns = sum(turns.values())
     report: dict[str, Any] = {
         "questions": len(results),
         "errors": sum(result.truth > 0.5 for result in results),
         "accusations": sum(result.accuses for result in results),
         "cut": sum(result.cut for result in results),
-        "source_dialogues": len({source_name(dialogue) for dialogue in turns}),
-        "agent_turns": sum(turns.values()),
+        "source_dialogues": len(every),
+        "agent_turns": n_turns,
+    }
+    errors = {source_name(result.dialogue) for result in results if result.truth > 0.5}
+    accused = {source_name(result.dialogue) for result in results if result.accuses}
+    asked = {source_name(result.dialogue) for result in results}
+    sources = {
+        **dict.fromkeys(("recall", "f1", "average_precision", "recall_at_1_false"), errors),
+        **dict.fromkeys(("precision", "verbatim", "quote_overlap", "quoted"), accused),
+        **dict.fromkeys(("readable", "accused"), asked),
+        "false_accusations_per_100_turns": every,
     }
     for name, values in judge_figures(results, turns, rounds, seed).items():
-        report |= with_interval(name, values)
+        n_sources = len(sources[name]) if name in sources else None
+        limit = 100 * len(every) / max(1, n_turns) if name.endswith("turns") else 1.0
+        report |= with_interval(name, values, n_sources, (0.0, limit))
     return report
 
 

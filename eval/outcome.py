@@ -223,7 +223,7 @@ def _row(quality: Floats, good: Bools, auc: Floats) -> dict[str, Any]:
     def mean(values: Floats) -> float | None:
         return round(float(values.mean()), 2) if len(values) else None
 
-    value, *bounds = value_and_interval(auc)
+    value, *bounds = value_and_interval(auc, min(int(good.sum()), int((~good).sum())))
     return {
         "dialogues": len(quality),
         "good": int(good.sum()),

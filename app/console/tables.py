@@ -12,7 +12,7 @@ import streamlit as st
 from dialint.app.console.i18n import show_number, show_percent
 from dialint.app.console.links import link
 from dialint.app.console.text import safe_markdown
-from dialint.detector.statistics import Estimate, wilson_interval
+from dialint.detector.statistics import Estimate, round_interval, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,26 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     )  # fmt: skip
 
 
+def percent_bounds(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval of a share as percentages, which never look alike."""
+    first, last = round_interval(low, high, 2)
+    return show_percent(first), show_percent(last)
+
+
 def share_text(successes: int, n: int) -> str:
     """``31% (16%–51%)``: a share with its Wilson interval; a dash without any."""
     if not n:
         return "–"
-    low, high = wilson_interval(successes, n)
-    return f"{show_percent(successes / n)} ({show_percent(low)}–{show_percent(high)})"
+    low, high = percent_bounds(*wilson_interval(successes, n))
+    return f"{show_percent(successes / n)} ({low}–{high})"
 
 
 def short_share(successes: int, n: int) -> str:
     """``31% (16–51)``: as `share_text`, for a narrow column."""
     if not n:
         return "–"
-    low, high = (show_number(round(100 * each)) for each in wilson_interval(successes, n))
+    bounds = round_interval(*wilson_interval(successes, n), 2)
+    low, high = (show_number(round(100 * each)) for each in bounds)
     return f"{show_percent(successes / n)} ({low}–{high})"
 
 

@@ -10,6 +10,7 @@ from dialint.app.reporting.figures import Cell, Figures, Table, headline, limits
 from dialint.app.scoring.reports import title, visible
 from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Verdict
+from dialint.detector.statistics import round_interval
 from dialint.eval.figures.hard_examples import Excerpt
 from dialint.eval.report.page import document, table, turns
 from dialint.labeling.raters.estimates import Figure
@@ -63,9 +64,10 @@ def _section(content: Table) -> str:
 
 def _format_cell(cell: Cell) -> str:
     if isinstance(cell, Figure):
-        if cell.value is None:
+        if cell.value is None or cell.low is None or cell.high is None:
             return '<span class="off">–</span>'
-        return f"{cell.value:.1f} <small>{cell.low:.1f} to {cell.high:.1f}</small>"
+        low, high = round_interval(cell.low, cell.high, 1)
+        return f"{cell.value:.1f} <small>{low:.1f} to {high:.1f}</small>"
     if cell is None:
         return '<span class="off">–</span>'
     if isinstance(cell, float):

@@ -15,7 +15,6 @@ from dialint.detector.statistics import (
     grouped_sum,
     percentile_interval,
     ratio,
-    wilson_interval,
 )
 from dialint.eval.attack.battery import Attack, Battery, Goal, Position, family_attacks
 from dialint.eval.attack.targets import Target
@@ -214,9 +213,7 @@ def _rates(outcomes: Sequence[Outcome], rounds: int) -> dict[str, Any]:
         ("beyond_control", attacked - control),
     ):
         replicates = ratio(grouped_sum(counts, values, groups), total)
-        low, high = percentile_interval(replicates)
-        if name != "beyond_control" and replicates[0] in (0.0, 1.0):
-            low, high = wilson_interval(replicates[0] * len(numbers), len(numbers))
+        low, high = percentile_interval(replicates, None if name == "beyond_control" else len(numbers))
         has_interval = rounds > 0 and (high > low or name != "beyond_control")
         result[name] = float(replicates[0])
         result[f"{name}_95"] = [float(low), float(high)] if has_interval else [None, None]

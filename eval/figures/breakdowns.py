@@ -16,7 +16,13 @@ import numpy as np
 
 from dialint.detector.statistics import Counts, grouped_sum, ratio
 from dialint.eval.figures.bootstrap import ranking_figures
-from dialint.eval.figures.per_code import MACRO, EvaluationFigures, nan_mean, value_and_interval
+from dialint.eval.figures.per_code import (
+    MACRO,
+    EvaluationFigures,
+    count_sources,
+    nan_mean,
+    value_and_interval,
+)
 from dialint.eval.metrics import curve
 from dialint.eval.results import WHOLE_DIALOGUE, CodeResults, Results
 
@@ -174,9 +180,11 @@ def _figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Any]:
         "findings_per_100_turns": ratio(100 * flagged, turns),
         "wrong_findings_per_100_turns": ratio(100 * (flagged - hits), turns),
     }
+    shares = ("precision_of_findings", "recall_of_errors")
+    n_sources = {name: count_sources(rows.values(), name) for name in shares}
     return {
         "turns": int(turns[0]),
         "errors": int(errors[0]),
         "codes_averaged": len(areas),
-        **{name: value_and_interval(values) for name, values in figures.items()},
+        **{name: value_and_interval(values, n_sources.get(name)) for name, values in figures.items()},
     }

@@ -37,6 +37,8 @@ MACRO = (
     "calibration_error",
 )
 """Figures whose mean over the codes is reported."""
+OF_ERRORS = ("average_precision", "recall", "f1", "precision_at_recall_50", "recall_at_1_false_alarm")
+"""Figures of a code that rest on its errors."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,13 @@ class EvaluationFigures:
         """Mean of a figure over `codes`, shape (1 + rounds,); codes without it in a round are left out."""
         values = [self.codes[code][figure] for code in codes]
         return nan_mean(np.array(values)) if values else np.full(1, np.nan)
+
+
+def count_sources(rows: Iterable[CodeResults], figure: str) -> int:
+    """The source dialogues that `precision_of_findings` rests on, or `recall_of_errors`."""
+    is_precision = figure == "precision_of_findings"
+    chosen = [row.dialogue[row.flagged if is_precision else row.truth] for row in rows]
+    return len(np.unique(np.concatenate(chosen))) if chosen else 0
 
 
 def nan_mean(values: Floats) -> Floats:
@@ -141,17 +150,26 @@ def summarize(evaluated: EvaluationFigures, results: Results) -> dict[str, Any]:
     """The figures as a report holds them, each with its 95 % interval under the name ``..._95``."""
     scored = [verdict for _, verdict in results if verdict.status == "scored"]
     covered = [code for code in evaluated.present if code in evaluated.covered]
-    whole = {name: _whole(name, values) for name, values in evaluated.whole.items()}
+    judged_turns = sum(map(count_judged_turns, scored))
+    n_sources = len(number_sources(results))
+    per_turn = 100 * n_sources / max(1, judged_turns)  # as if a source had one such turn at most
+    whole: dict[str, dict[str, Any]] = {}
+    for name, values in evaluated.whole.items():
+        if name.endswith("turns"):
+            figure = with_interval(name, values, n_sources, (0.0, per_turn))
+            whole[name] = figure | {name: figure[name] or 0.0}  # nothing judged is nothing flagged
+        else:
+            whole[name] = with_interval(name, values, count_sources(evaluated.rows.values(), name))
     macro: dict[str, Any] = {}
     for name in MACRO:
         for suffix, codes in (("", evaluated.present), ("_covered", covered)):
             macro |= with_interval(f"macro_{name}{suffix}", evaluated.macro(name, codes))
     return {
         "dialogues": len(results),
-        "source_dialogues": len(number_sources(results)),
+        "source_dialogues": n_sources,
         "failed": sum(verdict.status == "failed" for _, verdict in results),
         "not_judged": sum(verdict.status == "not_judged" for _, verdict in results),
-        "judged_turns": sum(map(count_judged_turns, scored)),
+        "judged_turns": judged_turns,
         "turns_not_judged": sum(
             len(verdict.probabilities or {})
             - (count_judged_turns(verdict) if verdict.status == "scored" else 0)
@@ -163,12 +181,6 @@ def summarize(evaluated: EvaluationFigures, results: Results) -> dict[str, Any]:
     }
 
 
-def _whole(name: str, values: np.ndarray) -> dict[str, Any]:
-    """A figure of the whole set; nothing judged is nothing flagged."""
-    figure = with_interval(name, values)
-    return figure | {name: figure[name] or 0.0} if name.endswith("turns") else figure
-
-
 def _row(evaluated: EvaluationFigures, code: str) -> dict[str, Any]:
     rows = evaluated.rows[code]
     row: dict[str, Any] = {
@@ -178,14 +190,24 @@ def _row(evaluated: EvaluationFigures, code: str) -> dict[str, Any]:
         "covered": code in evaluated.covered,
         "n_pairs": len(evaluated.pairs[code].errors),
     }
+    sources = {
+        **dict.fromkeys(OF_ERRORS, rows.dialogue[rows.truth]),
+        "precision": rows.dialogue[rows.flagged],
+        "span_f1": rows.overlap_dialogue,
+        "pair_auc": evaluated.pairs[code].dialogue,
+    }
     for name, values in evaluated.codes[code].items():
-        row |= with_interval(name, values)
+        n_sources = len(np.unique(sources[name])) if name in sources else None
+        row |= with_interval(name, values, n_sources)
     return row
 
 
-def with_interval(name: str, values: np.ndarray) -> dict[str, Any]:
-    """A figure under its name, and its 95 % interval under the name ``..._95``."""
-    value, *bounds = value_and_interval(values)
+def with_interval(
+    name: str, values: np.ndarray, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
+) -> dict[str, Any]:
+    """A figure under its name, and its 95 % interval under the name ``..._95``; `n_groups` and `limits` as of
+    `percentile_interval`."""
+    value, *bounds = value_and_interval(values, n_groups, limits)
     return {name: value, f"{name}_95": bounds}
 
 
@@ -194,6 +216,8 @@ def round_figure(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), 4)
 
 
-def value_and_interval(values: np.ndarray) -> list[float | None]:
+def value_and_interval(
+    values: np.ndarray, n_groups: int | None = None, limits: tuple[float, float] = (0.0, 1.0)
+) -> list[float | None]:
     """A figure and the ends of its interval, from its values of shape (1 + rounds,)."""
-    return [round_figure(value) for value in (values[0], *percentile_interval(values))]
+    return [round_figure(value) for value in (values[0], *percentile_interval(values, n_groups, limits))]

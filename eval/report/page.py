@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.calibration import format_probability
+from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.figures.hard_examples import Excerpt
 from dialint.eval.report import charts
@@ -301,4 +302,7 @@ def _number(value: float | None) -> str:
 
 def _range(interval: Sequence[float | None]) -> str:
     low, high = interval
-    return "" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+    if low is None or high is None:
+        return ""
+    low, high = round_interval(low, high, 2)
+    return f"{low:.2f} to {high:.2f}"

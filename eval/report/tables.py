@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dialint.detector.statistics import round_interval
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -43,11 +45,12 @@ def figures(name: str, content: dict[str, Any]) -> Table:
         table.add_column(column, justify="left" if column == "code" else "right", no_wrap=True)
     for code, row in content["codes"].items():
         low, high = row["average_precision_95"]
+        bounds = None if low is None else round_interval(low, high, 2)
         table.add_row(
             code if row["covered"] else f"{code} *",
             str(row["n_errors"]),
             format_number(row["average_precision"]),
-            "" if low is None else f"{low:.2f}-{high:.2f}",
+            "" if bounds is None else "{:.2f}-{:.2f}".format(*bounds),
             *(format_number(row[key]) for _, key in COLUMNS),
             f"{format_number(row['pair_auc'])} ({row['n_pairs']})" if row["n_pairs"] else "",
         )

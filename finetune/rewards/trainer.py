@@ -216,5 +216,5 @@ def accuracy_with_interval(
     right = (margins > 0) + 0.5 * (margins == 0)
     every: Bools = np.ones(len(pairs), bool)
     accuracies = ratio(grouped_sum(counts, right, groups), grouped_sum(counts, every, groups))
-    low, high = percentile_interval(accuracies)
+    low, high = percentile_interval(accuracies, len(group_of))
     return {"accuracy": round(float(accuracies[0]), 4), "accuracy_95": [round(low, 4), round(high, 4)]}

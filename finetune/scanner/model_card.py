@@ -9,6 +9,7 @@ from dialint.detector.calibration import POLICY_CHECK
 from dialint.detector.checks import CHECK_LANGUAGES
 from dialint.detector.languages import language_name
 from dialint.detector.release import ReleaseInfo
+from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import Taxonomy
 
 SETS = {
@@ -191,7 +192,10 @@ def _left_out(rows: Any) -> str:
 def _with_interval(figures: dict[str, Any], name: str) -> str:
     """A figure with its 95 % interval, where it has one."""
     low, high = figures[f"{name}_95"]
-    return _format(figures[name]) + ("" if low is None else f" ({low:.2f} to {high:.2f})")
+    if low is None:
+        return _format(figures[name])
+    low, high = round_interval(low, high, 2)
+    return f"{_format(figures[name])} ({low:.2f} to {high:.2f})"
 
 
 def _format(value: float | None) -> str:

@@ -94,7 +94,7 @@ def _bias(worker: str, code: str, rows: list[tuple[str, float, float]], rounds: 
         ]
     )
     difference = bootstrap_estimate(
-        sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed
+        sums, lambda resampled: ratio(resampled[:, 0], resampled[:, 1]), rounds, seed, limits=(-1.0, 1.0)
     )
     return RaterBias(worker, code, len(rows), float(own.mean()), float(others.mean()), difference)
 

@@ -17,7 +17,7 @@ resamples rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,7 @@ import numpy as np
 from dialint.detector.statistics import ROUNDS, Estimate, bootstrap_estimate, ratio
 from dialint.labeling.aggregation.answers import Answers, Floats
 
+SHARE = (0.0, 1.0)
 Level = Literal["nominal", "ordinal", "interval"]
 """How labels are compared: by identity, by rank, or by distance."""
 
@@ -37,7 +38,8 @@ def krippendorff_alpha(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Es
     of answers count 1 / (answers - 1) each.
     """
     paired = _pairable(votes)
-    return bootstrap_estimate(np.column_stack([_agreeing(paired), paired]), _krippendorff_alpha, rounds, seed)
+    rows = np.column_stack([_agreeing(paired), paired])
+    return bootstrap_estimate(rows, _krippendorff_alpha, rounds, seed, _limits(_krippendorff_alpha, rows))
 
 
 def _krippendorff_alpha(sums: Floats) -> Floats:
@@ -90,7 +92,15 @@ def fleiss_kappa(votes: Floats, rounds: int = ROUNDS, seed: int = 0) -> Estimate
     n_answers = paired.sum(axis=1)
     inside = ratio(_agreeing(paired), n_answers)
     rows = np.column_stack([np.nan_to_num(inside), n_answers > 0, paired])
-    return bootstrap_estimate(rows, _kappa, rounds, seed)
+    return bootstrap_estimate(rows, _kappa, rounds, seed, _limits(_kappa, rows))
+
+
+def _limits(statistic: Callable[[Floats], Floats], rows: Floats) -> tuple[float, float]:
+    """The least value of a chance-corrected figure with the labels of `rows`, whose first column is their
+    agreement, and the greatest."""
+    sums = rows.sum(axis=0, keepdims=True)
+    sums[:, 0] = 0.0
+    return float(statistic(sums)[0]), 1.0
 
 
 def _kappa(sums: Floats) -> Floats:
@@ -109,7 +119,7 @@ def specific_agreement(votes: Floats, label: int, rounds: int = ROUNDS, seed: in
     """
     n_label, n_answers = votes[:, label], votes.sum(axis=1)
     rows = np.column_stack([n_label * (n_label - 1), n_label * (n_answers - 1)])
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
 
 
 def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, seed: int = 0) -> Estimate:
@@ -120,16 +130,19 @@ def cohen_kappa(answers: Answers, one: int, other: int, rounds: int = ROUNDS, se
         own = answers.worker == worker
         labels[row, answers.task[own]] = answers.label[own]
     both = labels[:, (labels >= 0).all(axis=0)]
-    cells = np.zeros((both.shape[1], size * size))
-    cells[np.arange(both.shape[1]), both[0] * size + both[1]] = 1.0
-    return bootstrap_estimate(cells, lambda sums: _cohen(sums.reshape(len(sums), size, size)), rounds, seed)
+    rows = np.zeros((both.shape[1], 1 + 2 * size))  # alike; the label of each of the two
+    each = np.arange(both.shape[1])
+    rows[:, 0] = both[0] == both[1]
+    rows[each, 1 + both[0]] = 1.0
+    rows[each, 1 + size + both[1]] = 1.0
+    return bootstrap_estimate(rows, _cohen, rounds, seed, _limits(_cohen, rows))
 
 
-def _cohen(tables: Floats) -> Floats:
-    n = tables.sum(axis=(1, 2))
-    observed = ratio(np.trace(tables, axis1=1, axis2=2), n)
-    expected = ratio((tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1), n * n)
-    return ratio(observed - expected, 1.0 - expected)
+def _cohen(sums: Floats) -> Floats:
+    first, second = np.split(sums[:, 1:], 2, axis=1)
+    n = first.sum(axis=1)
+    expected = ratio((first * second).sum(axis=1), n * n)
+    return ratio(ratio(sums[:, 0], n) - expected, 1.0 - expected)
 
 
 def _pairable(votes: Floats) -> Floats:
@@ -162,7 +175,7 @@ def human_ceiling(answers: Answers, rounds: int = ROUNDS, seed: int = 0) -> Esti
     task, n_tasks = answers.task[defined], len(answers.tasks)
     sums = np.bincount(task, weights=agreed[defined], minlength=n_tasks)
     rows = np.column_stack([sums, np.bincount(task, minlength=n_tasks)]).astype(float)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
 
 
 @dataclass(frozen=True)
@@ -191,7 +204,7 @@ def soft_span_f1(texts: Sequence[ReadText], rounds: int = ROUNDS, seed: int = 0)
     reference and response, so that precision, recall and F1 are the same. NaN where nobody marked anything.
     """
     rows = np.array([_sum_covered(text) for text in texts], float).reshape(-1, 2)
-    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed)
+    return bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), rounds, seed, SHARE)
 
 
 def _sum_covered(text: ReadText) -> tuple[float, float]:

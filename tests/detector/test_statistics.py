@@ -9,10 +9,12 @@ from dialint.detector.statistics import (
     bootstrap_counts,
     bootstrap_estimate,
     clopper_pearson_upper,
+    compare_shares,
     difference_interval,
     grouped_sum,
     percentile_interval,
     ratio,
+    round_interval,
     wilson_interval,
 )
 
@@ -75,3 +77,52 @@ def test_the_bound_by_its_definition() -> None:
     bound = clopper_pearson_upper(3, 50, 0.9)
     random = np.random.default_rng(0)
     assert np.mean(random.binomial(50, bound, 200_000) <= 3) == pytest.approx(0.1, abs=0.003)
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "expected"),
+    [
+        ((1, 21), (0, 200), "unknown"),  # the interval leaves out zero, by one event
+        ((2, 8), (0, 500), "unknown"),
+        ((1, 1), (0, 30), "unknown"),
+        ((0, 1), (30, 30), "unknown"),
+        ((6, 21), (2, 200), "more"),
+        ((0, 60), (80, 400), "fewer"),
+        ((5, 20), (30, 100), "even"),
+        ((0, 0), (9, 100), "even"),
+        ((0, 50), (0, 50), "unknown"),
+    ],
+)
+def test_no_single_event_tells_two_shares_apart(
+    mine: tuple[int, int], others: tuple[int, int], expected: str
+) -> None:
+    assert compare_shares(*mine, *others) == expected
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize(("n", "limits"), [(2, (0.0, 1.0)), (40, (0.0, 1.0)), (12, (-1.0, 1.0))])
+def test_no_interval_of_a_share_is_without_width(share: float, n: int, limits: tuple[float, float]) -> None:
+    """All groups agree, so every round of the bootstrap does: the interval is Wilson's, between the limits."""
+    value = limits[0] + share * (limits[1] - limits[0])
+    low, high = (limits[0] + end * (limits[1] - limits[0]) for end in wilson_interval(share * n, n))
+    rounds = percentile_interval(np.full(200, value), n, limits)
+    rows = np.column_stack([np.full(n, value), np.ones(n)])
+    estimate = bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]), limits=limits)
+    assert rounds == pytest.approx((low, high))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+    assert high - low > 0.08
+    unknown = bootstrap_estimate(rows, lambda sums: ratio(sums[:, 0], sums[:, 1]))
+    assert np.isnan([unknown.low, unknown.high]).all(), "of a figure without limits nothing is known"
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        ((0.9981, 1.0), (0.99, 1.0)), ((0.0, 0.0019), (0.0, 0.01)), ((0.501, 0.502), (0.5, 0.51)),
+        ((0.163, 0.514), (0.16, 0.51)), ((1.0, 1.0), (1.0, 1.0)),
+    ],
+)  # fmt: skip
+def test_rounding_keeps_the_width_of_an_interval(
+    interval: tuple[float, float], expected: tuple[float, float]
+) -> None:
+    assert round_interval(*interval, 2) == expected

@@ -17,9 +17,9 @@ from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_nu
 from dialint.app.console.links import explore_address, link
 from dialint.app.console.periods import DAY_MS, Period, choose_period, last_days
 from dialint.app.console.quality.coaching_notes import show_notes
-from dialint.app.console.tables import short_share, show_table
+from dialint.app.console.tables import percent_bounds, short_share, show_table
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.statistics import difference_interval, wilson_interval
+from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.store.coaching import (
     MAX_DIALOGUES,
@@ -78,7 +78,7 @@ def coaching_page(store: Store, account: Account) -> None:
         _show_trend(listed, weeks)
         _show_changes(now, before)
     with right:
-        _show_codes(rates, load_taxonomy())
+        _show_codes(rates, _count_codes(now), load_taxonomy())
     _show_dialogues(store, account, agent, now, is_lead=leads)
     show_notes(store, account, agent, [one.dialogue for one in now], is_lead=leads)
 
@@ -112,8 +112,8 @@ def _show_tiles(
     reviewed = sum(one.review == "reviewed" for one in now)
     confirmed = sum(len(one.confirmed) + one.n_changed for one in now)
     is_open = sum(one.n_open for one in now)
-    low, high = wilson_interval(errors, n)
-    interval = _("{low} to {high}").format(low=show_percent(low), high=show_percent(high))
+    low, high = percent_bounds(*wilson_interval(errors, n))
+    interval = _("{low} to {high}").format(low=low, high=high)
     tiles: tuple[tuple[str, str, str, dict[str, str], str], ...] = (
         (
             _("Scored dialogues"), show_number(n), ngettext("{n} reviewed", "{n} reviewed", reviewed), {},
@@ -153,8 +153,7 @@ def _show_tiles(
 
 
 def _change_text(k: int, n: int, k_before: int, n_before: int) -> str:
-    low, high = difference_interval(k, n, k_before, n_before)
-    if not n or not n_before or low <= 0.0 <= high:
+    if compare_shares(k, n, k_before, n_before) not in ("more", "fewer"):
         return _("not clear")
     return _("{n} points").format(n=show_number(100 * (k / n - k_before / n_before), "+0;-0"))
 
@@ -184,7 +183,8 @@ def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
     st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
 
 
-def _show_codes(rates: CodeRates, taxonomy: Taxonomy) -> None:
+def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -> None:
+    """Compare the rates by code. `dialogues` of the agent with each: errors in one dialogue are one event."""
     st.markdown(f"**{safe_markdown(_('Confirmed errors against the others'))}**")
     codes = sorted(rates.own, key=lambda code: (-rates.own[code], code))[:N_CODES]
     if not codes or not rates.own_dialogues:
@@ -192,6 +192,10 @@ def _show_codes(rates: CodeRates, taxonomy: Taxonomy) -> None:
         return
     n = rates.own_dialogues
     own, others = _("this agent"), _("the others")
+    words = {
+        "more": _("more"), "fewer": _("fewer"), "even": _("no clear difference"),
+        "unknown": _("not enough evidence"),
+    }  # fmt: skip
     marks, rows = [], []
     for code in codes:
         name = _code_name(code, taxonomy)
@@ -204,9 +208,9 @@ def _show_codes(rates: CodeRates, taxonomy: Taxonomy) -> None:
             marks.append(
                 ShareMark(name, share, *interval, others, MUTED, short_share(k_other, rates.other_dialogues))
             )
-        low, high = difference_interval(k, n, k_other, rates.other_dialogues)
-        difference = _("more") if low > 0 else _("fewer") if high < 0 else _("no clear difference")
-        rows.append((name, short_share(k, n), short_share(k_other, rates.other_dialogues), difference))
+        verdict = compare_shares(min(k, dialogues[code]), n, k_other, rates.other_dialogues)
+        own_text, other_text = short_share(k, n), short_share(k_other, rates.other_dialogues)
+        rows.append((name, own_text, other_text, words[verdict]))
     alt = _("Confirmed errors for each dialogue by code, of the agent and of the others, with intervals.")
     draw_shares(marks, _("Errors for each dialogue"), alt, n_rows=len(codes))
     show_table((_("Error"), _("This agent"), _("The others"), _("Difference")), rows)
@@ -250,8 +254,8 @@ def _show_changes(now: Sequence[CoachedDialogue], before: Sequence[CoachedDialog
         for code in sorted(counts.keys() | counts_before.keys())
     ]
     for name, k, k_before in compared:
-        low, high = difference_interval(k, n, k_before, n_before)
-        if n and n_before and not low <= 0.0 <= high:
+        if compare_shares(k, n, k_before, n_before) in ("more", "fewer"):
+            low, high = difference_interval(k, n, k_before, n_before)
             rows.append((
                 name, short_share(k_before, n_before), short_share(k, n),
                 _("{low} to {high} points").format(

@@ -14,7 +14,7 @@ from dialint.app.console.i18n import _, ngettext
 from dialint.app.console.periods import last_days
 from dialint.app.console.tables import share_text
 from dialint.app.console.text import safe_markdown
-from dialint.detector.statistics import difference_interval, wilson_interval
+from dialint.detector.statistics import compare_shares, wilson_interval
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import Group, read_groups
 from dialint.labeling.store.records import Account
@@ -47,8 +47,8 @@ def mark_weeks(days: Sequence[Group], first: date, n_weeks: int) -> list[Week]:
             sums[index][1] += group.dialogues
     flagged_before = n_before = 0
     for index, (flagged, n) in enumerate(sums):
-        low, high = difference_interval(flagged, n, flagged_before, n_before)
-        drifts = n_before >= LEAST_BEFORE and not low <= 0.0 <= high
+        differs = compare_shares(flagged, n, flagged_before, n_before) in ("more", "fewer")
+        drifts = n_before >= LEAST_BEFORE and differs
         if n:
             weeks.append(Week(first + timedelta(days=7 * index), n, flagged, drifts))
         flagged_before, n_before = flagged_before + flagged, n_before + n

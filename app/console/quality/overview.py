@@ -17,9 +17,9 @@ from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show
 from dialint.app.console.links import explore_address, link
 from dialint.app.console.periods import Period, choose_period
 from dialint.app.console.quality.drift import show_drift
-from dialint.app.console.tables import PageLink, short_share, show_table
+from dialint.app.console.tables import PageLink, percent_bounds, short_share, show_table
 from dialint.app.console.text import safe_markdown, safe_text
-from dialint.detector.statistics import difference_interval, wilson_interval
+from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.backlog import Backlog, read_backlog
 from dialint.labeling.store.coaching import count_cleared
@@ -152,8 +152,8 @@ def share_text_or_dash(k: int, n: int) -> str:
 def _interval(k: int, n: int) -> str:
     if not n:
         return _("no data")
-    low, high = wilson_interval(k, n)
-    return _("{low} to {high}").format(low=show_percent(low), high=show_percent(high))
+    low, high = percent_bounds(*wilson_interval(k, n))
+    return _("{low} to {high}").format(low=low, high=high)
 
 
 def _count_change(n: int, before: int) -> str:
@@ -164,8 +164,7 @@ def _share_change(k: int, n: int, k_before: int, n_before: int) -> str:
     """The difference in percentage points, if its interval leaves out zero."""
     if not n or not n_before:
         return _("nothing to compare with")
-    low, high = difference_interval(k, n, k_before, n_before)
-    if low <= 0.0 <= high:
+    if compare_shares(k, n, k_before, n_before) not in ("more", "fewer"):
         return _("no clear change")
     points = 100 * (k / n - k_before / n_before)
     return _("{n} points").format(n=show_number(points, "+0.0;-0.0"))
@@ -286,11 +285,12 @@ def _show_agents(agents: Sequence[Group], cleared: dict[str, int], address: dict
     show_table((_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"), _("More")), rows)
     rule = _(
         "An error stands if people confirmed it or nobody has decided yet; rejected findings do not count. "
-        "An agent is set apart only from {n} scored dialogues on, and only if the 95 % interval leaves out "
-        "the share of all the others (the dashed line is that of all). By chance, one of forty agents "
-        "without any difference is set apart on each side."
+        "An agent is set apart only from {n} scored dialogues and {least} of the errors on, and only if the "
+        "95 % interval of the difference to all the others leaves out zero (the dashed line is the share of "
+        "all). By chance, one of forty agents without any difference is set apart on each side."
     )
-    st.caption(safe_markdown(rule.format(n=show_number(LEAST_DIALOGUES))))
+    text = rule.format(n=show_number(LEAST_DIALOGUES), least=show_number(LEAST_EVENTS))
+    st.caption(safe_markdown(text))
 
 
 def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> tuple[int, float | None]:
@@ -301,9 +301,8 @@ def rank_agent(name: str, counts: dict[str, tuple[int, int]]) -> tuple[int, floa
     others_n = sum(each for _k, each in counts.values()) - n
     if n < LEAST_DIALOGUES or not others_n:
         return 0, None
-    mean = others_k / others_n
-    low, high = wilson_interval(k, n)
-    return (1 if low > mean else -1 if high < mean else 0), mean
+    sides = {"more": 1, "fewer": -1}
+    return sides.get(compare_shares(k, n, others_k, others_n), 0), others_k / others_n
 
 
 def _show_releases(releases: Sequence[Group], address: dict[str, str]) -> None:

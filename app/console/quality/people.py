@@ -23,6 +23,7 @@ from dialint.app.console.quality.people_status import show_status_form
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import WorldError
+from dialint.detector.statistics import round_interval
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.raters.estimates import Figure, Speed
 from dialint.labeling.raters.flags import Flag, Kind
@@ -177,7 +178,7 @@ def _role_text(account: Account) -> str:
 def _share(figure: Figure) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "–"
-    low, high = (show_number(round(100 * each)) for each in (figure.low, figure.high))
+    low, high = (show_number(round(100 * each)) for each in round_interval(figure.low, figure.high, 2))
     return f"{show_percent(figure.value)} ({low}–{high})"
 
 

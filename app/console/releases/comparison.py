@@ -81,7 +81,7 @@ def _pair(one: dict[str, object], two: dict[str, object], name: str) -> tuple[st
     values, intervals = (one.get(name), two.get(name)), (one.get(f"{name}_95"), two.get(f"{name}_95"))
     texts = [show_number(each, "0.00") if isinstance(each, int | float) else "–" for each in values]
     a, b = intervals
-    if isinstance(a, list) and isinstance(b, list):
+    if isinstance(a, list) and isinstance(b, list) and None not in (*a, *b):
         if a[0] > b[1]:
             texts[0] += " ▲"
         elif b[0] > a[1]:

@@ -18,6 +18,7 @@ from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.registry import KINDS, Registry, ReleaseKind, VerifiedFolder, verify_folder
 from dialint.detector.release import EMBEDDED, Release, ReleaseInfo
+from dialint.detector.statistics import wilson_interval
 
 RELEASES_VARIABLE = "DIALINT_CONSOLE_RELEASES"
 """Environment: a folder with releases that leads may promote; without it only those in the registry."""
@@ -46,10 +47,19 @@ class ReleaseReport:
     card: str
 
     def measurements(self, code: str) -> dict[str, Any]:
-        """What was measured of a code on errors of unseen kinds; empty if it was not."""
+        """What was measured of a code on errors of unseen kinds; empty if it was not. An interval without
+        width, as reports had it where all drawn dialogues agreed, is replaced by Wilson's of the counts."""
         on_unseen: Any = self.info.report.get("test_unseen")
         codes = on_unseen.get("codes", {}) if isinstance(on_unseen, dict) else {}
-        measured: dict[str, Any] = codes.get(code, {})
+        measured: dict[str, Any] = {**codes.get(code, {})}
+        for name, count in (
+            ("precision", "flagged"),
+            ("recall", "n_errors"),
+            ("average_precision", "n_errors"),
+        ):
+            interval, n = measured.get(f"{name}_95"), measured.get(count)
+            if isinstance(interval, list) and interval[0] is not None and interval[0] == interval[1] and n:
+                measured[f"{name}_95"] = list(wilson_interval(measured[name] * n, n))
         return measured
 
     def how(self, code: str) -> CodeRelease | None:

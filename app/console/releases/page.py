@@ -20,7 +20,7 @@ from dialint.app.console.releases.comparison import show_comparison
 from dialint.app.console.releases.folders import ReleaseEntry, ReleaseReport, list_releases, read_report
 from dialint.app.console.releases.spot_checks import show_spot_checks
 from dialint.app.console.releases.threshold import show_threshold
-from dialint.app.console.tables import Cell, show_table
+from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import DialintError
@@ -197,8 +197,9 @@ def _show_headline(report: ReleaseReport) -> None:
         is_share = name != "wrong_findings_per_100_turns"
         figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
         column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
-        if isinstance(interval, list):
-            low, high = (show_percent(x) if is_share else show_number(x, "0.00") for x in interval)  # type: ignore[arg-type]
+        if isinstance(interval, list) and None not in interval and interval[0] < interval[1]:
+            numbers = (show_number(x, "0.00") for x in interval)
+            low, high = percent_bounds(*interval) if is_share else numbers
             column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
 
 
@@ -263,8 +264,8 @@ def natural_text(how: CodeRelease) -> str:
     natural = None if how.scan is None else how.scan.natural
     if natural is None:
         return "–"
-    low, high = clopper_pearson_interval(natural.right, natural.flagged)
-    return f"{natural.right}/{natural.flagged} ({show_percent(low)}–{show_percent(high)})"
+    low, high = percent_bounds(*clopper_pearson_interval(natural.right, natural.flagged))
+    return f"{natural.right}/{natural.flagged} ({low}–{high})"
 
 
 def _share(measured: dict[str, object], name: str) -> str:
@@ -272,8 +273,8 @@ def _share(measured: dict[str, object], name: str) -> str:
     if not isinstance(value, int | float):
         return "–"
     text = show_percent(value)
-    if isinstance(interval, list) and len(interval) == 2:
-        text += f" ({show_percent(interval[0])}–{show_percent(interval[1])})"
+    if isinstance(interval, list) and None not in interval:
+        text += " ({}–{})".format(*percent_bounds(*interval))
     return text
 
 

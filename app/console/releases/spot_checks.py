@@ -14,8 +14,8 @@ from pathlib import Path
 import streamlit as st
 from pydantic import ValidationError
 
-from dialint.app.console.i18n import _, choose_name, show_number, show_percent
-from dialint.app.console.tables import Cell, show_table
+from dialint.app.console.i18n import _, choose_name, show_number
+from dialint.app.console.tables import Cell, percent_bounds, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.errors import DialintError
@@ -122,5 +122,5 @@ def _show_result(result: NaturalPrecision) -> None:
 def _right_text(judged: Judged) -> str:
     if judged.precision is None:
         return "–"
-    low, high = judged.interval
-    return f"{judged.right}/{judged.n} ({show_percent(low)}–{show_percent(high)})"
+    low, high = percent_bounds(*judged.interval)
+    return f"{judged.right}/{judged.n} ({low}–{high})"

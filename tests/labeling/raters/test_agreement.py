@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dialint.detector.artifacts import read_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.statistics import wilson_interval
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.raters.agreement import (
     Level,
@@ -127,6 +128,22 @@ def test_alpha_is_fleiss_without_its_small_sample_correction(seed: int, raters: 
     alpha, kappa = krippendorff_alpha(votes, rounds=1).value, fleiss_kappa(votes, rounds=1).value
     n = votes.sum()
     assert 1 - alpha == pytest.approx((1 - kappa) * (n - 1) / n)
+
+
+def test_perfect_agreement_on_few_tasks_is_not_certain() -> None:
+    """Ten tasks on which two agree, one of them a rare label: Wilson's interval of the agreement, seen from
+    the agreement by chance."""
+    rows = [(f"t{n}", who, "no" if n else "yes") for n in range(10) for who in ("a", "b")]
+    answers = from_rows(rows)
+    agreed, _high = wilson_interval(10, 10)
+    chance = 0.1**2 + 0.9**2
+    found = cohen_kappa(answers, 0, 1)
+    assert (found.value, found.high) == pytest.approx((1.0, 1.0))
+    assert found.low == pytest.approx((agreed - chance) / (1 - chance), abs=1e-9)
+    for estimate in (fleiss_kappa(answers.votes()), krippendorff_alpha(answers.votes())):
+        assert estimate.value == pytest.approx(1.0)
+        assert estimate.low < 0.7
+    assert human_ceiling(answers).low == pytest.approx(agreed)
 
 
 def test_the_human_ceiling_by_hand() -> None:

@@ -25,6 +25,7 @@ def test_an_agent_is_set_apart_only_by_evidence() -> None:
     assert rank_agent("a", {"a": (0, 40), **rest})[0] == -1
     assert rank_agent("a", {"a": (LEAST_DIALOGUES - 1, LEAST_DIALOGUES - 1), **rest}) == (0, None)
     assert rank_agent("a", {"a": (8, 20), **rest})[0] == 0
+    assert rank_agent("a", {"a": (1, 20), "rest": (0, 2000)})[0] == 0, "one event is chance"
     assert rank_agent("a", {"a": (18, 20)}) == (0, None), "nobody to compare with"
 
 
