@@ -191,15 +191,14 @@ def _show_headline(report: ReleaseReport) -> None:
         (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
          _("Wrong findings of all codes together, on the same dialogues.")),
     ):  # fmt: skip
-        value, interval = measured.get(name), measured.get(f"{name}_95")
+        value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
         if not isinstance(value, int | float):
             continue
         is_share = name != "wrong_findings_per_100_turns"
         figure = show_percent(value, "0%") if is_share else show_number(value, "0.00")
         column.metric(safe_markdown(label), safe_markdown(figure), help=safe_markdown(text))
-        if isinstance(interval, list) and None not in interval and interval[0] < interval[1]:
-            numbers = (show_number(x, "0.00") for x in interval)
-            low, high = percent_bounds(*interval) if is_share else numbers
+        if interval is not None:
+            low, high = percent_bounds(*interval) if is_share else (show_number(x, "0.00") for x in interval)
             column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
 
 
@@ -269,13 +268,19 @@ def natural_text(how: CodeRelease) -> str:
 
 
 def _share(measured: dict[str, object], name: str) -> str:
-    value, interval = measured.get(name), measured.get(f"{name}_95")
+    value, interval = measured.get(name), _read_interval(measured.get(f"{name}_95"))
     if not isinstance(value, int | float):
         return "–"
     text = show_percent(value)
-    if isinstance(interval, list) and None not in interval:
-        text += " ({}–{})".format(*percent_bounds(*interval))
-    return text
+    return text if interval is None else "{} ({}–{})".format(text, *percent_bounds(*interval))
+
+
+def _read_interval(ends: object) -> tuple[float, float] | None:
+    """The interval of a report's figure; none where it has none, or one without width."""
+    low, high = ends if isinstance(ends, list) and len(ends) == 2 else (None, None)
+    if isinstance(low, int | float) and isinstance(high, int | float) and low < high:
+        return low, high
+    return None
 
 
 def _show_origin(report: ReleaseReport) -> None:
