@@ -6,6 +6,7 @@ A team may use its own file with ``--taxonomy``; it must have the same schema.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
@@ -176,7 +177,11 @@ class Taxonomy(Record):
 
     def quality(self, findings: tuple[Finding, ...]) -> float:
         """Quality of a dialogue, 0 to 100: 100 less each finding's penalty, 0 on an auto-fail."""
-        levels = [self._levels[finding.severity] for finding in findings]
+        return self.quality_of(finding.severity for finding in findings)
+
+    def quality_of(self, severities: Iterable[str]) -> float:
+        """As `quality`, of errors by their severities."""
+        levels = [self._levels[severity] for severity in severities]
         if any(level.auto_fail for level in levels):
             return 0.0
         return max(0.0, round(100.0 - sum(level.penalty for level in levels), 1))

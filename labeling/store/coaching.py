@@ -30,6 +30,7 @@ from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import record_read
 from dialint.labeling.store.notes import require_reader
 from dialint.labeling.store.permissions import has_permission, require_permission
+from dialint.labeling.store.reviewed_scores import score_reviewed
 
 MAX_DIALOGUES = 20_000
 """Dialogues of an agent that one call returns at most, the newest ones: 111 a day in the longest period of
@@ -43,7 +44,8 @@ subtracted from each other to get at one colleague."""
 
 
 class CoachedDialogue(NamedTuple):
-    """A dialogue of an agent: when it was, in ms since 1970, what became of it, and its errors: `confirmed`
+    """A dialogue of an agent: when it was, in ms since 1970, what became of it, its `quality` by the model and
+    by what people decided (`reviewed_quality`, None where nobody has), and its errors: `confirmed`
     as (code, severity), those that people added among them; how many people `changed` to another code or
     severity; how many nobody has decided yet (`n_open`)."""
 
@@ -51,6 +53,7 @@ class CoachedDialogue(NamedTuple):
     at_ms: int
     status: str
     quality: float | None
+    reviewed_quality: float | None
     review: Review
     confirmed: tuple[tuple[str, str], ...]
     n_changed: int
@@ -93,7 +96,8 @@ def list_dialogues(
     """
     require_reader(transaction, actor, agent)
     mine = and_(dialogue_index.c.agent == cut_name(agent), *_span(since_ms, until_ms))
-    columns = [dialogue_index.c[n] for n in ("number", "dialogue", "at_ms", "status", "quality", "review")]
+    names = ("number", "dialogue", "at_ms", "status", "quality", "reviewed_severities", "review")
+    columns = [dialogue_index.c[name] for name in names]
     newest = select(*columns).where(mine).order_by(dialogue_index.c.number.desc()).limit(MAX_DIALOGUES)
     rows = transaction.run(newest).all()
     columns = [finding_index.c[name] for name in ("number", "code", "severity", "decision", "suggestion")]
@@ -116,8 +120,8 @@ def _to_dialogue(row: Any, findings: Sequence[Any]) -> CoachedDialogue:
         (each.code, each.severity) for each in findings if each.decision in ("confirmed", "added")
     )
     return CoachedDialogue(
-        row.dialogue, row.at_ms, row.status, row.quality, row.review, confirmed,
-        decisions.count("changed"), decisions.count("open"),
+        row.dialogue, row.at_ms, row.status, row.quality, score_reviewed(row.reviewed_severities), row.review,
+        confirmed, decisions.count("changed"), decisions.count("open"),
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from dialint.labeling.store.errors import NotAllowed
 from dialint.labeling.store.exposure import ReadKind, record_read
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.records import Appeal
+from dialint.labeling.store.reviewed_scores import score_reviewed
 
 MAX_ENTRIES = 200
 """Entries of the audit log that are read."""
@@ -69,10 +70,11 @@ class LogEntry(Record):
 
 class DialogueHistory(Record):
     """A dialogue with its verdicts, answers, appeals and labels, oldest first, and the newest entries of the
-    audit log about it, newest first."""
+    audit log about it, newest first. `reviewed_quality` is its score by what people decided, if they have."""
 
     dialogue: Dialogue
     stored_ms: int
+    reviewed_quality: float | None
     verdicts: tuple[DatedVerdict, ...]
     answers: tuple[Annotation, ...]
     appeals: tuple[DatedAppeal, ...]
@@ -105,9 +107,11 @@ def read_history(transaction: Transaction, actor: str, name: str) -> DialogueHis
     kinds += ["labels"] if label_rows else []
     record_read(transaction, account, name, *kinds)
     stored = select(dialogues.c.created_ms).where(dialogues.c.id == name)
+    severities = select(dialogue_index.c.reviewed_severities).where(dialogue_index.c.dialogue == name)
     return DialogueHistory(
         dialogue=dialogue,
         stored_ms=transaction.run(stored).scalar_one(),
+        reviewed_quality=score_reviewed(transaction.run(severities).scalar_one()),
         verdicts=tuple(
             DatedVerdict(at_ms=row.created_ms, verdict=parse_verdict(row.content)) for row in rows
         ),

@@ -76,7 +76,7 @@ def read_totals(
     Raises:
         NotAllowed: the actor does not plan, and it is not their own agent.
     """
-    _require_own_or_plan(transaction, actor, agent)
+    require_own_or_plan(transaction, actor, agent)
     filters = {"agent": agent, "team": team, "channel": channel, "release": release}
     level = _choose_level("total", filters)
     sums = [func.coalesce(func.sum(daily_counts.c[name]), 0).label(name) for name in Totals.model_fields]
@@ -104,7 +104,7 @@ def read_groups(
     Raises:
         NotAllowed: as for `read_totals`.
     """
-    _require_own_or_plan(transaction, actor, agent)
+    require_own_or_plan(transaction, actor, agent)
     filters = {"agent": agent, "team": team, "channel": channel, "release": release}
     level = _choose_level(dimension, filters)
     names = {name: name for name in Totals.model_fields}
@@ -131,7 +131,7 @@ def _to_group(dimension: Dimension, values: dict[str, Any]) -> Group:
     return Group(key=key, **{name: int(value) for name, value in values.items()})
 
 
-def _require_own_or_plan(transaction: Transaction, actor: str, agent: str | None) -> None:
+def require_own_or_plan(transaction: Transaction, actor: str, agent: str | None) -> None:
     """Raise unless the actor plans, or asks for the numbers of their own agent."""
     account = require_permission(transaction, actor, "label")
     if agent is None or account.agent != agent:

@@ -17,11 +17,18 @@ from dialint.labeling.store.database.schema import counts, leases, tasks
 from dialint.labeling.store.database.transactions import Transaction, read_operation, upsert, write_operation
 from dialint.labeling.store.dialogues import load_verdict
 from dialint.labeling.store.errors import NotAllowed, StaleLease, StoreRefused
-from dialint.labeling.store.exposure import APPEAL, PART, is_independent, record_claim_read
+from dialint.labeling.store.exposure import (
+    APPEAL,
+    PART,
+    is_independent,
+    record_claim_read,
+    require_not_own,
+)
 from dialint.labeling.store.permissions import Permission, has_permission, require_permission
 from dialint.labeling.store.projects import get_open_project
-from dialint.labeling.store.records import Account, Lease, Pool, Project, Purpose
+from dialint.labeling.store.records import Account, Lease, NewTask, Pool, Project, Purpose
 from dialint.labeling.store.task_queue import end_lease, find_next_open, find_share, lock_task, update_task
+from dialint.labeling.store.tasks import insert_tasks
 from dialint.labeling.store.time_cap import is_used_up
 
 MAX_EXPIRED = 100
@@ -76,6 +83,43 @@ def claim(
         if lease := _claim(transaction, account, target, each, at_once):
             return lease
     return None
+
+
+@write_operation(repeatable=True)
+def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue: str) -> Lease:
+    """Claim the review of a whole dialogue that the actor has chosen. The project gets a task for it if it
+    has none, and asks for one answer more if it has all that it wants.
+
+    Raises:
+        NotAllowed: the actor does not review, has no part in the project, or spoke in the dialogue.
+        StoreRefused: no such dialogue; the project shows no verdicts to review, is closed or its time is used
+            up; or the task is held by somebody else, or answered by the actor.
+    """
+    account = require_permission(transaction, actor, "review")
+    target = get_open_project(transaction, project)
+    _validate_pool(account, target, "main")
+    require_not_own(transaction, account, dialogue)
+    if target.purpose != "review" or not target.prelabelled:
+        raise StoreRefused("E_TASK", "{project} is no project to review findings in", project=project)
+    _end_expired(transaction)
+    whole = select(tasks.c.id).where(
+        tasks.c.project == project, tasks.c.dialogue == dialogue, tasks.c.turn.is_(None)
+    )
+    if transaction.run(whole).scalar() is None:
+        insert_tasks(transaction, actor, target, [NewTask(dialogue=dialogue, why="chosen for review")])
+    row = lock_task(transaction, transaction.run(whole).scalar_one())
+    lease = transaction.run(_LEASE, {"its_task": row.id, "its_account": actor}).one_or_none()
+    if lease is not None and lease.state == "held":
+        return _to_lease(row, lease.token, lease.expires_ms)
+    if lease is not None and lease.state in ("answered", "discarded"):
+        raise StoreRefused("E_TASK", "{actor} has answered this task already", actor=actor)
+    if row.state == "full" or row.pool not in ("main", "control"):
+        raise StoreRefused("E_TASK", "somebody else has this dialogue in hand in {project}", project=project)
+    if is_used_up(transaction, target):
+        raise StoreRefused("E_TASK", "the time of {project} is used up", project=project)
+    if row.state != "open":
+        update_task(transaction, row, wanted=row.answered + row.leased + 1)
+    return _start_lease(transaction, account, target, lock_task(transaction, row.id))
 
 
 def _claim(

@@ -18,6 +18,7 @@ from dialint.labeling.store.database.transactions import Transaction, read_opera
 from dialint.labeling.store.database.words import Term, split_words
 from dialint.labeling.store.exposure import record_reads
 from dialint.labeling.store.permissions import require_permission
+from dialint.labeling.store.reviewed_scores import score_reviewed
 from dialint.labeling.store.search_plan import Plan, Position, Search
 
 PER_PAGE = 50
@@ -54,7 +55,8 @@ class Snippet(Record):
 
 
 class Hit(Record):
-    """A dialogue in a result. `agent`, `team`, `channel` and `release` are empty where there is none."""
+    """A dialogue in a result. `agent`, `team`, `channel` and `release` are empty where there is none. `quality`
+    is the model's, `reviewed_quality` that by what people decided."""
 
     dialogue: str
     at_ms: int
@@ -64,6 +66,7 @@ class Hit(Record):
     release: str
     status: str
     quality: float | None
+    reviewed_quality: float | None
     review: str
     appeal: str
     findings: tuple[HitFinding, ...]
@@ -215,10 +218,11 @@ def _load_hits(transaction: Transaction, numbers: Sequence[int], terms: Sequence
     by_number = {row.number: row for row in rows}
     ids = [row.dialogue for row in by_number.values()]
     snippets = _cut_snippets(transaction, ids, terms) if terms else {}
-    fields = [name for name in Hit.model_fields if name not in ("findings", "snippet")]
+    fields = [name for name in Hit.model_fields if name not in ("findings", "snippet", "reviewed_quality")]
     return tuple(
         Hit(
             **{name: getattr(by_number[number], name) for name in fields},
+            reviewed_quality=score_reviewed(by_number[number].reviewed_severities),
             findings=tuple(findings.get(number, ())),
             snippet=snippets.get(by_number[number].dialogue),
         )

@@ -70,7 +70,12 @@ def add(transaction: Transaction, actor: str, project: str, new: Sequence[NewTas
         StoreRefused: an unknown project or dialogue, a duplicate turn, or a control task without gold.
     """
     require_permission(transaction, actor, "plan")
-    target = get_project(transaction, project)
+    return insert_tasks(transaction, actor, get_project(transaction, project), new)
+
+
+def insert_tasks(transaction: Transaction, actor: str, target: Project, new: Sequence[NewTask]) -> int:
+    """As `add`; permissions are checked by the caller."""
+    project = target.id
     items = {(task.dialogue, task.turn): task for task in new}
     if len(items) != len(new) or len(new) > MAX_PER_CALL:
         raise StoreRefused(

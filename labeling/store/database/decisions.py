@@ -17,13 +17,16 @@ Pure functions from a verdict, the answers that count and the appeals to the row
   open; one that was is an addition of the person.
 - A decided appeal has the last word: overturned rejects the finding, upheld confirms it. An amended one is
   decided by the annotation of the expert who amended it.
+- The reviewed score of a dialogue counts what stands after that: confirmed and added errors, changed ones by
+  their new severity, and findings of the model that nobody has decided. It exists once somebody has decided
+  anything, if the model or a person has judged the whole dialogue.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from dialint.labeling.store.database.daily_counts import count_finding
@@ -72,7 +75,7 @@ class Appeal(NamedTuple):
 class DecidedFinding:
     """A finding, suggestion or addition, with what people made of it. `first_of_code` and
     `first_of_severity` mark the first finding of a code or severity in the dialogue, so that dialogues can be
-    counted by code."""
+    counted by code. `reviewed_severity` is that of the error which stands; None if none does."""
 
     suggestion: bool
     turn: int
@@ -83,6 +86,7 @@ class DecidedFinding:
     appeal: AppealState = "none"
     first_of_code: bool = False
     first_of_severity: bool = False
+    reviewed_severity: str | None = None
 
 
 def decide_findings(
@@ -99,14 +103,15 @@ def decide_findings(
         for finding in content.get(name, ()):
             is_suggestion = name == "suggestions"
             answer = next((answer for answer in ordered if answer.asks(finding)), None)
-            decision = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
+            decision, standing = _decide(finding, None if answer is None else left[answer.id], is_suggestion)
             state = _appeal_state(finding, appeals) if not is_suggestion else "none"
             if state in ("overturned", "upheld"):
                 decision = "rejected" if state == "overturned" else "confirmed"
+                standing = None if state == "overturned" else str(finding["severity"])
             code, severity = str(finding["code"]), str(finding["severity"])
             first = (code not in codes, severity not in severities) if not is_suggestion else (False, False)
             place = (is_suggestion, finding["turn"], code, severity, finding["probability"])
-            decided.append(DecidedFinding(*place, decision, state, *first))
+            decided.append(DecidedFinding(*place, decision, state, *first, standing))
             if not is_suggestion:
                 codes.add(code)
                 severities.add(severity)
@@ -117,27 +122,30 @@ def decide_findings(
         if next(other for other in ordered if other.asks(finding)) is answer
     ]
     added.sort(key=lambda finding: (finding["turn"], finding["code"], finding["start"], finding["end"]))
-    return decided + [
-        DecidedFinding(False, each["turn"], str(each["code"]), str(each["severity"]), 1.0, "added")
-        for each in added
-    ]
+    for each in added:
+        severity = str(each["severity"])
+        row = DecidedFinding(False, each["turn"], str(each["code"]), severity, 1.0, "added")
+        decided.append(replace(row, reviewed_severity=severity))
+    return decided
 
 
-def _decide(finding: Finding, own: list[Finding] | None, is_suggestion: bool) -> Decision:
-    """The decision of the answer whose findings are `own`; the one that matches is removed from them. What
-    matches: the same place, else the same code in the same turn."""
+def _decide(finding: Finding, own: list[Finding] | None, is_suggestion: bool) -> tuple[Decision, str | None]:
+    """The decision of the answer whose findings are `own`, and the severity of the error that stands; the
+    finding that matches is removed from `own`. What matches: the same place, else the same code in the same
+    turn."""
+    open_severity = None if is_suggestion else str(finding["severity"])
     if own is None:
-        return "open"
+        return "open", open_severity
     place = (finding["turn"], finding["start"], finding["end"])
     at_place = [each for each in own if (each["turn"], each["start"], each["end"]) == place]
     of_code = [each for each in own if (each["turn"], each["code"]) == (finding["turn"], finding["code"])]
     likely = [each for each in at_place if each in of_code] or at_place
     match = next(iter(likely if is_suggestion else likely or of_code), None)
     if match is None:
-        return "open" if is_suggestion else "rejected"
+        return "open" if is_suggestion else "rejected", None
     own.remove(match)
     same = (match["code"], match["severity"]) == (finding["code"], finding["severity"])
-    return "confirmed" if same else "changed"
+    return "confirmed" if same else "changed", str(match["severity"])
 
 
 def _appeal_state(finding: Finding, appeals: Sequence[Appeal]) -> AppealState:
@@ -147,9 +155,15 @@ def _appeal_state(finding: Finding, appeals: Sequence[Appeal]) -> AppealState:
 
 
 def describe_dialogue(
-    verdict: Verdict | None, findings: Sequence[DecidedFinding], review: Review, appeals: Sequence[Appeal]
+    verdict: Verdict | None,
+    findings: Sequence[DecidedFinding],
+    review: Review,
+    appeals: Sequence[Appeal],
+    *,
+    is_read_whole: bool,
 ) -> dict[str, Any]:
-    """The columns of a dialogue's row that follow from its verdict and what people said."""
+    """The columns of a dialogue's row that follow from its verdict and what people said; `is_read_whole`: a
+    person who decides was asked about the whole dialogue."""
     content: Mapping[str, Any] = {} if verdict is None else verdict.content
     counts: Counter[str] = Counter(dict.fromkeys(FINDING_COUNTS, 0))
     for one in findings:
@@ -157,11 +171,15 @@ def describe_dialogue(
             {name: n for name, n in count_finding({**vars(one), "review": review}).items() if name in counts}
         )
     proposed = [one for one in findings if one.decision != "added"]
+    is_decided = review == "reviewed" or any(one.state in ("overturned", "upheld") for one in appeals)
     accused = [one for one in proposed if not one.suggestion]
     return {
         "release": "" if verdict is None else verdict.release,
         "status": "unscored" if verdict is None else str(content["status"]),
         "quality": content.get("quality"),
+        "reviewed_severities": " ".join(sorted(filter(None, (one.reviewed_severity for one in findings))))
+        if is_decided and (is_read_whole or content.get("quality") is not None)
+        else None,
         "worst": min((one.severity for one in accused), default=""),
         "probability": max((one.probability for one in proposed), default=0.0),
         "review": review,

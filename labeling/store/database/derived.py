@@ -23,6 +23,7 @@ from dialint.labeling.store.database.daily_counts import Totals, add_to_totals, 
 from dialint.labeling.store.database.decisions import (
     Answer,
     Appeal,
+    DecidedFinding,
     Review,
     Verdict,
     decide_findings,
@@ -353,13 +354,19 @@ def combine(
 ) -> DerivedRows:
     """The rows of one dialogue."""
     findings = decide_findings(verdict, answers, objections)
-    dialogue = {**facts, **describe_dialogue(verdict, findings, review, objections)}
+    is_read_whole = any(answer.turn is None for answer in answers)
+    described = describe_dialogue(verdict, findings, review, objections, is_read_whole=is_read_whole)
+    dialogue = {**facts, **described}
     shared = {key: dialogue[key] for key in ("number", "day", "agent", "team", "channel", "release")}
-    rows = [
-        {**shared, "place": place, "review": review, **vars(each), "code": cut_name(each.code)}
-        for place, each in enumerate(findings)
-    ]
+    rows = [{**shared, "place": place, "review": review, **_row(each)} for place, each in enumerate(findings)]
     return DerivedRows(dialogue, rows)
+
+
+def _row(finding: DecidedFinding) -> dict[str, Any]:
+    """The columns of a finding's row that follow from the decision on it."""
+    columns = {**vars(finding), "code": cut_name(finding.code)}
+    del columns["reviewed_severity"]
+    return columns
 
 
 def _load_answers(

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0013"
+VERSION = "0014"
 """The newest revision, which this code requires."""
 
 FINDING_COUNTS = ("findings", "suggestions", "confirmed", "rejected", "changed", "added", "appealed", "overturned")  # fmt: skip # noqa: E501
@@ -347,6 +347,7 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
     Column("day", Integer, nullable=False),
     *(Column(name, Text, nullable=False) for name in ("agent", "team", "channel", "release", "status")),
     Column("quality", Float),
+    Column("reviewed_severities", Text),
     Column("worst", Text, nullable=False),
     Column("probability", Float, nullable=False),
     Column("review", Text, nullable=False),
@@ -354,6 +355,7 @@ dialogue_index = Table(  # number: 2^21 times at_ms, made unique, so that dialog
     *(Column(f"n_{name}", Integer, nullable=False) for name in FINDING_COUNTS),
     UniqueConstraint("dialogue", name="dialogue_index_dialogue"),
 )  # fmt: skip
+REVIEWED = text("reviewed_severities IS NOT NULL")
 for _name in ("agent", "team", "channel", "release", "probability"):
     Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number)
 Index("dialogue_index_agent_likely", dialogue_index.c.agent, dialogue_index.c.probability, dialogue_index.c.number)  # fmt: skip # noqa: E501
@@ -361,6 +363,8 @@ RARE = {"status": text("status <> 'scored'"), "review": text("review <> 'none'")
 """Values of these columns are indexed but for the usual one."""
 for _name, _rare in RARE.items():
     Index(f"dialogue_index_{_name}", dialogue_index.c[_name], dialogue_index.c.number, sqlite_where=_rare, postgresql_where=_rare)  # fmt: skip # noqa: E501
+
+Index("dialogue_index_reviewed", dialogue_index.c.number, sqlite_where=REVIEWED, postgresql_where=REVIEWED)
 
 finding_index = Table(  # findings and suggestions of the newest verdict, and what people added
     "finding_index", metadata,

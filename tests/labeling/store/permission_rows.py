@@ -181,6 +181,12 @@ STORE_ROWS: dict[str, Row] = {
     "store.leases.claim": Row(
         "labeler", taken("p"), others=lambda s, a, m: leases.claim(s, a, "a"), upto="reviewer"
     ),
+    "store.leases.claim_dialogue": Row(
+        "reviewer",
+        lambda s, a, m: leases.claim_dialogue(s, a, "v", "d2"),
+        others=lambda s, a, m: leases.claim_dialogue(s, a, "a", "d1"),
+        upto="reviewer",
+    ),
     "store.leases.find_held": Row(
         "labeler",
         lambda s, a, m: leases.find_held(s, a, "p"),

@@ -276,3 +276,50 @@ def test_any_order_of_moves_keeps_the_books(
     found = tasks.count_tasks(store, "rob", name)["main"]
     assert found["full"] == 0
     assert sum(found.values()) == 4
+
+
+def review_project(store: Store, made: Any, **kept: Any) -> None:
+    """A project `p` to review verdicts in, with a task on d0; d1 is in the store, too."""
+    project(store, made, 1, **{"purpose": "review", "prelabelled": True, **kept})
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+
+
+@pytest.mark.parametrize("name", ["d0", "d1"], ids=["queued", "not queued"])
+def test_a_reviewer_claims_a_dialogue_of_choice(store: Store, made: Any, time_: Any, name: str) -> None:
+    """By a lease like any other: once, fenced, given to the next when it ran out or was given back."""
+    review_project(store, made)
+    lease = leases.claim_dialogue(store, "rob", "p", name)
+    assert lease == leases.claim_dialogue(store, "rob", "p", name) == leases.claim(store, "rob", "p")
+    with pytest.raises(StoreRefused, match="somebody else"):
+        leases.claim_dialogue(store, "ria", "p", name)
+    time_.pass_s(61)
+    newer = leases.claim_dialogue(store, "ria", "p", name)
+    assert (newer.task, newer.dialogue, newer.token > lease.token) == (lease.task, name, True)
+    with pytest.raises(StaleLease):
+        answer(store, "rob", lease)
+    leases.skip(store, "ria", newer.task, newer.token, "a mistake")
+    answer(store, "ria", leases.claim_dialogue(store, "ria", "p", name))
+    assert leases.claim(store, "rob", "p") is None or name == "d1", "one answer was wanted"
+    again = leases.claim_dialogue(store, "rob", "p", name)
+    answer(store, "rob", again)
+    with pytest.raises(StoreRefused, match="answered"):
+        leases.claim_dialogue(store, "rob", "p", name)
+    given = annotations.list_annotations(store, "eve", name)
+    assert [one.labeler for one in given] == ["ria", "rob"]
+
+
+@pytest.mark.parametrize(("kept", "agent", "refusal"), [
+    ({"purpose": "label"}, None, StoreRefused), ({"prelabelled": False}, None, StoreRefused),
+    ({"members": ("ria",)}, None, NotAllowed), ({}, "a1", NotAllowed),
+    ({"deadline": datetime(2020, 1, 1, tzinfo=UTC)}, None, StoreRefused),
+], ids=["for labels", "blind", "of others", "own dialogue", "closed"])  # fmt: skip
+def test_what_is_not_claimed_by_choice(
+    store: Store, made: Any, kept: dict[str, Any], agent: str | None, refusal: type[Exception]
+) -> None:
+    accounts.create(store, "ada", Account(id="rex", role="reviewer", agent=agent))
+    review_project(store, made, **kept)
+    before = counts(store)
+    for name in ("d0", "d1", "unknown"):
+        with pytest.raises((refusal, StoreRefused)):
+            leases.claim_dialogue(store, "rex", "p", name)
+    assert counts(store) == before

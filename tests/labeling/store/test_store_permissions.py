@@ -114,6 +114,9 @@ def filled_template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
         dialogues.add_verdicts(s, "lea", found)
         projects.create(s, "lea", Project(id="p", codes=("C1",), overlap=99, most=99))
         projects.create(s, "lea", Project(id="r", codes=("C1",), purpose="review"))
+        projects.create(
+            s, "lea", Project(id="v", codes=("C1",), purpose="review", prelabelled=True, overlap=99, most=99)
+        )
         projects.create(s, "lea", Project(id="a", codes=("C1",), purpose="adjudication", overlap=99, most=99))
         tasks.add(
             s, "lea", "p", [NewTask(dialogue="d1", turn=1), NewTask(dialogue="d1"), NewTask(dialogue="d2")]

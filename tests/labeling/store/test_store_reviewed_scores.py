@@ -1,0 +1,137 @@
+"""Reviewed scores follow every decision, on both databases: confirmed, rejected, changed, added, overturned."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store import accounts, annotations, appeals, dialogues, leases, projects
+from dialint.labeling.store.coaching import list_dialogues
+from dialint.labeling.store.database.derived import DAY_MS
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.database.verify import verify
+from dialint.labeling.store.errors import NotAllowed
+from dialint.labeling.store.history import read_history
+from dialint.labeling.store.records import Account, Project
+from dialint.labeling.store.reviewed_scores import ReviewedScore, read_reviewed_scores
+from dialint.labeling.store.search import search
+from dialint.labeling.store.search_plan import Search
+
+EVER = (0, 2_000_000_000_000)
+S1, S2, S3 = (load_taxonomy().quality_of([severity]) for severity in ("S1", "S2", "S3"))
+Review = Callable[..., Any]
+"""(actor, codes, findings, turn=None): reviews d1."""
+
+
+@pytest.fixture
+def review(store: Store, made: Any) -> Review:
+    """d1 of a1 has a C1 (S2) and the suggestion of a T1."""
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    verdict = made.verdict("d1", made.finding()).model_copy(update={"suggestions": (made.finding("T1"),)})
+    dialogues.add_verdicts(store, "lea", [verdict])
+
+    def save(actor: str, codes: list[str], findings: list[Any], turn: int | None = None) -> None:
+        same = [one for one in annotations.list_annotations(store, actor, "d1") if one.turn == turn]
+        expected = int(same[-1].id) if same else None
+        key = f"{actor}{len(same)}{turn}"
+        annotations.review(store, actor, "d1", key, codes, findings, expected=expected, turn=turn)
+
+    return save
+
+
+def graver(made: Any) -> Any:
+    return made.finding().model_copy(update={"severity": "S1"})
+
+
+def elsewhere(made: Any) -> Any:
+    return made.finding("U2").model_copy(update={"quote": "else", "start": 9, "end": 13})
+
+
+CASES: dict[str, tuple[Callable[[Review, Any], None], float | None]] = {
+    "nobody decided": (lambda review, made: None, None),
+    "confirmed": (lambda review, made: review("rob", ["C1"], [made.finding()]), S2),
+    "rejected": (lambda review, made: review("rob", ["C1"], []), 100.0),
+    "changed to a graver one": (lambda review, made: review("rob", ["C1"], [graver(made)]), S1),
+    "changed to another code": (lambda review, made: review("rob", ["C1", "U2"], [made.finding("U2")]), S2),
+    "rejected, one added": (lambda review, made: review("rob", ["C1", "U2"], [elsewhere(made)]), S2),
+    "the suggestion added": (
+        lambda review, made: review("rob", ["C1", "T1"], [made.finding(), made.finding("T1")]),
+        load_taxonomy().quality_of(["S2", "S2"]),
+    ),
+    "not asked: the model's stands": (lambda review, made: review("rob", ["U2"], []), S2),
+    "a turn only, the rest is the model's": (lambda review, made: review("rob", ["C1"], [], 1), 100.0),
+    "an expert over a reviewer": (
+        lambda review, made: (review("eve", ["C1"], []), review("rob", ["C1"], [made.finding()])), 100.0
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_score_of_a_dialogue_is_what_people_left_standing(
+    store: Store, made: Any, review: Review, case: str
+) -> None:
+    act, expected = CASES[case]
+    act(review, made)
+    assert read_history(store, "rob", "d1").reviewed_quality == expected
+    (hit,) = search(store, "rob", Search()).hits
+    assert (hit.quality, hit.reviewed_quality) == (made.verdict("d1", made.finding()).quality, expected)
+    (own,) = list_dialogues(store, "agnes", "a1", *EVER)
+    assert own.reviewed_quality == expected
+    verify(store)
+
+
+@pytest.mark.parametrize(("outcome", "expected"), [("overturned", 100.0), ("upheld", S2)])
+def test_an_appeal_decides_without_a_review(
+    store: Store, review: Review, outcome: Any, expected: float
+) -> None:
+    projects.create(store, "lea", Project(id="s", codes=("C1",), purpose="review"))
+    appeal = appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered")
+    appeals.open_second_reviews(store, "lea", "s")
+    lease = leases.claim(store, "ria", "s")
+    assert lease is not None
+    annotations.submit(store, "ria", lease.task, lease.token, "second", [])
+    assert read_history(store, "rob", "d1").reviewed_quality is None, "a second review decides nothing"
+    appeals.decide_appeal(store, "eve", appeal.id, outcome, "as the log shows")
+    assert read_history(store, "rob", "d1").reviewed_quality == expected
+
+
+@pytest.mark.parametrize(("turn", "expected"), [(1, None), (None, 100.0)])
+def test_without_a_model_a_person_must_have_read_the_whole_dialogue(
+    store: Store, made: Any, turn: int | None, expected: float | None
+) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d1")])
+    annotations.review(store, "rob", "d1", "k", ["C1"], [], expected=None, turn=turn)
+    assert read_history(store, "rob", "d1").reviewed_quality == expected
+    totals = read_reviewed_scores(store, "lea", "total", *EVER)
+    assert totals == (() if expected is None else (ReviewedScore("", 1, 100.0, 0, None),))
+
+
+def test_means_by_agent_and_week_are_of_reviewed_dialogues(store: Store, made: Any) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"))
+    first_ms = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp() * 1000)
+    for name, agent, day in (("d1", "a1", 0), ("d2", "a1", 8), ("d3", "a2", 8), ("d4", "a2", 9)):
+        at = datetime.fromtimestamp((first_ms + day * DAY_MS) / 1000, UTC)
+        dialogue = made.dialogue(name, agent)
+        turns = (dialogue.turns[0].model_copy(update={"at": at}), *dialogue.turns[1:])
+        dialogues.add(store, "lea", [dialogue.model_copy(update={"turns": turns})])
+        dialogues.add_verdicts(store, "lea", [made.verdict(name, made.finding())])
+    for name, left in (("d1", []), ("d2", [made.finding()]), ("d3", [])):
+        annotations.review(store, "rob", name, name, ["C1"], left, expected=None)
+    model = made.verdict("d1", made.finding()).quality
+    span = (first_ms, first_ms + 30 * DAY_MS)
+    read = read_reviewed_scores
+    means = {
+        "a1": ReviewedScore("a1", 2, (100 + S2) / 2, 2, model),
+        "a2": ReviewedScore("a2", 1, 100.0, 1, model),
+    }
+    assert read(store, "lea", "agent", *span) == tuple(means.values())
+    assert read(store, "lea", "total", *span)[0].n == 3
+    assert read(store, "lea", "total", *span, team="nobody's") == ()
+    weeks = read(store, "agnes", "week", *span, agent="a1")
+    assert [(each.key, each.n, each.reviewed) for each in weeks] == [("0", 1, 100.0), ("1", 1, S2)]
+    for actor, agent in (("rob", None), ("agnes", None), ("agnes", "a2"), ("ann", "a1")):
+        with pytest.raises(NotAllowed):
+            read(store, actor, "total", *span, agent=agent)
