@@ -44,8 +44,8 @@ subtracted from each other to get at one colleague."""
 
 
 class CoachedDialogue(NamedTuple):
-    """A dialogue of an agent: when it was, in ms since 1970, what became of it, its `quality` by the model and
-    by what people decided (`reviewed_quality`, None where nobody has), and its errors: `confirmed`
+    """A dialogue of an agent: when it was, in ms since 1970, what became of it, its `quality` by the model
+    and by people (`reviewed_quality`, None where nobody has decided anything), and its errors: `confirmed`
     as (code, severity), those that people added among them; how many people `changed` to another code or
     severity; how many nobody has decided yet (`n_open`)."""
 

@@ -22,9 +22,9 @@ By = Literal["total", "agent", "week"]
 
 
 class ReviewedScore(NamedTuple):
-    """Mean scores of `n` reviewed dialogues: `reviewed` by what people decided, and `model` of those `n_model`
-    of them to which the model gave a quality, None without any. `key` is the agent, or the number of the week
-    from 0, empty for the total."""
+    """Mean scores of `n` reviewed dialogues: `reviewed` by what people decided, and `model` of those
+    `n_model` of them to which the model gave a quality, None without any. `key` is the agent, or the number
+    of the week from 0, empty for the total."""
 
     key: str
     n: int

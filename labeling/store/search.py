@@ -55,8 +55,8 @@ class Snippet(Record):
 
 
 class Hit(Record):
-    """A dialogue in a result. `agent`, `team`, `channel` and `release` are empty where there is none. `quality`
-    is the model's, `reviewed_quality` that by what people decided."""
+    """A dialogue in a result. `agent`, `team`, `channel` and `release` are empty where there is none.
+    `quality` is the model's, `reviewed_quality` that by what people decided."""
 
     dialogue: str
     at_ms: int
