@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dialint.detector.errors import Message
-from dialint.detector.ingest.formats import helpdesk, messaging, openai, research, traces
+from dialint.detector.ingest.formats import fields, helpdesk, messaging, openai, research, traces
 from dialint.detector.ingest.formats.tool_turns import read_calls
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import Draft, DraftTurn
@@ -130,8 +130,8 @@ class LogFormat:
 
 
 def _canonical_matches(record: Any) -> bool:
-    turns = record.get("turns") if isinstance(record, dict) else None
-    return isinstance(turns, list) and bool(turns) and isinstance(turns[0], dict) and "role" in turns[0]
+    first = fields.first(record, "turns")
+    return "role" in first and ("text" in first or "content" not in first)
 
 
 CANONICAL = LogFormat(

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.formats.openai import content_text
+from dialint.detector.ingest.formats.content_parts import content_text
 from dialint.detector.ingest.formats.tool_turns import (
     TOOL_OUTPUT,
     read_calls,

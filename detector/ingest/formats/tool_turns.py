@@ -32,8 +32,8 @@ _ESCAPE = re.compile(
 
 
 def read_calls(value: object, path: str, dialogue: str | None = None) -> tuple[ToolCall, ...]:
-    """The calls of a message: a list of objects, each with `name` and `arguments`, or with both under
-    `function` as OpenAI writes them. None is no call.
+    """The calls of a message: a list of objects, each with `name` and `arguments` (or `input`, `args`), or
+    with both under `function` as OpenAI writes them. None is no call.
 
     Raises:
         BadRecord: E_TYPE, it has another shape.
@@ -60,12 +60,18 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
             if not isinstance(inner, dict):
                 raise BadRecord("E_TYPE", where, fields.kind(inner), "an object with a name", dialogue)
             break
-    name = inner.get("name")
+    name = next((inner[key] for key in ("name", "toolName", "tool_name") if key in inner), None)
     if not isinstance(name, str) or not name.strip():
         found = Message("an empty text") if isinstance(name, str) else fields.kind(name)
         raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
-    key = "arguments" if "arguments" in inner else "input"
-    return tool_call(name, inner.get(key), value.get("id"))
+    arguments = next((inner[key] for key in ("arguments", "input", "args") if key in inner), None)
+    return tool_call(name, arguments, call_id(value))
+
+
+def call_id(value: dict[str, Any]) -> object:
+    """The id by which a call and its result name each other, under any of its keys."""
+    keys = ("call_id", "tool_use_id", "toolUseId", "tool_call_id", "toolCallId", "id")
+    return next((value[key] for key in keys if value.get(key) is not None), None)
 
 
 def tool_call(name: str, arguments: object = None, call_id: object = None) -> ToolCall:

@@ -94,6 +94,23 @@ RECORDS: dict[str, Any] = {
         {"from": "human", "value": "Hello"}, {"from": "function_call", "value": '{"name": "track", "arguments": {}}'},
         {"from": "observation", "value": "left"}, {"role": "assistant", "content": "Hi"}]},
 }  # fmt: skip
+CHATS: list[dict[str, Any]] = [
+    {"id": "d", "system": [{"text": "You sell kettles."}], "messages": [
+        {"role": "user", "content": [{"text": "Where is 4471?"}, {"image": {}}]},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "Hm."}, {"type": "tool_use", "id": "c1", "name": "track", "input": {"order": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "is_error": False, "content": [{"text": "1"}]}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c2", "name": "track", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "c2", "status": "error", "content": [{"json": {"x": 1}}]}}]}]},
+    {"id": "d", "systemInstruction": {"parts": [{"text": "You sell kettles."}]}, "contents": [
+        {"role": "user", "parts": [{"text": "Hello", "thought": False}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "track", "args": {"order": 1}, "id": "c1"}}]},
+        {"role": "function", "parts": [{"functionResponse": {"name": "track", "response": {"error": "gone"}}}]}]},
+    {"id": "d", "instructions": "You sell kettles.", "input": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hello"}]}, {"type": "reasoning"}],
+     "output": [{"type": "function_call", "call_id": "c1", "name": "track", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "c1", "output": "left"}, {"type": "mcp_call", "name": "a", "output": "b"}]},
+]  # fmt: skip
 DEEP: Any = "x"
 for _ in range(30):
     DEEP = [DEEP]
@@ -136,22 +153,28 @@ def read_one(shape: LogFormat, record: Any) -> list[Any]:
     return [one.outcome for one in validate_drafts(drafts, 1, 0, CONFIG, warnings)]
 
 
-@pytest.mark.parametrize("shape", LOG_FORMATS, ids=lambda shape: shape.name)
-def test_a_hostile_value_costs_its_record_alone(shape: LogFormat) -> None:
+CASES = [pytest.param(shape, RECORDS[shape.name], id=shape.name) for shape in LOG_FORMATS]
+CASES += [
+    pytest.param(shape, record, id=f"chat {n}")
+    for shape in LOG_FORMATS
+    for n, record in enumerate(CHATS)
+    if shape.name == "openai"
+]
+
+
+@pytest.mark.parametrize(("shape", "record"), CASES)
+def test_a_hostile_value_costs_its_record_alone(shape: LogFormat, record: Any) -> None:
     codes: Counter[str] = Counter()
-    for mutant in mutants(copy.deepcopy(RECORDS[shape.name])):
+    for mutant in mutants(record):
         outcomes = read_one(shape, mutant)
         codes.update(bad.code for bad in outcomes if isinstance(bad, BadRecord))
     assert codes.total() > 50
     assert "E_RECORD" not in codes, "a value ended in the boundary: the format should say what is wrong"
 
 
-@pytest.mark.parametrize(
-    "shape", [one for one in LOG_FORMATS if one.array != "whole"], ids=lambda shape: shape.name
-)
-def test_hostile_values_in_a_file_leave_the_good_record(tmp_path: Path, shape: LogFormat) -> None:
+@pytest.mark.parametrize(("shape", "good"), [case for case in CASES if case.id != "freshdesk"])
+def test_hostile_values_in_a_file_leave_the_good_record(tmp_path: Path, shape: LogFormat, good: Any) -> None:
     path, number = tmp_path / "log.jsonl", count()
-    good = RECORDS[shape.name]
     written = [
         json.dumps(good).replace('"d"', '"good"'),
         *(json.dumps(one) for one in mutants(good) if next(number) % 7 == 0),
@@ -192,6 +215,6 @@ def test_an_error_of_a_formats_code_is_a_reject_of_its_own_code(error: type[Exce
 
 
 def test_every_format_looks_at_every_mutant() -> None:
-    for record in RECORDS.values():
+    for record in (*RECORDS.values(), *CHATS):
         for mutant in mutants(record):
             assert {shape.matches(mutant) for shape in LOG_FORMATS} <= {True, False}
