@@ -331,6 +331,16 @@ class MappedRecord:
         for cells, item in self._items(record, int(streamed), len(self.lists), {}):
             yield self._row(cells, item)
 
+    def unread(self, record: object, streamed: bool = False) -> Iterator[tuple[str, object]]:
+        """Path and value of what stands beside the text in each message and is not mapped."""
+        start = ".".join(f"{name}[]" for name in self.lists)
+        depth = len(self.lists)
+        mapped = {route.key.partition(".")[0] for route in self.routes if len(route.lists) == depth}
+        for _, item in self._items(record, int(streamed), depth, {}):
+            for key, value in item.items() if isinstance(item, dict) else ():
+                if key not in mapped:
+                    yield f"{start}.{key}" if start else key, value
+
     def dialogues(
         self, record: object, max_turns: int, *, streamed: bool = False
     ) -> Iterator[list[list[Any]]]:

@@ -20,7 +20,7 @@ from dialint.detector.errors import InputRefused, Message, excerpt
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
-from dialint.detector.ingest.privacy import is_internal, is_public_column
+from dialint.detector.ingest.privacy import is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.read import inspect, read
 from dialint.detector.ingest.readers.csv_logs import DELIMITERS
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
@@ -30,7 +30,13 @@ from dialint.detector.ingest.readers.format_detection import (
     is_one_record_a_line,
 )
 from dialint.detector.ingest.readers.json_logs import json_records
-from dialint.detector.ingest.readers.message_rows import Columns, column_names, normalize_name, speaker_roles
+from dialint.detector.ingest.readers.message_rows import (
+    MAX_NOTE_WORDS,
+    Columns,
+    column_names,
+    normalize_name,
+    speaker_roles,
+)
 from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, magic
 from dialint.detector.ingest.sources import Source
@@ -57,13 +63,13 @@ ORDER = (
     "time",
     "id",
     "private",
+    "type",
     "order",
     "author",
     "agent",
     "team",
     "channel",
     "language",
-    "type",
 )
 
 
@@ -180,6 +186,8 @@ def _unread_paths(source: Source, detected: DetectedFormat, config: ReadConfig) 
         there = paths_of(_parquet_records(source, config))
     else:
         there = paths_of(_json_sample(source, detected, config))
+        if detected.split == "lists":
+            there = [f"{detected.shape.members[0]}[].{path}" for path in there]
     return [path for path in there if path not in used]
 
 
@@ -389,8 +397,10 @@ def _by_content(meaning: str, values: list[Any]) -> float:
         return 1.2 if 1 < len(words) <= 0.7 * len(values) else 0.6
     if meaning == "language":
         return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
+    if meaning == "type" and 1 < len(words) <= MAX_NOTE_WORDS and any(map(is_note_type, words)):
+        return NAME_SCORE
     if meaning in ("channel", "team", "type"):
-        return 0.0 if len(words) <= 60 else -1.0
+        return 0.0 if len(words) <= MAX_NOTE_WORDS else -1.0
     return 0.0
 
 

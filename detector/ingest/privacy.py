@@ -7,6 +7,7 @@ an error, not a public message: a note taken as public would be judged as an ans
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from dialint.detector.errors import excerpt
@@ -53,7 +54,12 @@ def is_public_column(column: str) -> bool:
 
 def is_note_type(value: object) -> bool:
     """Whether messages of this type are internal notes."""
-    return isinstance(value, str) and _normalize(value) in phrases("note_types")
+    return isinstance(value, str) and len(value) <= LONGEST_PREFIX and _is_note_word(value)
+
+
+@lru_cache(4096)
+def _is_note_word(value: str) -> bool:
+    return _normalize(value) in phrases("note_types")
 
 
 def has_note_prefix(text: str) -> bool:

@@ -18,6 +18,7 @@ from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import fields, helpdesk, messaging, openai, research, traces
 from dialint.detector.ingest.formats.tool_turns import read_calls
 from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.privacy import is_note_type
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
@@ -59,9 +60,12 @@ def _id(record: dict[str, Any]) -> object:
 def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> DraftTurn:
     if not isinstance(turn, dict):
         raise BadRecord("E_TYPE", path, _kind(turn), "an object with role and text", name)
-    if turn.keys() - TURN_FIELDS:
+    unknown = turn.keys() - TURN_FIELDS
+    if unknown:
         warnings["W_UNKNOWN_FIELD"] += 1
     result = DraftTurn(turn.get("role"), turn.get("text"), turn.get("at"), turn.get("author"))
+    if any(is_note_type(turn[key]) for key in unknown):
+        result.internal = True
     if turn.get("tool_calls") is not None:
         result.tool_calls = read_calls(turn["tool_calls"], f"{path}.tool_calls", name)
     result.tool_call_id, result.tool_error = turn.get("tool_call_id"), turn.get("tool_error")

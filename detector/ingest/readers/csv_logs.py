@@ -41,12 +41,15 @@ def read_csv(
     """
     survey = check_csv(source, config)
     table = _Table(source, config)
-    rows = table.rows() if survey.is_together else group_on_disk(table.rows(), table.columns)
+    columns = survey.columns()
+    rows = table.rows() if survey.is_together else group_on_disk(table.rows(), columns)
     if table.delimiter != ",":
         facts.append(Message("delimiter {name}", name=DELIMITERS.get(table.delimiter, table.delimiter)))
     facts += survey.facts()
+    for at in columns.notes:
+        facts.append(Message("internal notes by column {name}", name=repr(table.header[at])))
     batch: list[ParsedRecord] = []
-    for result in gather_dialogues(rows, table.columns, config, warnings, survey.times(source.name)):
+    for result in gather_dialogues(rows, columns, config, warnings, survey.times(source.name)):
         batch.append(result)
         if len(batch) >= GROUP:
             yield batch

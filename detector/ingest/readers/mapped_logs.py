@@ -10,10 +10,12 @@ from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import LogFormat as Format
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
-from dialint.detector.ingest.outcomes import BadRecord, record_boundary
+from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary
+from dialint.detector.ingest.privacy import is_note_type
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import (
+    MAX_NOTE_WORDS,
     Columns,
     Row,
     Survey,
@@ -72,6 +74,8 @@ def survey_records(
     missing = set(range(len(shape.meanings)))
     first: list[object] = []
     n_records = 0
+    words: dict[str, set[str]] = {}
+    says_notes = not {"private", "type"}.isdisjoint(shape.meanings)
     for number, offset, record in records:
         if isinstance(record, BadRecord):
             continue
@@ -86,12 +90,26 @@ def survey_records(
                     survey.add(row)
                     if missing:
                         missing -= {at for at in missing if cells[at] is not None}
+                for path, value in () if says_notes else shape.unread(record, streamed):
+                    seen = words.setdefault(path, set())
+                    if len(seen) < MAX_NOTE_WORDS and isinstance(value, str | None):
+                        seen.add(value or "")
         except BadRecord:
             continue
         if missing and n_records >= FIRST_RECORDS:
             break
     if missing and n_records:
         raise _path_error(source, shape, missing, first, n_records, config)
+    for path, seen in words.items():
+        word = next(filter(is_note_type, sorted(seen)), None)
+        if word is not None and 1 < len(seen) < MAX_NOTE_WORDS:
+            raise file_error(
+                "E_PRIVACY", source.name,
+                "{path!r} holds {word!r}, a word for internal notes, and the mapping does not read it; leave "
+                "them out with --column type={path}, or say --column private={path} --privacy "
+                "'{word}=public'",
+                path=path, word=word,
+            )  # fmt: skip
     survey.times(source.name)
     return survey
 

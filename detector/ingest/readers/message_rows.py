@@ -14,7 +14,7 @@ import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,10 @@ TRUE, FALSE = ("true", "1", "yes", "t", "y"), ("false", "0", "no", "f", "n", "")
 
 
 WORDS = Path(__file__).parents[1] / "columns.yaml"
+NOTE_MEANINGS = ("type", "channel", "role")
+"""Meanings of columns whose words may mark internal notes, beside columns without a meaning."""
+MAX_NOTE_WORDS = 60
+"""Most different words of such a column."""
 FIELDS = ("language", "channel", "agent", "team")
 """Meanings of which a dialogue has one value: the first that is not empty."""
 
@@ -56,6 +60,16 @@ def speaker_roles() -> dict[str, Role]:
     return {normalize_name(word): role for role, words in result.items() for word in words}
 
 
+@cache
+def _note_columns() -> tuple[str, ...]:
+    return tuple(map(normalize_name, read_document(WORDS, "E_WORDS").value["note_columns"]))
+
+
+def may_mark_notes(name: str) -> bool:
+    """Whether a column's name is one under which tables mark internal notes by words."""
+    return any(part in normalize_name(name) for part in _note_columns())
+
+
 def normalize_name(name: str) -> str:
     """A column's name or a speaker without case, spaces, underscores, hyphens and signs such as ``?``."""
     return re.sub(r"[\s_.?:#/-]+", "", name).lower()
@@ -66,8 +80,8 @@ class Columns:
     """The position of each meaning's column; an id may consist of several. `html` is whether texts are HTML
     by the mapping or the column's name, None if neither says. `public`: the privacy column, `private_name`,
     says whether the customer saw the message. `by_mapping`: numbers may be ids, and a missing text is an
-    empty
-    one."""
+    empty one. `notes` are further columns that may mark internal notes by their words; `Survey.columns` keeps
+    those that do."""
 
     ids: tuple[int, ...]
     positions: dict[str, int]
@@ -76,6 +90,7 @@ class Columns:
     private_name: str = ""
     inbound: bool = False
     by_mapping: bool = False
+    notes: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | Message:
@@ -111,7 +126,10 @@ class Columns:
         private = header[positions["private"]] if "private" in positions else ""
         inbound = normalize_name(header[positions["role"]]) == "inbound"
         html = _is_html(header[positions["text"]], config)
-        return cls(ids, positions, html, is_public_column(private), private, inbound, config.mapped.is_whole)
+        named = {at for meaning, at in positions.items() if meaning not in NOTE_MEANINGS}
+        notes = tuple(at for at in range(len(header)) if at not in named and at not in ids)
+        is_public = is_public_column(private)
+        return cls(ids, positions, html, is_public, private, inbound, config.mapped.is_whole, notes)
 
     @classmethod
     def of_shape(cls, shape: MappedRecord, config: ReadConfig) -> Columns:
@@ -279,6 +297,10 @@ def _internal(cells: Sequence[object], columns: Columns, config: ReadConfig) -> 
     """Whether a row is an internal note, by its columns; None if they do not say."""
     if is_note_type(_cell(cells, columns, "type")):
         return True
+    if any(is_note_type(cells[at]) for at in columns.notes if at < len(cells)):
+        speaker = _speaker(_cell(cells, columns, "role"), columns, config)
+        if speaker != "customer":
+            return True
     if "private" not in columns.positions:
         return None
     value = _cell(cells, columns, "private")
@@ -335,7 +357,8 @@ CREATE TABLE rows (number INTEGER, position INTEGER, line INTEGER, offset INTEGE
 
 class Survey:
     """The result of one pass over a table: the number of rows, whether the rows of each dialogue are
-    consecutive, and how times are read. Takes 8 bytes for each run of one id."""
+    consecutive, how times are read, and which columns mark internal notes. Takes 8 bytes for each run of one
+    id."""
 
     def __init__(self, columns: Columns, config: ReadConfig) -> None:
         self.n_rows = 0
@@ -344,16 +367,55 @@ class Survey:
         self._last: object = self
         self._starts = array("q")
         self._dates = DateOrderDetector()
+        self._words: dict[int, set[object]] = {at: set() for at in columns.notes}
+        self._first: dict[int, dict[int, object]] = {}
+        self._mixed: set[int] = set()
+        self._before: Sequence[object] = ()
 
     def add(self, row: Row) -> None:
         """Add the next row."""
         self.n_rows += 1
         name = dialogue_id_of(row.cells, self._columns)
-        if name != self._last:
+        same = name == self._last
+        if not same:
             self._last = name
             self._starts.append(hash(name))
+        if self._words:
+            self._add_words(row.cells, hash(name), same)
         if self._time is not None and self._time < len(row.cells):
             self._dates.add(row.cells[self._time])
+
+    def _add_words(self, cells: Sequence[object], name: int, same: bool) -> None:
+        """Add the cells that may mark notes; `same`: they are of the dialogue of the row before. From the
+        first note of a column on, each dialogue's first word of it is held: its rows need not be together."""
+        for at, words in list(self._words.items()):
+            cell = cells[at] if at < len(cells) else None
+            if not isinstance(cell, str | None):
+                del self._words[at]
+                continue
+            if cell not in words:
+                words.add(cell)
+                if is_note_type(cell):
+                    self._first.setdefault(at, {})
+                if len(words) > MAX_NOTE_WORDS:
+                    del self._words[at]
+            if at in self._mixed:
+                continue
+            differs = same and at < len(self._before) and self._before[at] != cell
+            if differs or (at in self._first and self._first[at].setdefault(name, cell) != cell):
+                self._mixed.add(at)
+        self._before = cells
+
+    def columns(self) -> Columns:
+        """The columns, of which only those still mark notes whose words differ within a dialogue and include
+        one for internal notes: one word for a whole dialogue is a property of the dialogue."""
+        notes = tuple(at for at in self._words if at in self._first and at in self._mixed)
+        positions = {
+            meaning: at
+            for meaning, at in self._columns.positions.items()
+            if meaning != "channel" or at not in notes
+        }
+        return replace(self._columns, notes=notes, positions=positions)
 
     @property
     def is_together(self) -> bool:

@@ -34,6 +34,7 @@ from dialint.detector.ingest.readers.message_rows import (
     check_privacy,
     gather_dialogues,
     group_on_disk,
+    may_mark_notes,
 )
 from dialint.detector.ingest.readers.parquet_rows import (
     BATCH_ROWS,
@@ -89,10 +90,10 @@ def _table_dialogues(
     survey = Survey(layout.table, config)
     for row in _rows(source, layout, config):
         survey.add(row)
-    rows = _rows(source, layout, config)
+    rows, columns = _rows(source, layout, config), survey.columns()
     if not survey.is_together:
-        rows = group_on_disk(rows, layout.table)
-    return gather_dialogues(rows, layout.table, config, warnings, survey.times(source.name))
+        rows = group_on_disk(rows, columns)
+    return gather_dialogues(rows, columns, config, warnings, survey.times(source.name))
 
 
 def _mapped_dialogues(
@@ -199,9 +200,14 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
     if isinstance(columns, Message):
         problem, hint = Message("wrong schema; {problem}", problem=columns), preview_hint(source.name)
         raise file_error("E_PARQUET", source.name, "{problem}; or {hint}", problem=problem, hint=hint)
-    retained = sorted({*columns.ids, *columns.positions.values()})
+    notes = [
+        at for at in columns.notes
+        if _is_text(file.schema_arrow.types[at]) and names.count(names[at]) == 1 and may_mark_notes(names[at])
+    ]  # fmt: skip
+    retained = sorted({*columns.ids, *columns.positions.values(), *notes})
     table = replace(
         columns,
+        notes=tuple(map(retained.index, notes)),
         ids=tuple(retained.index(position) for position in columns.ids),
         positions={meaning: retained.index(position) for meaning, position in columns.positions.items()},
     )
@@ -209,6 +215,13 @@ def _layout(file: Any, source: Source, config: ReadConfig) -> Layout:
     if any(names.count(name) > 1 for name in chosen):
         raise file_error("E_PARQUET", source.name, "wrong schema; a column that is read stands there twice")
     return Layout([path for name in chosen for path in leaf_paths(file, name)], chosen, table)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner))
 
 
 def _parts(meaning: str, path: str) -> list[str]:

@@ -66,6 +66,108 @@ def test_truth_words_of_many_languages(tmp_path: Path, kind: str, column: str, n
     assert counts.warnings == {"W_INTERNAL_NOTE": 1}
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        "type",
+        "kind",
+        "channel",
+        "note",
+        "activity_type",
+        "category",
+        "comment_type",
+        "entry_class",
+        "Art",
+        "тип",
+    ],
+)
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [("note", "comment"), ("Internal note", "reply"), ("Notiz", "Antwort"), ("nota interna", "respuesta"),
+     ("заметка", "ответ"), ("note interne", ""), ("whisper", "chat"), ("notatka", "odpowiedź")],
+)  # fmt: skip
+def test_a_column_of_mixed_words_marks_notes_whatever_its_name(
+    tmp_path: Path, kind: str, column: str, note: str, shown: str
+) -> None:
+    good, rejects, counts = load(written(tmp_path, kind, column, [shown, note, shown or None]))
+    assert (good, rejects) == ([[(0, "Where is it?"), (2, "On its way.")]], [])
+    assert counts.warnings["W_INTERNAL_NOTE"] == 1
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("type", ["private"] * 3),  # a private customer: of the whole dialogue
+        ("category", ["note"] * 3),
+        ("kind", ["note", "comment", "comment"]),  # a customer writes no internal notes
+        ("type", ["email", "chat", None]),
+        ("kind", ["comment", "a note on this", "comment"]),
+    ],
+)
+def test_a_word_of_the_whole_dialogue_or_of_the_customer_hides_nothing(
+    tmp_path: Path, kind: str, column: str, values: list[str | None]
+) -> None:
+    good, rejects, counts = load(written(tmp_path, kind, column, values))
+    assert [index for index, _ in good[0]] == [0, 1, 2]
+    assert not rejects
+    assert counts.warnings["W_INTERNAL_NOTE"] == 0
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_notes_of_interleaved_dialogues(tmp_path: Path, kind: str) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = [(f"d{n}", role, text, word) for role, text, word in (
+        ("customer", "Hello", "comment"), ("agent", "He is a pain", "note"), ("agent", "Hi", "comment"),
+    ) for n in range(3)]  # fmt: skip
+    names, path = ("ticket_id", "role", "body", "kind"), tmp_path / f"l.{kind}"
+    if kind == "csv":
+        path.write_text("\n".join(map(",".join, [names, *rows])) + "\n")
+    else:
+        parquet.write_table(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), path)
+    good, _, counts = load(path)
+    assert good == [[(0, "Hello"), (2, "Hi")]] * 3
+    assert counts.warnings["W_INTERNAL_NOTE"] == 3
+
+
+def mapped(folder: Path, *options: str) -> tuple[Path, ReadConfig]:
+    """A log of one list, read by a mapping that names no type."""
+    path, items = folder / "log.json", [
+        {"session": "d1", "from": "user", "type": "text", "content": "Where is it?"},
+        {"session": "d1", "from": "operator", "type": "note", "content": "he is a pain"},
+        {"session": "d1", "from": "operator", "type": "text", "content": "On its way."},
+    ]  # fmt: skip
+    path.write_text(json.dumps({"data": items}))
+    columns = ("id=data[].session", "role=data[].from", "text=data[].content")
+    privacy = tuple(one for one in options if one.endswith("=public"))
+    return path, ReadConfig(column=(*columns, *(set(options) - set(privacy))), privacy=privacy)
+
+
+def test_a_mapping_that_passes_over_notes_is_asked_about_them(tmp_path: Path) -> None:
+    path, config = mapped(tmp_path)
+    with pytest.raises(
+        InputRefused, match=r"'data\[\].type' holds 'note'.*--column type=data\[\].type"
+    ) as refused:
+        load(path, config)
+    assert refused.value.code == "E_PRIVACY"
+    assert load(*mapped(tmp_path, "type=data[].type"))[0] == [[(0, "Where is it?"), (2, "On its way.")]]
+    shown = load(*mapped(tmp_path, "private=data[].type", "note=public", "text=public"))[0]
+    assert [index for index, _ in shown[0]] == [0, 1, 2]
+
+
+def test_a_note_among_canonical_turns_is_no_turn(tmp_path: Path) -> None:
+    turns = [{"role": "customer", "text": "Hi"}, {"role": "agent", "text": "a pain", "type": "note"},
+             {"role": "agent", "text": "Hello", "type": "reply"}]  # fmt: skip
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
+    good, _, counts = load(path)
+    assert good == [[(0, "Hi"), (2, "Hello")]]
+    assert counts.warnings["W_INTERNAL_NOTE"] == 1
+
+
 def test_flags_of_a_typed_table(tmp_path: Path) -> None:
     good, _, _ = load(written(tmp_path, "parquet", "is_internal", [False, True, None]))
     assert good == [[(0, "Where is it?"), (2, "On its way.")]]
