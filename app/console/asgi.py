@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
 from dialint.app.console import oidc
+from dialint.app.console.adjudication.appeal_history import ROUTES as DEMOTION_ROUTES
 from dialint.app.console.index_page import index_routes
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.main import PAGES, page_address
@@ -45,6 +46,7 @@ app = App(
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
         *ROUTES,
         *THRESHOLD_ROUTES,
+        *DEMOTION_ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
     ],
     lifespan=run_jobs,

@@ -234,13 +234,15 @@ MAX_WITHHELD = 100
 
 
 class Dispute(Record):
-    """An appeal with everything that an expert needs to decide it. `second` are the blind second reviews."""
+    """An appeal with everything that an expert needs to decide it. `second` are the blind second reviews,
+    `waits_in` the projects in which one is still to be done."""
 
     appeal: Appeal
     dialogue: Dialogue
     verdict: Verdict | None
     answers: tuple[Annotation, ...]
     second: tuple[Annotation, ...]
+    waits_in: tuple[str, ...]
 
 
 def open_second_reviews(store: Store, actor: str, project: str) -> int:
@@ -361,12 +363,15 @@ def load_dispute(transaction: Transaction, actor: str, number: int) -> Dispute:
     require_permission(transaction, actor, "decide")
     row = _load_appeal(transaction, number)
     dialogue, verdict = in_transaction(read)(transaction, actor, row.dialogue)
+    of_turn = {"dialogue": row.dialogue, "turn": row.turn, "why": APPEAL, "state": "open"}
+    waits_in = transaction.run(select(tasks.c.project).filter_by(**of_turn).order_by(tasks.c.project))
     return Dispute(
         appeal=_record(row),
         dialogue=dialogue,
         verdict=verdict,
         answers=in_transaction(list_annotations)(transaction, actor, row.dialogue),
         second=list_second_reviews(transaction, row),
+        waits_in=tuple(waits_in.scalars()),
     )
 
 

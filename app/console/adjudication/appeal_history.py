@@ -6,21 +6,30 @@ rule says now is counted on demand, as the count reads every answer in the store
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import streamlit as st
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from dialint.app.console.i18n import _, choose_name, show_number, show_percent
+from dialint.app.console.middleware import browser_id
 from dialint.app.console.notices import report_refusals
+from dialint.app.console.scoring.downloads import DOWNLOADS, find_lead
 from dialint.app.console.tables import DialogueLink, share_text, show_table
 from dialint.app.console.text import lookup_code, safe_markdown
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.exchange.demotion import DemoteConfig, demote
 from dialint.labeling.store import appeals
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
 
 PER_PAGE = 20
+DEMOTIONS = f"{DOWNLOADS}/demotions"
 RULE = DemoteConfig()
 WRONG = ("overturned", "amended")
 """States in which the finding was wrong."""
@@ -129,13 +138,18 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         _("Count now"), key="count demotions", on_click=count,
         help=_(
             "Reads every answer in the store: afterwards your own answers to these dialogues count as not "
-            "blind. `dialint label demote --out FILE` writes the codes for `dialint score --demoted`."
+            "blind."
         ),
     )  # fmt: skip
     stored = st.session_state.get("demotions")
     if stored is None or stored[0] != account.id:
         return
     counts, demotions = stored[1:]
+    if demotions.releases and has_permission(account, "plan"):
+        st.link_button(
+            _("Save the file"), DEMOTIONS, icon=":material/download:",
+            help=_("Codes that `dialint score --demoted FILE` only suggests, counted anew."),
+        )  # fmt: skip
     rows = [
         (release, code, each, code in demotions.releases.get(release, {}))
         for release, by_code in counts.items()
@@ -154,3 +168,24 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
             for release, code, each, is_demoted in rows
         ),
     )  # fmt: skip
+
+
+async def send_demotions(request: Request) -> Response:
+    """The file of demoted codes, as an attachment, to leads; 404 without saying more to all others."""
+    account = await run_in_threadpool(find_lead, browser_id(request.cookies))
+    if account is None:
+        return Response(status_code=404)
+    return Response(
+        await run_in_threadpool(_count_demoted, account),
+        media_type="application/json",
+        headers={"content-disposition": 'attachment; filename="demoted.json"', "cache-control": "no-store"},
+    )
+
+
+def _count_demoted(account: str) -> str:
+    with Store.open(os.environ.get("DIALINT_STORE") or None, interface="console") as store:
+        _counts, demotions = demote(store, account, RULE)
+    return demotions.model_dump_json(indent=2) + "\n"
+
+
+ROUTES = [Route(DEMOTIONS, send_demotions, methods=["GET"])]

@@ -28,14 +28,17 @@ from dialint.app.console.workspace.dialogue_pane import finding_marks, show_mark
 from dialint.detector.records import Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.labeling.annotation import Annotation, quoted_finding
-from dialint.labeling.store import appeals
+from dialint.labeling.store import appeals, projects
 from dialint.labeling.store.appeals import MAX_CHARACTERS, Dispute, OwnDialogue
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.dialogues import read
+from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.preferences import load_preferences, save_preferences
-from dialint.labeling.store.records import Account, Appeal, Outcome
+from dialint.labeling.store.records import Account, Appeal, Outcome, Project
 
 PER_PAGE = 20
+NEW = ""
+"""Of the projects for second reviews: one that is still to be made."""
 
 
 def own_findings_page(store: Store, account: Account) -> None:
@@ -195,9 +198,55 @@ def _show_open(store: Store, account: Account, taxonomy: Taxonomy) -> None:
         if dispute.second:
             _decision_form(store, account, dispute, taxonomy)
         else:
-            st.info(
-                _("The blind second review comes first. A lead adds its task: dialint label appeals PROJECT.")
-            )
+            _show_second_review(store, account, dispute, listed)
+
+
+def _show_second_review(store: Store, account: Account, dispute: Dispute, listed: Sequence[Appeal]) -> None:
+    """Where the blind second review stands; leads send all open appeals to one."""
+    first = _("The blind second review comes first.")
+    if dispute.waits_in:
+        text = _("It waits for a reviewer in {projects}.").format(projects=", ".join(dispute.waits_in))
+        st.info(safe_markdown(f"{first} {text}"))
+    elif not has_permission(account, "plan"):
+        st.info(safe_markdown(f"{first} {_('A lead sends it to one, here on this page.')}"))
+    if not has_permission(account, "plan"):
+        return
+    disputed = {one.code for one in listed}
+    known = projects.list_projects(store, account.id)
+    suited = [
+        each.id
+        for each, state in known
+        if state == "open" and each.purpose == "review" and not each.prelabelled
+        and disputed.issubset(each.codes)
+    ]  # fmt: skip
+    taken = {each.id for each, _state in known}
+    new = next(name for n in range(1, len(taken) + 2) if (name := f"appeals-{n}") not in taken)
+    names = {**{each: each for each in suited}, NEW: _("a new project, {name}").format(name=new)}
+    with st.form(f"second review:{dispute.appeal.id}"):
+        if not dispute.waits_in:
+            st.markdown(safe_markdown(first))
+        chosen = st.selectbox(
+            _("Project of the second review"), list(names), format_func=lambda each: safe_text(names[each]),
+            help=_("Its reviewers judge the turn without the finding, the statement and other answers."),
+        )  # fmt: skip
+        text = ngettext("Send {n} open appeal to a second review", "Send {n} open appeals to a second review",
+                        len(listed))  # fmt: skip
+        pressed = st.form_submit_button(text, type="secondary" if dispute.waits_in else "primary")
+    if pressed:
+        with report_refusals("appeals"):
+            name = new if chosen == NEW else chosen
+            if chosen == NEW:
+                project = Project(id=name, codes=tuple(load_taxonomy().codes), purpose="review")
+                projects.create(store, account.id, project)
+            n = appeals.open_second_reviews(store, account.id, name)
+            done = f"{ngettext('{n} task was added.', '{n} tasks were added.', n)} ({name})"
+            stuck = appeals.list_stuck(store, account.id, name)
+            nobody = _("Nobody is left to review appeal {numbers}: everybody has a part in the dialogue or "
+                       "has seen what others say of it. Add a reviewer.")  # fmt: skip
+            texts = [done]
+            texts += [nobody.format(numbers=", ".join(str(one.id) for one in stuck))] if stuck else []
+            set_notice("appeals", "error" if stuck else "success", " ".join(texts))
+        st.rerun()
 
 
 def _show_both_answers(store: Store, account: Account, dispute: Dispute, taxonomy: Taxonomy) -> None:

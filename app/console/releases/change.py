@@ -11,14 +11,17 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from dialint.app.console.attempts import attempt
-from dialint.app.console.i18n import _, show_time
+from dialint.app.console.i18n import _, ngettext, show_number, show_percent, show_time
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.releases.folders import (
-    RELEASES_VARIABLE,
     ReleaseEntry,
+    ReleaseReport,
     find_candidate,
     list_candidates,
+    read_report,
 )
+from dialint.app.console.releases.uploads import UPLOADED, add_upload, remove_upload
+from dialint.app.console.scoring.page import forget_upload
 from dialint.app.console.tables import show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
@@ -48,30 +51,90 @@ def show_changes(store: Store, account: Account, entries: list[ReleaseEntry]) ->
 
 def _show_promotion(store: Store, account: Account, entries: list[ReleaseEntry]) -> None:
     st.markdown(f"**{safe_markdown(_('Promote'))}**")
+    key = f"release:{st.session_state.setdefault('releases brought', 0)}"
+    upload = st.file_uploader(
+        _("Bring a release"), type="zip", key=key,
+        help=_("The folder of a release as a .zip file. It is verified, and then waits here."),
+    )  # fmt: skip
+    if upload is not None:
+        content = upload.getvalue()
+        forget_upload(upload.file_id)
+        attempt(NOTICE, lambda: _bring(store, account.id, content))
     names = [*list_candidates(), *(
         f"{entry.kind}/{entry.name}" for entry in entries if entry.name != "embedded" and not entry.in_use
     )]  # fmt: skip
     if not names:
-        text = _("No other release is here. The operator names a folder of releases ({variable}), or "
-            "runs “dialint release promote FOLDER”.")  # fmt: skip
-        st.info(safe_markdown(text.format(variable=RELEASES_VARIABLE)))
+        st.info(_("No other release is here yet."))
         return
+    name = st.selectbox(_("Release"), names, format_func=safe_text, key="promote release")
+    sentence = _show_consequences(entries, name)
     with st.form("promote", clear_on_submit=False):
-        name = st.selectbox(_("Release"), names, format_func=safe_text, key="promote release")
         reason = st.text_input(_("Reason"), max_chars=MAX_REASON, key="promote reason")
-        sure = st.checkbox(
-            _("From now on this release scores what is scored with the current one."), key="promote sure"
-        )
+        sure = st.checkbox(safe_markdown(sentence), key="promote sure")
         pressed = st.form_submit_button(_("Promote"), type="primary")
     st.caption(
         _(
             "It is verified byte by byte, copied, and verified again. A vLLM server that runs keeps its "
-            "judge: "
-            "`dialint release promote --server` exchanges that."
+            "judge until its operator exchanges it."
         )
     )
     if pressed and _is_confirmed(reason, sure):
         attempt(NOTICE, lambda: promote(store, account.id, name, reason.strip()), EMPTY)
+
+
+def _bring(store: Store, actor: str, content: bytes) -> str:
+    st.session_state["releases brought"] += 1
+    list_changes(store, actor)  # before anything is written: has it the right?
+    brought = add_upload(content)
+    st.session_state["promote release"] = f"{UPLOADED}/{brought.id}"
+    text = _("{name} is here, and every byte is as it was made. It is not in use yet.")
+    return text.format(name=brought.id)
+
+
+def _show_consequences(entries: list[ReleaseEntry], name: str) -> str:
+    """Verify a release and show what its promotion changes. Returns the sentence that one has to confirm."""
+    try:
+        source = find_candidate(name, is_recent=True)
+    except DialintError as damaged:
+        st.error(safe_markdown(explain_as_sentence(damaged)))
+        return _("From now on this release scores what is scored with the current one.")
+    current = next((entry for entry in entries if entry.kind == source.kind and entry.in_use), None)
+    before = _("no judge") if current is None else current.name
+    if source.kind == "scan" and current is not None:
+        new = read_report(ReleaseEntry("scan", source.id, source.folder))
+        rows = compare_reports(read_report(current), new)
+        show_table((_("What changes"), safe_text(before), safe_text(source.id)), rows)
+    st.caption(safe_markdown(_("Verified: {hash}…").format(hash=source.fingerprint[:16])))
+    text = _("From now on {name} scores, instead of {before}.") if source.kind == "scan" else _(
+        "From now on {name} is the current judge, instead of {before}.")  # fmt: skip
+    return text.format(name=source.id, before=before)
+
+
+def compare_reports(old: ReleaseReport, new: ReleaseReport) -> list[tuple[str, str, str]]:
+    """What a promotion changes, a row each: codes, thresholds, measured figures."""
+
+    def list_codes(own: ReleaseReport, other: ReleaseReport) -> str:
+        more = [code for code in own.codes if code not in other.codes]
+        n = ngettext("{n} code", "{n} codes", len(own.codes))
+        return n if not more else _("{codes}, only here: {more}").format(codes=n, more=", ".join(more))
+
+    def threshold(report: ReleaseReport, code: str) -> float | None:
+        how = report.how(code)
+        return None if how is None or how.scan is None else how.scan.threshold
+
+    rows = [(_("Codes covered"), list_codes(old, new), list_codes(new, old))]
+    for code in (code for code in old.codes if code in new.codes):
+        first, second = threshold(old, code), threshold(new, code)
+        if first != second:
+            texts = ["–" if each is None else show_number(each, "0.00") for each in (first, second)]
+            rows.append((_("Threshold of {code}").format(code=code), *texts))
+    for label, figure in (
+        (_("Right findings"), "precision_of_findings"),
+        (_("Errors found"), "recall_of_errors"),
+    ):
+        values = [report.headline(figure) for report in (old, new)]
+        rows.append((label, *("–" if each is None else show_percent(each) for each in values)))
+    return rows
 
 
 def _show_rollback(store: Store, account: Account) -> None:
@@ -123,6 +186,8 @@ def promote(store: Store, actor: str, name: str, reason: str) -> str:
     try:
         source = find_candidate(name)
         pointer = Registry(source.kind).promote(source)
+        if name.startswith(f"{UPLOADED}/"):
+            remove_upload(source.folder.name)
     except DialintError as refused:
         record_change(store, actor, "refused", name, reason, f"{refused.code}: {refused.message}")
         raise

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dialint.app.console.releases.uploads import UPLOADED, list_uploads, uploads_folder
 from dialint.detector.artifacts import MANIFEST
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.errors import ConfigError, DialintError
@@ -61,6 +62,12 @@ class ReleaseReport:
             if isinstance(interval, list) and interval[0] is not None and interval[0] == interval[1] and n:
                 measured[f"{name}_95"] = list(wilson_interval(measured[name] * n, n))
         return measured
+
+    def headline(self, name: str) -> float | None:
+        """A figure of all codes together on errors of unseen kinds; none if it was not measured."""
+        on_unseen: Any = self.info.report.get("test_unseen")
+        value = on_unseen.get(name) if isinstance(on_unseen, dict) else None
+        return value if isinstance(value, int | float) else None
 
     def how(self, code: str) -> CodeRelease | None:
         """How the release finds a code; none if it does not cover it."""
@@ -123,29 +130,40 @@ def verify_release(entry: ReleaseEntry) -> str:
 
 
 def list_candidates() -> list[str]:
-    """The folders that the operator opened for promotion, by name."""
+    """The releases that leads brought, and the folders that the operator opened for promotion, by name."""
+    brought = [f"{UPLOADED}/{name}" for name in list_uploads()]
     root = os.environ.get(RELEASES_VARIABLE)
     if not root or not Path(root).is_dir():
-        return []
-    return sorted(
+        return brought
+    return brought + sorted(
         path.name
         for path in Path(root).iterdir()
         if (path / MANIFEST).is_file() and not path.is_symlink() and not path.name.startswith(".")
     )
 
 
-def find_candidate(name: str) -> VerifiedFolder:
-    """One of them, or one of the registry (``scan/ID``, ``judge/ID``), verified.
+def find_candidate(name: str, *, is_recent: bool = False) -> VerifiedFolder:
+    """One of them, or one of the registry (``scan/ID``, ``judge/ID``), verified; `is_recent`: since its
+    manifest last changed is enough.
 
     Raises:
         DialintError: there is none of this name, or it is damaged.
     """
     registered = {f"{entry.kind}/{entry.name}": entry.folder for entry in list_releases()[0]}
     if name in registered and not name.endswith("/embedded"):
-        return verify_folder(registered[name])
-    if name not in list_candidates():
+        folder = registered[name]
+    elif name not in list_candidates():
         raise ConfigError("E_RELEASE", "there is no such release on this machine")
-    return verify_folder(Path(os.environ[RELEASES_VARIABLE]) / name)
+    elif name.startswith(f"{UPLOADED}/"):
+        folder = uploads_folder() / name.removeprefix(f"{UPLOADED}/")
+    else:
+        folder = Path(os.environ[RELEASES_VARIABLE]) / name
+    return _verify(folder, (folder / MANIFEST).stat().st_mtime_ns) if is_recent else verify_folder(folder)
+
+
+@lru_cache(16)
+def _verify(folder: Path, changed_ns: int) -> VerifiedFolder:
+    return verify_folder(folder)
 
 
 def summarize_base(info: ReleaseInfo) -> str:

@@ -88,7 +88,7 @@ def _show_upload(store: Store, account: Account) -> None:
     )  # fmt: skip
     if upload is not None:
         content = upload.getvalue()
-        _forget_upload(upload.file_id)
+        forget_upload(upload.file_id)
         _add_log(store, account, upload.name, content)
     names = score_files.list_server_logs()
     if names:
@@ -104,7 +104,7 @@ def _show_upload(store: Store, account: Account) -> None:
                     st.error(safe_markdown(explain_as_sentence(refused)))
 
 
-def _forget_upload(file_id: str) -> None:
+def forget_upload(file_id: str) -> None:
     """Free Streamlit's copy of an upload, which it would keep until the browser leaves."""
     context = runtime.scriptrunner.get_script_run_ctx()
     if runtime.exists() and context is not None:

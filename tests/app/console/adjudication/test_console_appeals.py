@@ -6,6 +6,7 @@ from typing import Any
 
 from dialint.labeling.store import (
     accounts,
+    annotations,
     appeals,
     dialogues,
     passwords,
@@ -86,6 +87,36 @@ def test_an_agent_objects_and_an_expert_decides(open_page: Open, store: Store, s
     page.choose("Your dialogues with findings, newest first", "d1")
     assert "Appeal accepted: the finding was wrong" in page.words.replace("\\", "")
     assert "The expert: She asked what else was wanted" in page.words
+
+
+def test_a_lead_sends_appeals_to_a_second_review_by_a_button(open_page: Open, store: Store) -> None:
+    """Before: the page named a command; now an appeal begins and ends in the console."""
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"), GIVEN)
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    page = open_page("lea", at="Appeals")
+    assert "dialint label" not in page.words
+    page.press("Send 1 open appeal to a second review")
+    assert "1 task was added. (appeals-1)" in page.words.replace("\\", "")
+    assert "It waits for a reviewer in appeals-1." in page.words.replace("\\", "")
+    projects.set_state(store, "lea", "to review", "closed")
+    open_page("ria").start().act("save")
+    page = open_page("lea", at="Appeals")
+    page.test.radio[0].set_value("upheld")
+    page.test.text_area[0].set_value("The question stays open.")
+    page.test.run()
+    page.press("Decide")
+    (decided,) = appeals.list_own(store, "agnes")
+    assert (decided.state, decided.decided_by) == ("upheld", "lea")
+
+
+def test_an_appeal_that_nobody_may_review_says_so(open_page: Open, store: Store) -> None:
+    accounts.create(store, "ada", Account(id="agnes", role="labeler", agent="a1"), GIVEN)
+    appeals.open_appeal(store, "agnes", "d1", 1, "C1", "I had answered that")
+    newest = None
+    for name in ("rob", "ria", "lea", "ada"):
+        newest = annotations.review(store, name, "d1", name, ["C1"], [], expected=newest).id
+    page = open_page("lea", at="Appeals").press("Send 1 open appeal to a second review")
+    assert "Nobody is left to review appeal 1" in page.words
 
 
 def test_an_expert_puts_another_finding_in_its_place(open_page: Open, store: Store) -> None:

@@ -1,7 +1,10 @@
 """The Releases page: reports, comparison, thresholds, spot checks, promotion and rollback."""
 
+import json
 import shutil
+import zipfile
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +17,12 @@ from starlette.testclient import TestClient
 from dialint.app.console.i18n import load_catalogue
 from dialint.app.console.middleware import COOKIE
 from dialint.app.console.releases import folders as release_folders
-from dialint.app.console.releases import own_thresholds
+from dialint.app.console.releases import own_thresholds, uploads
 from dialint.app.console.releases.change import promote, roll_back
 from dialint.app.console.releases.own_thresholds import choose_threshold, load_chosen, thresholds_address
 from dialint.app.console.releases.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
 from dialint.app.console.releases.threshold import apply_threshold
-from dialint.detector.artifacts import write_manifest
+from dialint.detector.artifacts import fingerprint, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.registry import Registry
@@ -126,6 +129,69 @@ def test_the_page_shows_reports_and_promotes_after_a_reason(
     page.press("Promote")
     assert "Say why" in page.words
     assert len(list_changes(store, "lea")) == 1
+
+
+def zipped(folder: Path, prefix: str = "", **changed: bytes) -> bytes:
+    """The folder as a .zip, with the content of some files `changed`."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                archive.writestr(f"{prefix}{path.name}", changed.get(path.stem, path.read_bytes()))
+    return out.getvalue()
+
+
+def hostile(name: str) -> bytes:
+    """A release whose manifest names a path."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        listed = {"files": [{"name": name, "bytes": 4, "sha256": "0" * 64}]}
+        archive.writestr("manifest.json", json.dumps({**listed, "seal": fingerprint(listed)}))
+        archive.writestr(name, b"evil")
+    return out.getvalue()
+
+
+def test_a_release_is_brought_verified_and_promoted_by_buttons(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    """Before: without a folder of the operator the page named a command. The confirmation names both."""
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("change").run()
+    assert "dialint release" not in page.words
+    page.test.file_uploader[0].upload("mine.zip", zipped(EMBEDDED, "mine/"), "application/zip").run()
+    assert "every byte is as it was made" in page.words
+    brought = page.test.selectbox(key="promote release").value
+    assert brought.startswith("uploaded/embedded-")
+    sure = page.test.checkbox(key="promote sure")
+    name = brought.removeprefix("uploaded/")
+    assert sure.label.replace("\\", "") == f"From now on {name} scores, instead of embedded."
+    page.test.text_input(key="promote reason").set_value(REASON)
+    sure.check()
+    page.press("Promote")
+    assert f"{name} is current now" in page.words.replace("\\", "")
+    current = Registry("scan").current()
+    assert current is not None
+    assert current.id == name
+    assert uploads.list_uploads() == [], "the registry has its copy"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        pytest.param(lambda: b"PK no archive", "E_RELEASE", id="no zip"),
+        pytest.param(lambda: zipped(EMBEDDED.parent), "E_RELEASE", id="no release"),
+        pytest.param(lambda: zipped(EMBEDDED, config=b"{}"), "E_CHECKSUM", id="changed"),
+        pytest.param(lambda: zipped(EMBEDDED, tokenizer=b"0" * 90_000_000), "E_CHECKSUM", id="longer"),
+        pytest.param(lambda: hostile("../../evil"), "E_", id="path"),
+        pytest.param(lambda: hostile("/tmp/evil"), "E_", id="absolute path"),
+    ],
+)
+def test_what_is_no_whole_release_leaves_nothing(
+    home: Path, tmp_path: Path, content: Callable[[], bytes], code: str
+) -> None:
+    with pytest.raises(DialintError, match=code):
+        uploads.add_upload(content())
+    assert [path for path in home.rglob("*") if path.is_file()] == []
 
 
 def test_no_interval_of_the_report_claims_certainty(open_page: Callable[..., Any]) -> None:
