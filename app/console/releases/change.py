@@ -22,7 +22,7 @@ from dialint.app.console.releases.folders import (
 )
 from dialint.app.console.releases.uploads import UPLOADED, add_upload, remove_upload
 from dialint.app.console.scoring.page import forget_upload
-from dialint.app.console.tables import show_table
+from dialint.app.console.tables import Cell, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.registry import KINDS, Registry, ReleaseKind
@@ -110,7 +110,7 @@ def _show_consequences(entries: list[ReleaseEntry], name: str) -> str:
     return text.format(name=source.id, before=before)
 
 
-def compare_reports(old: ReleaseReport, new: ReleaseReport) -> list[tuple[str, str, str]]:
+def compare_reports(old: ReleaseReport, new: ReleaseReport) -> list[tuple[Cell, ...]]:
     """What a promotion changes, a row each: codes, thresholds, measured figures."""
 
     def list_codes(own: ReleaseReport, other: ReleaseReport) -> str:
@@ -122,7 +122,7 @@ def compare_reports(old: ReleaseReport, new: ReleaseReport) -> list[tuple[str, s
         how = report.how(code)
         return None if how is None or how.scan is None else how.scan.threshold
 
-    rows = [(_("Codes covered"), list_codes(old, new), list_codes(new, old))]
+    rows: list[tuple[Cell, ...]] = [(_("Codes covered"), list_codes(old, new), list_codes(new, old))]
     for code in (code for code in old.codes if code in new.codes):
         first, second = threshold(old, code), threshold(new, code)
         if first != second:
