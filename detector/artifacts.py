@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dialint.detector.errors import ConfigError, Message, OutputRefused, WorldError
+from dialint.detector.manifests import Folder, Manifest, validate_fields
 
 MANIFEST = "manifest.json"
 """The file that is written last into every folder of results: releases, models, data sets, backups."""
@@ -258,18 +259,27 @@ def file_entry(path: Path, rows: int | None = None) -> dict[str, Any]:
 
 
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a manifest atomically, sealed with a checksum of itself so that no bit of it may flip."""
+    """Write a manifest atomically, sealed with a checksum of itself so that no bit of it may flip. The seal
+    is no signature: it does not show who wrote the manifest.
+
+    Raises:
+        OutputRefused: E_MANIFEST, it lists a file that `read_manifest` would refuse.
+    """
+    validate_fields(content, Manifest, path)
     write_json(path, {**content, "seal": fingerprint(content)})
 
 
-def read_manifest(path: Path, command: str = "") -> dict[str, Any]:
+def read_manifest(path: Path, command: str = "", expected: Any = Manifest) -> dict[str, Any]:
     """A manifest's content, its seal verified; every byte counts, also those JSON does not care about.
-    `command` is the command that makes what it describes.
+    `command` is the command that makes what it describes, `expected` the TypedDict of its fields.
 
     Raises:
-        OutputRefused: missing, not JSON, or changed since it was written.
+        OutputRefused: missing, not JSON, changed since it was written, or with fields of other types or names
+            of files that are none of its folder.
     """
     try:
+        if path.is_symlink():
+            raise OutputRefused("E_MANIFEST", "{path}: a link; a manifest is a file", path=path)
         raw = path.read_bytes()
     except FileNotFoundError:
         problem = Message("{path}: no manifest, so the output is not complete", path=path)
@@ -278,6 +288,10 @@ def read_manifest(path: Path, command: str = "") -> dict[str, Any]:
             raise OutputRefused("E_MANIFEST", "{problem}; {hint}", problem=problem, hint=hint) from None
         raise OutputRefused(
             "E_MANIFEST", "{problem}: name another, or make it again", problem=problem
+        ) from None
+    except OSError as error:
+        raise OutputRefused(
+            "E_MANIFEST", "{path}: {reason}", path=path, reason=system_reason(error)
         ) from None
     try:
         content = json.loads(raw)
@@ -290,6 +304,7 @@ def read_manifest(path: Path, command: str = "") -> dict[str, Any]:
     del content["seal"]
     if not whole or seal != fingerprint(content):
         raise OutputRefused("E_MANIFEST", "{path}: changed since it was written", path=path)
+    validate_fields(content, expected, path)
     return cast(dict[str, Any], content)
 
 
@@ -303,19 +318,22 @@ def data_fingerprint(path: Path) -> str:
     if not path.exists():
         raise ConfigError("E_OPTION", "{path}: there is no such file or folder", path=path)
     if path.is_dir():
-        files = read_manifest(path / MANIFEST)["files"]
+        files = read_manifest(path / MANIFEST, expected=Folder)["files"]
         return fingerprint([(file["name"], file["sha256"]) for file in files])
     return sha256_file(path)
 
 
 def verify_files(folder: Path, entries: list[dict[str, Any]]) -> None:
-    """Compare the files in `folder` with their manifest entries.
+    """Compare the files in `folder` with their entries in a manifest of `read_manifest`; none is a link.
 
     Raises:
         OutputRefused: a file is missing or its bytes differ; the message names it.
     """
     for entry in entries:
         path = folder / entry["name"]
+        inside = path.relative_to(folder)
+        if any((folder / part).is_symlink() for part in (inside, *inside.parents) if part.name):
+            raise OutputRefused("E_CHECKSUM", "{path}: a link; only files can be vouched for", path=path)
         if not path.is_file():
             raise OutputRefused("E_CHECKSUM", "{path}: missing", path=path)
         if path.stat().st_size != entry["bytes"] or sha256_file(path) != entry["sha256"]:

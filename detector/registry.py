@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -40,6 +40,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, UserError
+from dialint.detector.manifests import Folder
 from dialint.detector.records import Record
 
 ReleaseKind = Literal["scan", "judge"]
@@ -50,14 +51,18 @@ HASH_CHARS = 8
 MAX_EARLIER = 50
 
 
+ReleaseId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$", max_length=255)]
+"""The name of a release's folder in the registry."""
+
+
 class Pointer(Record):
     """Content of ``current.json``: the release in use, its fingerprint, those before it, newest last, and the
     number of the line of the history that made it so."""
 
     kind: ReleaseKind
-    id: str
+    id: ReleaseId
     fingerprint: str
-    earlier: tuple[str, ...] = ()
+    earlier: tuple[ReleaseId, ...] = ()
     line: int
 
 
@@ -309,11 +314,11 @@ class Registry:
             if verify_folder(target).fingerprint == source.fingerprint:
                 return
             raise OutputRefused("E_CHECKSUM", "{path}: damaged; remove it, and promote again", path=target)
-        manifest = read_manifest(source.folder / MANIFEST)
+        manifest = read_manifest(source.folder / MANIFEST, expected=Folder)
         part = self.folder / f".{source.id}{TEMPORARY_SUFFIX}"
         with disk_errors(part):
             make_output_folder(part, new=True)
-            for name in (*(str(entry["name"]) for entry in manifest["files"]), MANIFEST):
+            for name in (*(entry["name"] for entry in manifest["files"]), MANIFEST):
                 with (
                     open(source.folder / name, "rb") as old,
                     open(part / name, "xb", opener=create_private) as new,

@@ -29,6 +29,7 @@ from dialint.detector.checks import CHECKS
 from dialint.detector.domain import Domain
 from dialint.detector.errors import OutputRefused, ReleaseRefused
 from dialint.detector.gates import GATES
+from dialint.detector.manifests import Folder
 from dialint.detector.records import Record
 from dialint.detector.render import RenderConfig
 
@@ -119,12 +120,10 @@ class Release:
                 "E_RELEASE", "{path}: no {file}, so this is no complete release", path=folder, file=MANIFEST
             )
         try:
-            self.manifest = read_manifest(folder / MANIFEST)
+            self.manifest = read_manifest(folder / MANIFEST, expected=Folder)
             verify_files(folder, self.manifest["files"])
         except OutputRefused as error:
             raise ReleaseRefused(error.code, error.text) from None
-        except (KeyError, TypeError):
-            raise ReleaseRefused("E_MANIFEST", "{path}: the manifest names no files", path=folder) from None
         except OSError as error:
             path = error.filename or folder
             raise ReleaseRefused(
@@ -208,7 +207,7 @@ class Release:
         tensors = self.tensors
         with open(self.folder / WEIGHTS, "rb") as file:
             header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        if header.get("__metadata__", {}).get("base_sha256") != self.info.base.sha256:
+        if (header.get("__metadata__") or {}).get("base_sha256") != self.info.base.sha256:
             path = self.folder / WEIGHTS
             raise ReleaseRefused("E_RELEASE", "{path}: made from another base model", path=path)
         for name, (kind, _, data) in tensors.items():

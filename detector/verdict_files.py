@@ -11,12 +11,16 @@ import io
 import json
 import unicodedata
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from dialint.detector.artifacts import read_manifest, verify_files
 from dialint.detector.errors import OutputRefused
+from dialint.detector.manifests import Count, FileEntry, Folder, validate_fields
 from dialint.detector.records import Finding, Verdict
 
 FileFormat = Literal["jsonl", "parquet", "csv"]
@@ -48,6 +52,85 @@ FORMULA_STARTS = "=+-@\u2212"
 count."""
 MAX_CELL = 1 << 30
 ROW_GROUP_BYTES = 2 << 20
+
+
+class _Thresholds(TypedDict):
+    codes: dict[str, float]
+
+
+class _Release(TypedDict, total=False):
+    id: str
+    taxonomy: str
+    demoted: dict[str, str]
+    thresholds: _Thresholds
+
+
+class _Options(TypedDict, total=False):
+    codes: list[str]
+    severities: list[str]
+    limit: int | None
+
+
+class Work(TypedDict, total=False):
+    """What a job was asked for: as much of it as is read again."""
+
+    inputs: list[dict[str, str]]
+    release: _Release
+    log: dict[str, Any]
+    options: _Options
+
+
+class _Counts(TypedDict):
+    scored: Count
+    failed: Count
+    not_judged: Count
+    failures: dict[str, Count]
+    findings: dict[str, dict[str, Count]]
+
+
+class _Reading(TypedDict):
+    read: Count
+    rejected: Count
+    rejects: dict[str, Count]
+
+
+class _Questions(TypedDict):
+    screens: Count
+    details: Count
+
+
+class _Judge(TypedDict):
+    name: str
+    questions: _Questions
+    unasked: NotRequired[dict[str, Count]]
+    unmet: NotRequired[dict[str, Count]]
+    failures: NotRequired[dict[str, Count]]
+
+
+class VerdictManifest(Folder):
+    """Of a file of verdicts; that of a job has everything in `JobManifest`."""
+
+    format: str
+    work: NotRequired[Work]
+    reading: NotRequired[_Reading]
+    inputs: NotRequired[list[dict[str, Any]]]
+    judge: NotRequired[_Judge]
+    not_covered: NotRequired[list[str]]
+    ended_at: NotRequired[datetime]
+
+
+class _CountedFile(FileEntry):
+    rows: Count  # type: ignore[misc]
+
+
+class JobManifest(TypedDict):
+    """Of the verdicts and the rejects of a job of ``dialint score``."""
+
+    format: str
+    files: Annotated[list[_CountedFile], Meta(min_length=2, max_length=2)]
+    work: Work
+    counts: _Counts
+    reading: _Reading
 
 
 def output_stem(out: Path) -> str:
@@ -110,6 +193,8 @@ def read_verdicts(out: Path) -> Iterator[Verdict]:
     """
     path = find_manifest(out)
     manifest = read_manifest(path, f"dialint score LOG --out {out}")
+    if manifest.get("kind") == "verdicts":
+        validate_fields(manifest, VerdictManifest, path)
     if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
         raise OutputRefused("E_MANIFEST", "{path}: does not describe {file}", path=path, file=out.name)
     verify_files(out.parent, manifest["files"])

@@ -20,6 +20,7 @@ from dialint.detector.artifacts import MANIFEST, package_versions, read_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
 from dialint.detector.interface import default_threads
+from dialint.detector.manifests import Model
 from dialint.detector.option_ranges import check_ranges
 from dialint.eval.questions import QuestionConfig
 
@@ -163,7 +164,7 @@ def reward_model_figures(folder: Path) -> dict[str, Any]:
     """The held-out figures of the reward model that a judge was aligned with, from its manifest; empty
     without one."""
     path = folder / MANIFEST
-    figures = read_manifest(path).get("figures", {}) if path.exists() else {}
+    figures = read_manifest(path, expected=Model).get("figures", {}) if path.exists() else {}
     return {REWARD_MODEL: figures[REWARD_MODEL]} if REWARD_MODEL in figures else {}
 
 

@@ -20,6 +20,7 @@ from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.example_files import read_examples, require_set
 from dialint.detector.judge import Answer, Question, fit_answer
+from dialint.detector.manifests import Examples, Folder
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example, Label, Severity
@@ -130,7 +131,7 @@ def verified_split(dataset: Path, name: str) -> Path:
         OutputRefused: the folder is not complete, or the file was changed.
     """
     path = require_set(dataset, name)
-    files = read_manifest(dataset / MANIFEST)["files"]
+    files = read_manifest(dataset / MANIFEST, expected=Folder)["files"]
     entries = [entry for entry in files if entry["name"] == path.name]
     if not entries:
         raise OutputRefused("E_CHECKSUM", f"{path}: the manifest does not name it")
@@ -153,7 +154,9 @@ def _sample_sources(examples: Iterable[Example], limit: int | None, seed: int) -
 def _codes(
     config: QuestionConfig, taxonomy: Taxonomy, examples: Sequence[Example], dataset: Path
 ) -> tuple[str, ...]:
-    labelled_codes = set(config.codes) or set(read_manifest(dataset / MANIFEST).get("codes", ()))
+    labelled_codes = set(config.codes) or set(
+        read_manifest(dataset / MANIFEST, expected=Examples).get("codes", ())
+    )
     labelled_codes = labelled_codes or {label.code for example in examples for label in example.labels}
     if not labelled_codes:
         raise ConfigError("E_CODE", f"{dataset}: no label names a code; --codes says which to ask")

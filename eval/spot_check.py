@@ -43,7 +43,7 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.detector.verdict_files import escape_cell, find_manifest, read_verdicts
+from dialint.detector.verdict_files import VerdictManifest, escape_cell, find_manifest, read_verdicts
 
 Kind = Literal["finding", "suggestion", "turn"]
 JUDGEMENTS = ("right", "wrong", "arguable")
@@ -124,7 +124,7 @@ def spot_check(
     require_new(config.out)
     reading, taxonomy = reading or ReadConfig(), load_taxonomy(config.taxonomy)
     scored = list(read_verdicts(verdicts))
-    work = read_manifest(find_manifest(verdicts)).get("work", {})
+    work = read_manifest(find_manifest(verdicts), expected=VerdictManifest).get("work", {})
     if work.get("release", {}).get("spot_check"):
         raise ConfigError("E_OPTION", f"{verdicts}: scored with --spot-check; draw from verdicts without it")
     reported = [

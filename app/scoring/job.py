@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -38,7 +38,21 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
-from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem, rejects_path
+from dialint.detector.manifests import validate_fields
+from dialint.detector.verdict_files import (
+    JobManifest,
+    Work,
+    find_manifest,
+    manifest_path,
+    output_stem,
+    rejects_path,
+)
+
+
+class JobDescription(TypedDict):
+    """The content of ``job.json``."""
+
+    work: Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +225,7 @@ class Job:
             raise OutputRefused(
                 "E_OUTPUT_EXISTS", "{path}: is no manifest of verdicts; use another --out", path=path
             )
+        validate_fields(manifest, JobManifest, path)
         other = manifest["files"][0]["name"]
         if other != self.out.name:  # `v.csv` and `v.csv.jsonl` would have one manifest
             free = self.out.with_name(f"{self.out.stem.replace('.', '-')}-2{self.out.suffix}")
@@ -233,7 +248,7 @@ class Job:
         """
         self.resumed = list(intact_chunks(self.journal, self.part))
         if self._about.exists() and self.resumed and not restart:
-            stored = read_manifest(self._about)["work"]
+            stored = read_manifest(self._about, expected=JobDescription)["work"]
             _check_same_job(self.out, stored, description, "; --restart throws the partial output away")
         else:
             self.discard()
@@ -295,7 +310,7 @@ class Job:
         if not self._ready.exists():
             return
         self.close()
-        manifest = read_manifest(self._ready)
+        manifest = read_manifest(self._ready, expected=JobManifest)
         with disk_errors(self.out):
             for source, target, _ in self._renames(manifest):
                 if source.exists():
@@ -320,13 +335,13 @@ class Job:
         """Source, target and manifest entry of each complete file."""
         final = self.part if manifest["format"] == "jsonl" else self.final
         for source, entry in zip((final, self.rejects), manifest["files"], strict=True):
-            yield source, self.out.with_name(entry["name"]), entry
+            yield source, self.out.parent / entry["name"], entry
 
     def _unpublish(self) -> None:
         """Take back what an interrupted `_publish` renamed, if it is unchanged, and discard the job."""
         if not self._ready.exists():
             return
-        manifest = read_manifest(self._ready)
+        manifest = read_manifest(self._ready, expected=JobManifest)
         if manifest["files"][0]["name"] != self.out.name:
             return  # the complete output of another name with the same stem
         with disk_errors(self.out):

@@ -53,9 +53,11 @@ from dialint.detector.ingest.read import read
 from dialint.detector.interface import Detector
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.judge.engine import JudgeEngine
+from dialint.detector.manifests import is_plain, validate_fields
 from dialint.detector.progress import progress
 from dialint.detector.verdict_files import (
     FileFormat,
+    JobManifest,
     convert_verdicts,
     find_manifest,
     manifest_path,
@@ -139,7 +141,10 @@ def already_done(logs: Sequence[str], config: ScoreConfig, out: Path) -> int | N
     if "-" in logs or config.restart or folder.exists() or not path.exists():
         return None
     manifest = read_manifest(path)
-    if manifest.get("kind") != "verdicts" or manifest["files"][0]["name"] != out.name:
+    if manifest.get("kind") != "verdicts":
+        return None
+    validate_fields(manifest, JobManifest, path)
+    if manifest["files"][0]["name"] != out.name:
         return None
     if not is_done(logs, config, manifest):
         return None
@@ -156,6 +161,11 @@ def score_to_file(logs: Sequence[str], config: ScoreConfig, out: Path, detector:
     """Score into `out`, or resume its job, or report that it is done."""
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", "--out: {path}: no such folder", path=out.parent)
+    if not is_plain(out.name):
+        raise ConfigError(
+            "E_OPTION", "--out: {path}: no backslash, control character or drive letter may be in its name",
+            path=out,
+        )  # fmt: skip
     if len(os.fsencode(manifest_path(out).name)) > MAX_NAME_BYTES:
         name = manifest_path(out).name
         raise ConfigError("E_OPTION", "--out: the name of {name} is too long", name=name)

@@ -21,7 +21,7 @@ from dialint.detector.artifacts import atomic_file, make_output_folder, read_man
 from dialint.detector.errors import OutputRefused
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects, store_object
 from dialint.detector.registry import home_folder
-from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem
+from dialint.detector.verdict_files import JobManifest, find_manifest, manifest_path, output_stem
 
 
 def object_name(out: Path | None) -> str | None:
@@ -57,8 +57,8 @@ class ObjectOutput:
         incomplete = self.out.with_name("fetched.json")
         with atomic_file(incomplete) as file:
             copy_object(manifest, file)
-        for entry in read_manifest(incomplete)["files"]:
-            self._copy(self.out.with_name(entry["name"]))
+        for entry in read_manifest(incomplete, expected=JobManifest)["files"]:
+            self._copy(self.out.parent / entry["name"])
         incomplete.replace(manifest_path(self.out))
         return True
 
@@ -67,12 +67,12 @@ class ObjectOutput:
         manifest = find_manifest(self.out)
         if not manifest.exists():
             return
-        entries = read_manifest(manifest)["files"]
+        entries = read_manifest(manifest, expected=JobManifest)["files"]
         verify_files(self.out.parent, entries)
         target = self._sibling(manifest)
         if not self._has(target, manifest):
             for entry in entries:
-                path = self.out.with_name(entry["name"])
+                path = self.out.parent / entry["name"]
                 store_object(path, self._sibling(path))
             store_object(manifest, target)
             print_status(f"{self.name}: stored, {entries[0]['rows']:,} verdicts")

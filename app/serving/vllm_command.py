@@ -32,6 +32,7 @@ from dialint.detector.engines.judge_folder import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.judge.api_key import KEY_VARIABLE
+from dialint.detector.manifests import Folder, validate_fields
 from dialint.detector.option_ranges import check_ranges
 
 RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
@@ -136,6 +137,12 @@ class VllmConfig:
             raise ConfigError("E_KEY", f"{what} needs a key: --key-file, or {KEY_VARIABLE}")
 
 
+class PoolingScan(Folder):
+    """The manifest of `dialint train export`."""
+
+    release: str
+
+
 @dataclass(frozen=True)
 class ServedModels:
     """What the server loads: the base as vLLM is told it, its revision, the names of the base, and the
@@ -214,12 +221,14 @@ def select_scan(folder: Path) -> ServedModels:
     """
     try:
         manifest = read_manifest(folder / MANIFEST)
-        verify_files(folder, manifest["files"] if manifest.get("kind") == "scan for pooling" else [])
-    except (OutputRefused, KeyError, OSError) as error:
+        if manifest.get("kind") == "scan for pooling":
+            validate_fields(manifest, PoolingScan, folder / MANIFEST)
+            verify_files(folder, manifest["files"])
+    except (OutputRefused, OSError) as error:
         raise ConfigError("E_SCAN", f"--scan {folder}: {error}") from None
     if manifest.get("kind") != "scan for pooling":
         raise ConfigError("E_SCAN", f"--scan {folder}: made by `dialint train export`? It is something else")
-    return ServedModels(str(folder), None, (str(manifest["release"]),), {})
+    return ServedModels(str(folder), None, (manifest["release"],), {})
 
 
 def scan_options(config: VllmConfig, models: ServedModels) -> list[str]:

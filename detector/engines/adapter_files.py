@@ -14,6 +14,7 @@ from typing import Any
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, verify_whole
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.manifests import Folder
 
 ADAPTER = "adapter_model.safetensors"
 ADAPTER_CONFIG = "adapter_config.json"
@@ -53,11 +54,9 @@ def validate_manifest(folder: Path) -> None:
                 "E_ADAPTER", f"{path}: no part of an adapter may be this; only safetensors are loaded"
             )
     try:
-        verify_whole(folder, read_manifest(folder / MANIFEST)["files"], BESIDE)
+        verify_whole(folder, read_manifest(folder / MANIFEST, expected=Folder)["files"], BESIDE)
     except OutputRefused as error:
         raise ConfigError("E_ADAPTER", error.text) from None
-    except (OSError, KeyError, TypeError, AttributeError):
-        raise ConfigError("E_ADAPTER", f"{folder / MANIFEST}: names no files") from None
 
 
 def validate_adapter(folder: Path, base: Path) -> None:

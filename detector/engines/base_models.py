@@ -180,11 +180,20 @@ def weights_sha256(folder: Path) -> str:
     """One hash of all weights of a base's folder.
 
     Raises:
-        ConfigError: E_BASE, it has none as safetensors.
+        ConfigError: E_BASE, it has none as safetensors, or an index that names other files.
     """
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise ConfigError("E_BASE", f"{folder}: no *.safetensors")
+    names = {file.name for file in files}
+    if (index := folder / "model.safetensors.index.json").exists():
+        try:
+            named = json.loads(index.read_bytes())["weight_map"].values()
+            outside = any(str(name) not in names for name in named)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            outside = True
+        if outside:
+            raise ConfigError("E_BASE", f"{index}: names weights that are none of the folder's safetensors")
     if len(files) == 1:
         return sha256_file(files[0])
     return fingerprint([(file.name, sha256_file(file)) for file in files])

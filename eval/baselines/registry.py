@@ -10,6 +10,7 @@ from dialint.detector.calibration import Scan
 from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.extras import require_library
 from dialint.detector.interface import Detector, DetectorConfig
+from dialint.detector.manifests import Folder
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.baselines.rules.scorer import RuleScorer
 from dialint.eval.baselines.scored import AlwaysClean, ScoredDetector, Scorer
@@ -50,7 +51,7 @@ def open_baseline(folder: Path, taxonomy: Taxonomy) -> ScoredDetector:
     Raises:
         OutputRefused: it is incomplete or was changed.
     """
-    verify_files(folder, read_manifest(folder / MANIFEST)["files"])
+    verify_files(folder, read_manifest(folder / MANIFEST, expected=Folder)["files"])
     content = json.loads((folder / BASELINE).read_text())
     scorer: Scorer
     if content["kind"] == "rules":

@@ -18,6 +18,7 @@ from dialint.detector.artifacts import MANIFEST, fingerprint, read_manifest
 from dialint.detector.errors import DialogueFailed, InputRefused
 from dialint.detector.ingest.outcomes import Counts, Loaded
 from dialint.detector.ingest.read import inspect, open_logs, read
+from dialint.detector.manifests import Folder
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.records import Dialogue
 from dialint.detector.render import Renderer
@@ -81,7 +82,7 @@ def _drop_evaluated(dialogues: list[Dialogue], examples: Path | None) -> list[Di
     """The dialogues that are in no evaluation set of the examples."""
     if examples is None:
         return dialogues
-    names = [entry["name"] for entry in read_manifest(examples / MANIFEST)["files"]]
+    names = [entry["name"] for entry in read_manifest(examples / MANIFEST, expected=Folder)["files"]]
     sets = [name for name in names if name.endswith(".jsonl") and name != "train.jsonl"]
     evaluated = {source_of(example) for name in sets for example in read_examples(examples / name)}
     remaining = [dialogue for dialogue in dialogues if dialogue.id.partition("~")[0] not in evaluated]

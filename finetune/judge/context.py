@@ -13,6 +13,7 @@ from dialint.detector.artifacts import MANIFEST, data_fingerprint, read_manifest
 from dialint.detector.engines.base_models import ModelSource, resolve_source, tokenizer_folder
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, list_sets
+from dialint.detector.manifests import Model
 from dialint.eval.judge import REWARD_MODEL
 from dialint.finetune.train import lineage
 from dialint.finetune.train.adapters import load_model
@@ -101,7 +102,7 @@ class StageContext:
 
         reward = getattr(self.config, "reward", None)
         if reward is not None:
-            reward_figures = read_manifest(reward / MANIFEST)["figures"]
+            reward_figures = read_manifest(reward / MANIFEST, expected=Model).get("figures", {})
             figures = {**figures, REWARD_MODEL: reward_figures.get("held_out", {})}
         return save_judge(self.config, kind, model, self.prompt, self.source, self.inputs, figures, weights)
 

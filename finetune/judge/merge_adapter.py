@@ -18,6 +18,7 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new, sha256_file
 from dialint.detector.extras import require_single_process
+from dialint.detector.manifests import Model
 
 if TYPE_CHECKING:
     from dialint.detector.engines.base_models import ModelSource
@@ -61,8 +62,11 @@ def run(config: MergeConfig) -> dict[str, Any]:
     inputs: dict[str, str] = {}
     figures: dict[str, Any] = {}
     if (path := source.folder / MANIFEST).exists():
-        manifest = read_manifest(path)
-        inputs, figures = {**manifest["data"], "judge": sha256_file(path)}, manifest["figures"]
+        manifest = read_manifest(path, expected=Model)
+        inputs, figures = (
+            {**manifest.get("data", {}), "judge": sha256_file(path)},
+            manifest.get("figures", {}),
+        )
     make_output_folder(config.out)
     model = _merge_weights(source, config.weights)
     return save_judge(config, "judge", model, prompt, source, inputs, figures)

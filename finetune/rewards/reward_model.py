@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dialint.detector.engines import base_models
 from dialint.detector.engines.adapter_files import ADAPTER
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge import parse_answer
+from dialint.detector.manifests import validate_fields
 from dialint.eval.questions import LabelledQuestion
 from dialint.finetune.rewards.verifiable import standardize
 from dialint.finetune.train.adapters import AdapterOptions, load_model
@@ -25,6 +26,22 @@ ADAPTER_NAME = "reward"
 """Name of a reward model's adapter beside the policy's."""
 BATCH_ROWS = 32
 """Rows of one forward pass."""
+
+
+class _HeldOut(TypedDict):
+    mean_score: float
+    score_spread: float
+
+
+class _Figures(TypedDict):
+    held_out: dict[Literal["label", "reviewer"], _HeldOut]
+
+
+class RewardManifest(TypedDict):
+    """The fields of a reward model's manifest that standardize its scores."""
+
+    figures: _Figures
+
 
 Scorer = Callable[[Sequence[Sequence[int]]], np.ndarray]
 """Raw scores of rows of token ids, shape (rows,)."""
@@ -66,11 +83,14 @@ class RewardModel:
 
         source = base_models.resolve_source(str(folder))
         manifest = read_manifest(folder / MANIFEST)
-        if manifest["kind"] != "reward":
-            raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest['kind']}")
+        if manifest.get("kind") != "reward":
+            raise ConfigError("E_ADAPTER", f"{folder}: no reward model, but a {manifest.get('kind')}")
+        validate_fields(manifest, RewardManifest, folder / MANIFEST)
         prompt = load_prompt(source)
         pad = prompt.tokenizer.pad_token_id
         held_out = manifest["figures"]["held_out"]
+        if not held_out:
+            raise ConfigError("E_ADAPTER", f"{folder}: was measured on no held-out answers")
         figures = held_out.get("label") or held_out["reviewer"]
         if policy is None:
             scorer = _standalone_scorer(source, device, pad, bf16)

@@ -32,7 +32,7 @@ from dialint.detector.engines.base_models import SHIPPED
 from dialint.detector.errors import ConfigError
 from dialint.detector.extras import require_single_process
 from dialint.detector.release import WEIGHTS
-from dialint.finetune.scanner.trained import BACKBONE, TrainedScanner, Weights, read_scanner
+from dialint.finetune.scanner.trained import BACKBONE, ScannerManifest, TrainedScanner, Weights, read_scanner
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
@@ -71,7 +71,7 @@ def average(*scanners: Path, config: Annotated[AverageConfig, Parameter(name="*"
     folders = [SHIPPED.get(str(folder), folder) for folder in scanners]
     weights = config.weights or (1.0,) * len(folders)
     first, hashes = read_scanner(folders[0]), []
-    training = read_manifest(folders[0] / TRAINING, "dialint train sft scan")
+    training = read_manifest(folders[0] / TRAINING, "dialint train sft scan", ScannerManifest)
     mean: Weights = {}
     totals: Weights = {}
     for folder, weight in zip(folders, weights, strict=True):

@@ -6,7 +6,6 @@ made.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dialint.detector.artifacts import MANIFEST, fingerprint
+from dialint.detector.artifacts import data_fingerprint
 from dialint.detector.errors import DialogueFailed
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.records import Dialogue, Example, Label
@@ -43,8 +42,7 @@ class Target:
 
 def examples_fingerprint(folder: Path) -> str:
     """The fingerprint of a folder of examples: of its files' names and bytes."""
-    files = json.loads((folder / MANIFEST).read_text())["files"]
-    return fingerprint([(file["name"], file["sha256"]) for file in files])
+    return data_fingerprint(folder)
 
 
 def build_targets(

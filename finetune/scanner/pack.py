@@ -30,6 +30,7 @@ from dialint.detector.example_files import find_set, read_examples, require_set
 from dialint.detector.extras import require_single_process
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.languages import UNKNOWN, detect_languages
+from dialint.detector.manifests import Folder, InjectedExamples, validate_fields
 from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
@@ -52,6 +53,7 @@ from dialint.finetune.scanner.calibrate import (
 )
 from dialint.finetune.scanner.data import examples_fingerprint
 from dialint.finetune.scanner.model_card import model_card
+from dialint.finetune.scanner.trained import ScannerManifest
 from dialint.finetune.train.finite import save_weights, validate_finite
 from dialint.finetune.train.lineage import TRAINING
 
@@ -141,7 +143,7 @@ def pack(config: PackConfig) -> None:
 
 def _write_release(config: PackConfig, folder: Path) -> None:
     """Write all files of the release to `folder`, its manifest last."""
-    training = read_manifest(config.scanner / TRAINING, "dialint train sft scan")
+    training = read_manifest(config.scanner / TRAINING, "dialint train sft scan", ScannerManifest)
     # None: distilled without labelled examples
     if training["examples"] not in (None, examples_fingerprint(config.examples)):
         raise ConfigError("E_EXAMPLE", f"{config.examples}: not the examples {config.scanner} was trained on")
@@ -165,7 +167,9 @@ def _write_release(config: PackConfig, folder: Path) -> None:
         codes = add_evidence(codes)
     info = info.model_copy(update={"codes": codes, "domain": calibrated_domain(config.examples, codes)})
     info = info.model_copy(update={"report": _evaluate_sets(config, detector, info, calibrated)})
-    examples = read_manifest(config.examples / MANIFEST)
+    examples = read_manifest(config.examples / MANIFEST, expected=Folder)
+    if "families" in examples:
+        validate_fields(examples, InjectedExamples, config.examples / MANIFEST)
     (folder / "MODEL_CARD.md").write_text(model_card(info, taxonomy, examples))
     finalize_release(folder, info)
 

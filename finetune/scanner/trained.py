@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, write_json, write_manifest
 from dialint.detector.errors import ConfigError
@@ -27,6 +27,20 @@ if TYPE_CHECKING:
     from dialint.detector.engines.scan_model import ScanModel
 
 BACKBONE = "backbone."
+
+
+class ScannerManifest(TypedDict):
+    """The fields of a trained scanner's manifest that are read again."""
+
+    codes: list[str]
+    render: dict[str, Any]
+    base_sha256: str
+    examples: str | None
+    config: dict[str, Any]
+    base: NotRequired[dict[str, str] | None]
+    taxonomy: NotRequired[str]
+
+
 Shape = dict[str, Any]
 """The content of a ``config.json``."""
 Weights = dict[str, "torch.Tensor"]
@@ -107,7 +121,7 @@ def _read_training(folder: Path) -> TrainedScanner:
 
     if not is_scanner(folder):
         raise ConfigError("E_SCANNER", f"{folder}: neither a release nor the folder of a trained scanner")
-    training = read_manifest(folder / TRAINING, "dialint train sft scan")
+    training = read_manifest(folder / TRAINING, "dialint train sft scan", ScannerManifest)
     try:
         weights = load_file(folder / WEIGHTS)
         shape = json.loads((folder / "config.json").read_text())

@@ -25,6 +25,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import BATCH_ROWS, ENDINGS, read_examples
+from dialint.detector.manifests import Folder
 from dialint.detector.records import Example, Probability, Record
 
 KINDS = ("labelled-examples", "injected-examples")
@@ -80,14 +81,11 @@ class Dataset:
             OutputRefused: E_MANIFEST or E_CHECKSUM, it is not complete or was changed.
             ConfigError: E_DATASET, it is no data set, or has no train split.
         """
-        manifest = read_manifest(folder / MANIFEST)
+        manifest = read_manifest(folder / MANIFEST, expected=Folder)
         if manifest.get("kind") not in KINDS:
             raise ConfigError("E_DATASET", f"{folder}: not a dataset of `export dataset` or `data inject`")
-        names = [str(entry["name"]) for entry in manifest["files"]]
-        if any(Path(name).name != name for name in names):
-            raise ConfigError("E_DATASET", f"{folder}: its manifest names files that are not in it")
         verify_files(folder, manifest["files"])
-        if "train" not in {Path(name).stem for name in names}:
+        if "train" not in {Path(entry["name"]).stem for entry in manifest["files"]}:
             raise ConfigError("E_DATASET", f"{folder}: holds no set train")
         return cls(folder, manifest)
 

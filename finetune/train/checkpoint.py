@@ -28,6 +28,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.manifests import Count, Folder
 from dialint.finetune.train.finite import validate_finite, validate_finite_files
 
 SEAL = "checkpoint.json"
@@ -35,6 +36,13 @@ STATE = "state.pt"
 FORMAT = "dialint-loop-1"
 """Changes whenever the content of ``state.pt`` does."""
 _FOLDER = re.compile(r"checkpoint-(\d+)")
+
+
+class Checkpoint(Folder):
+    """The seal of a checkpoint."""
+
+    job: str
+    log_bytes: Count
 
 
 def save_state(out: Path, job: str, step: int, log_bytes: int, content: Mapping[str, Any]) -> None:
@@ -134,11 +142,11 @@ def find_latest(out: Path, job: str) -> tuple[Path, int] | None:
         if not (folder / SEAL).exists():
             shutil.rmtree(folder)
             continue
-        manifest = read_manifest(folder / SEAL)
+        manifest = read_manifest(folder / SEAL, expected=Checkpoint)
         if manifest["job"] != job:
             raise job_mismatch(folder, manifest["job"], job)
         verify_whole(folder, manifest["files"], frozenset((SEAL,)))
-        return folder, int(manifest["log_bytes"])
+        return folder, manifest["log_bytes"]
     return None
 
 

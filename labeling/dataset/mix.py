@@ -29,6 +29,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import list_sets, read_examples, require_set
+from dialint.detector.manifests import Examples
 from dialint.detector.option_ranges import check_ranges
 
 TRAIN = "train"
@@ -84,7 +85,7 @@ def mix(config: MixConfig) -> None:
             written.add(unique)
             path = config.out / f"{unique}.jsonl"
             files.append(_write(path, (line for _, line in _lines(folder, name, every - codes[folder]))))
-    manifests = [read_manifest(folder / MANIFEST) for folder in config.examples]
+    manifests = [read_manifest(folder / MANIFEST, expected=Examples) for folder in config.examples]
     manifest: dict[str, Any] = {
         "kind": "mixed-examples",
         "codes": sorted(every),
@@ -111,10 +112,10 @@ def labelled_codes(folder: Path) -> set[str]:
         OutputRefused: the folder is not complete.
         ConfigError: E_EXAMPLE, no label names a code.
     """
-    listed = read_manifest(folder / MANIFEST).get("codes")
+    listed = read_manifest(folder / MANIFEST, expected=Examples).get("codes")
     codes = (
         set(listed)
-        if isinstance(listed, list)
+        if listed is not None
         else {label.code for e in read_examples(require_set(folder, TRAIN)) for label in e.labels}
     )
     if not codes:

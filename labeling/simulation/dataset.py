@@ -32,6 +32,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.example_files import read_examples
+from dialint.detector.manifests import Folder
 from dialint.detector.option_ranges import check_ranges, format_usage_error
 from dialint.detector.records import Example, Label
 from dialint.labeling.aggregation.answers import from_rows
@@ -88,7 +89,7 @@ class SimulatedConfig:
 
 def make_dataset(config: SimulatedConfig) -> None:
     """Label examples by a simulated crowd."""
-    source_manifest = read_manifest(config.examples / MANIFEST)
+    source_manifest = read_manifest(config.examples / MANIFEST, expected=Folder)
     people = [Person.sample(f"simulated-{n}", CROWD, config.seed) for n in range(config.crowd)]
     sets = {
         name: list(_sample_examples(config, source, config.dialogues if name == "train" else config.held))

@@ -102,7 +102,10 @@ def test_fingerprint_does_not_depend_on_the_order_of_keys() -> None:
     assert artifacts.fingerprint({"a": 1}) != artifacts.fingerprint({"a": 2})
 
 
-CONTENT = {"kind": "verdicts", "seconds": 1e-07, "note": "naïve \x1b", "files": [{"name": "f", "bytes": 3}]}
+CONTENT = {
+    "kind": "verdicts", "seconds": 1e-07, "note": "naïve \x1b",
+    "files": [{"name": "f", "bytes": 3, "sha256": "0" * 64}],
+}  # fmt: skip
 
 
 def test_manifest_round_trip(tmp_path: Path) -> None:

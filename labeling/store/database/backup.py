@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sqlalchemy import Connection, MetaData, Table, func, inspect, select, text
 
@@ -34,6 +34,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
+from dialint.detector.manifests import Count, Folder
 from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
 from dialint.labeling.store.database.keys import find_key
@@ -50,6 +51,16 @@ _COPIES = r"store\.sqlite(-journal|-wal|-shm)?|[a-z_]+\.copy"
 _BACKUP_FILE = re.compile(rf"\A\.?({_COPIES}|manifest\.json)(\.\d+\.tmp)?")
 _VERSION, _HEAD = "SELECT version_num FROM alembic_version", "SELECT * FROM audit_head"
 """Since version 0007 the head has more columns, such as the id of the key."""
+
+
+class Backup(Folder):
+    """The manifest of a backup."""
+
+    database: Literal["sqlite", "postgresql"]
+    store_version: str
+    audit_entries: Count
+    audit_head: str
+    key: str | None
 
 
 def backup(store: Store, folder: Path) -> Path:
@@ -82,7 +93,7 @@ def backup(store: Store, folder: Path) -> Path:
 
 def read_head(folder: Path) -> Head:
     """The head of the audit log in a backup."""
-    manifest = read_manifest(folder / MANIFEST, "dialint db backup")
+    manifest = read_manifest(folder / MANIFEST, "dialint db backup", Backup)
     return Head(manifest["audit_entries"], manifest["audit_head"])
 
 
@@ -107,7 +118,7 @@ def restore(folder: Path, location: str | None = None) -> None:
         ConfigError: the store is not empty, or of the other database; or the key is missing or another one.
         WorldError: the disk is full or failed, or the database cannot be reached.
     """
-    manifest = read_manifest(folder / MANIFEST, "dialint db backup")
+    manifest = read_manifest(folder / MANIFEST, "dialint db backup", Backup)
     if manifest.get("kind") != KIND:
         raise OutputRefused("E_BACKUP", f"{folder}: not a backup of a store")
     verify_files(folder, manifest["files"])
