@@ -14,14 +14,14 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from streamlit.starlette import App
 
-from dialint.app.console import oidc
+from dialint.app.console import access, oidc
 from dialint.app.console.adjudication.appeal_history import ROUTES as DEMOTION_ROUTES
 from dialint.app.console.index_page import index_routes
 from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.main import PAGES, page_address
 from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.releases.own_thresholds import ROUTES as THRESHOLD_ROUTES
-from dialint.app.console.scoring.downloads import ROUTES, may_upload
+from dialint.app.console.scoring.downloads import ROUTES
 from dialint.app.console.scoring.runner import ScoreRunner
 from dialint.app.console.theme import STATIC, STATIC_PATH
 
@@ -44,6 +44,7 @@ app = App(
     routes=[
         *index_routes(("", *(page_address(title) for title in ("Home", "Sign in", *PAGES)))),
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
+        *access.ROUTES,
         *ROUTES,
         *THRESHOLD_ROUTES,
         *DEMOTION_ROUTES,
@@ -54,7 +55,7 @@ app = App(
         Middleware(
             SecurityMiddleware,
             hosts=os.environ.get(HOSTS_VARIABLE, "").split(),
-            may_upload=may_upload,
+            may_upload=access.may_upload,
             sign_in_paths=oidc.PATHS if PROVIDER else (),
         )
     ],

@@ -1,10 +1,10 @@
 """Sign-in: sessions, and a rate limit for passwords. All of it is in this process's memory; a restart of the
 server signs everybody out.
 
-A session is a random token with an idle limit, bound to one browser. The page holds no token: it stays in the
-server's session state. Streamlit hands a session state to whoever names its id, so a token counts only
-together with the browser's cookie (`dialint.app.console.middleware`). A reloaded page and another tab find
-the session by that cookie; signing out in one of them signs out of all.
+A session has an idle limit, and is known by the hash of a secret that is made when somebody signs in and that
+their browser alone gets, as a cookie (`dialint.app.console.middleware`). All tabs of the browser share it;
+signing out in one of them signs out of all. It holds what it was begun with, an identity or the hash of a
+password, so that it ends with that (`dialint.app.console.access`).
 
 Attempts are counted by account and source under one lock, before anything is hashed, so parallel attempts do
 not evade the limit. Strangers cannot lock an owner out: they use up attempts of their own source alone. An
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -24,11 +23,15 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TypeVar
 
+from dialint.app.console.middleware import hash_secret, new_secret
+from dialint.labeling.store.identities import Identity
+
 LOGIN = "/auth/login"
 """The path at which the company's provider is asked (`dialint.app.console.oidc`)."""
 PROVIDER_VARIABLE = "DIALINT_CONSOLE_PROVIDER"
 """Environment variable with the provider's name, if one is configured."""
 IDLE_S = 1800.0
+TICKET_S = 60.0
 IDLE_VARIABLE = "DIALINT_CONSOLE_IDLE_S"
 FREE_TRIES = 5
 """Wrong passwords for one account from one source before it has to wait."""
@@ -46,83 +49,99 @@ MAX_ENTRIES = 100_000
 
 
 @dataclass
-class _Session:
+class Session:
+    """What somebody signed in with: `proof` is an identity, or the hash of their password. `notice` is shown
+    once."""
+
     account: str
-    browser: str
-    used_s: float
-    by_identity: bool = False
+    proof: Identity | str
+    notice: str = ""
+    used_s: float = 0.0
 
 
 @dataclass
 class Sessions:
-    """All sessions of one server; safe to share between threads."""
+    """All sessions of one server, by the hash of their secret; safe to share between threads."""
 
     idle_s: float = field(default_factory=lambda: float(os.environ.get(IDLE_VARIABLE) or IDLE_S))
     now_s: Callable[[], float] = time.monotonic
-    _by_token: dict[str, _Session] = field(default_factory=dict)
+    _sessions: dict[str, Session] = field(default_factory=dict)
+    _tickets: dict[str, tuple[Session, str]] = field(default_factory=dict)
+    """Sessions that have not begun, and the browser that may begin each."""
     _lock: Lock = field(default_factory=Lock)
 
-    def create(self, account: str, browser: str, *, by_identity: bool = False) -> str:
-        """A token for an account that has just signed in with this browser: by a password, or by an identity
-        of OpenID Connect."""
-        token = secrets.token_urlsafe(32)
+    def offer(self, session: Session, browser: str) -> str:
+        """A ticket for a session, good once and for `TICKET_S`, in the browser that asked for it."""
+        ticket = new_secret()
         with self._lock:
             self._expire()
-            self._by_token[token] = _Session(account, browser, self.now_s(), by_identity)
-        return token
-
-    def account(self, token: str | None, browser: str) -> str | None:
-        """The account of a token, which counts as use; None if the token expired, is unknown, or belongs to
-        another browser."""
-        with self._lock:
-            self._expire()
-            session = self._by_token.get(token or "")
-            if session is None or session.browser != browser:
-                return None
             session.used_s = self.now_s()
-            return session.account
+            self._tickets[hash_secret(ticket)] = session, browser
+        return ticket
 
-    def is_by_identity(self, token: str | None) -> bool:
-        """Whether the session of a token was begun by an identity of OpenID Connect."""
-        with self._lock:
-            session = self._by_token.get(token or "")
-            return session is not None and session.by_identity
-
-    def find(self, browser: str) -> str | None:
-        """The token of the session that was used last in a browser; None if there is none."""
+    def redeem(self, ticket: str, browser: str) -> Session | None:
+        """The session of a ticket, to be begun; None if the ticket is not good in this browser."""
         with self._lock:
             self._expire()
-            own = [
-                (s.used_s, token) for token, s in self._by_token.items() if browser and s.browser == browser
-            ]
-            return max(own)[1] if own else None
+            session, wanted = self._tickets.get(hash_secret(ticket), (None, ""))
+            if session is None or browser != wanted or not browser:
+                return None
+            del self._tickets[hash_secret(ticket)]
+            return session
 
-    def end(self, browser: str) -> None:
-        """End the sessions of a browser."""
+    def begin(self, session: Session) -> str:
+        """Begin a session. Returns its secret, for the cookie."""
+        secret = new_secret()
         with self._lock:
-            self._by_token = {
-                t: session for t, session in self._by_token.items() if session.browser != browser
-            }
+            session.used_s = self.now_s()
+            self._sessions[hash_secret(secret)] = session
+        return secret
+
+    def find(self, key: str) -> Session | None:
+        """The session of this hash, unless it ended or expired."""
+        with self._lock:
+            self._expire()
+            return self._sessions.get(key)
+
+    def use(self, key: str) -> None:
+        """Count a click: the idle time starts anew."""
+        if (session := self.find(key)) is not None:
+            session.used_s = self.now_s()
+
+    def take_notice(self, key: str) -> str:
+        """The notice of a session, once."""
+        session = self.find(key)
+        if session is None:
+            return ""
+        notice, session.notice = session.notice, ""
+        return notice
+
+    def end(self, key: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(key, None)
 
     def end_all(self, account: str) -> None:
         """End all sessions of an account: its password has changed, or it was closed."""
         with self._lock:
-            self._by_token = {
-                t: session for t, session in self._by_token.items() if session.account != account
-            }
+            self._sessions = {key: each for key, each in self._sessions.items() if each.account != account}
+            self._tickets = {key: each for key, each in self._tickets.items() if each[0].account != account}
 
     def _expire(self) -> None:
-        oldest_s = self.now_s() - self.idle_s
-        for token in [t for t, session in self._by_token.items() if session.used_s < oldest_s]:
-            del self._by_token[token]
+        now_s = self.now_s()
+        for key in [each for each, session in self._sessions.items() if session.used_s < now_s - self.idle_s]:
+            del self._sessions[key]
+        for key in [each for each, (of, _) in self._tickets.items() if of.used_s < now_s - TICKET_S]:
+            del self._tickets[key]
 
 
 @dataclass(frozen=True)
 class Client:
-    """Where an attempt comes from: the address, and the browser's cookie or its hash."""
+    """Who is at the other end: the address, and the hashes of the two cookies, empty where there is none."""
 
     address: str
     browser: str
+    session: str = ""
 
     @property
     def source(self) -> str:
@@ -163,8 +182,8 @@ class LoginRateLimiter:
     _tries: OrderedDict[_Key, _Tries] = field(default_factory=OrderedDict)
     _sources: OrderedDict[str, float] = field(default_factory=OrderedDict)
     """When each source will have all of its attempts again."""
-    _trusted: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
-    """Accounts with the browsers that have signed in to them."""
+    _trusted: OrderedDict[str, frozenset[str]] = field(default_factory=OrderedDict)
+    """The accounts that each browser has signed in to."""
     _lock: Lock = field(default_factory=Lock)
 
     def admit(self, name: str, client: Client) -> float:
@@ -188,14 +207,16 @@ class LoginRateLimiter:
             return 0.0
 
     def record_success(self, name: str, client: Client) -> None:
-        """The password of an admitted attempt was right: its account and source start anew, and the browser
-        is trusted from now on."""
+        """The password of an admitted attempt was right: its account and source start anew."""
         with self._lock:
             key, trusted = self._key(name, client)
             self._tries.pop(key, None)
             self._refund(trusted, client)
-            if client.browser:
-                _remember(self._trusted, (name, client.browser), None)
+
+    def trust(self, name: str, before: str, browser: str) -> None:
+        """Trust a browser from now on, which has signed in and was known as `before` until then."""
+        with self._lock:
+            _remember(self._trusted, browser, self._trusted.pop(before, frozenset()) | {name})
 
     def cancel(self, name: str, client: Client) -> None:
         """An admitted attempt was not made after all, as the server was too busy."""
@@ -207,7 +228,7 @@ class LoginRateLimiter:
 
     def _key(self, name: str, client: Client) -> tuple[_Key, bool]:
         """What the attempt is counted under, and whether that is a trusted browser of the account."""
-        if (name, client.browser) in self._trusted:
+        if name in self._trusted.get(client.browser, ()):
             return (name, "", client.browser), True
         return (name, client.source, ""), False
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from dialint.app.console.auth import IDLE_VARIABLE, PROVIDER_VARIABLE
-from dialint.app.console.middleware import IDENTITY, LOCAL_HOSTS
+from dialint.app.console.middleware import BROWSER, LOCAL_HOSTS, SESSION
 from dialint.app.console.oidc import CONFIG_VARIABLE, read_config
 from dialint.app.console.theme import theme_options
 from dialint.labeling.store import accounts
@@ -41,7 +41,7 @@ SETTINGS = {
     "server.maxWidgetStateSize": "2",
     "server.maxMessageSize": "32",
     "server.scriptHealthCheckEnabled": "false",
-    "server.trustedUserHeaders": json.dumps({IDENTITY: "browser"}),
+    "server.trustedUserHeaders": json.dumps({BROWSER: "browser", SESSION: "session"}),
     "server.disconnectedSessionTTL": "120",
     "browser.gatherUsageStats": "false",
     "client.showErrorDetails": "none",

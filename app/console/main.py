@@ -15,11 +15,14 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from dialint.app.console import sign_in
+from dialint.app.console.access import find_account, open_store, require_session
 from dialint.app.console.account_names import role_name
 from dialint.app.console.attempts import empty_fields
+from dialint.app.console.auth import SESSIONS
 from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
 from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.sign_in import current_account, sign_in_page, sign_out
+from dialint.app.console.sign_in import sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.theme import ICON
 from dialint.detector.errors import DialintError
@@ -29,6 +32,8 @@ from dialint.labeling.store.preferences import load_preferences, save_preference
 from dialint.labeling.store.records import Account, AccountRole
 
 STYLE = Path(__file__).with_name("page.css")
+SIGNED_IN = "signed in"
+# In session state: the store that the pages of this session get.
 
 
 class PageEntry(NamedTuple):
@@ -85,24 +90,23 @@ START: dict[AccountRole, str] = {
 }  # fmt: skip
 
 
-@st.cache_resource(show_spinner=False)
-def open_store(location: str) -> Store:
-    """Open the store, once for this server."""
-    return Store.open(location or None, interface="console")
-
-
 def main() -> None:
     """One run of the script."""
     st.set_page_config(page_title="dialint", page_icon=ICON, layout="wide")
     try:
         store = open_store(os.environ.get("DIALINT_STORE", ""))
-        account = current_account(store)
+        session = sign_in.current_client().session
+        account = find_account(store, session)
         if account is None:
+            if st.session_state.pop(SIGNED_IN, None):  # the session has ended since the last run
+                st.session_state.clear()
             # at the address of every page, so that a reload returns to it
             titles = ("Sign in", *PAGES)
             pages = [_page(partial(sign_in_page, store), title) for title in titles]
             st.navigation(pages, position="hidden").run()
             return
+        SESSIONS.use(session)
+        store = st.session_state.setdefault(SIGNED_IN, require_session(store, session))
         if STATE not in st.session_state:
             chosen = load_preferences(store, account.id).language
             st.session_state[STATE] = chosen or current_language()
@@ -113,8 +117,8 @@ def main() -> None:
             _show_links(sections)
             _show_account(store, account)
         is_home = page.url_path == ""  # which leads on to another page: nothing is read there
-        if not is_home and st.session_state.pop("password changed", False):
-            st.success(_("Your password was changed."))
+        if not is_home and (notice := SESSIONS.take_notice(session)):
+            st.success(safe_markdown(notice))
         if not is_home:
             empty_fields()
         page.run()

@@ -4,9 +4,14 @@ It allows GET and HEAD requests for the page, its assets and the health check, a
 for metrics, media or sign-in. Its route for uploads is open to the console's own page in a browser in which a
 lead is signed in, and closed to everybody else as if it were not there; Streamlit checks size and XSRF token
 of what gets through. Requests for other host names are rejected, which prevents DNS rebinding. Every response
-forbids framing and requests to other hosts. Only the page itself may open its websocket, and Streamlit
-resumes a session only for the browser that began it: each browser gets a cookie, whose hash is passed on as
-the user's identity. TLS is left to a proxy (`docs/console.md`).
+forbids framing and requests to other hosts. TLS is left to a proxy (`docs/console.md`).
+
+There are two cookies, both secrets that this server made. One recognises a browser for months and opens
+nothing. The other is the session of somebody who signed in: it is new with each sign-in, and its value is all
+the authority there is. They are read here and nowhere else; what follows sees their hashes, in two headers
+that clients cannot send. Only the page itself may open its websocket, and Streamlit resumes its state only
+for the same two cookies. With TLS their names begin with ``__Host-``, and cookies of other names count for
+nothing, so that no other host of the domain and no connection without TLS can set them.
 """
 
 from __future__ import annotations
@@ -17,19 +22,20 @@ import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "dialint_browser"
-COOKIE_S = 180 * 86_400
+BROWSER_COOKIE, SESSION_COOKIE = "dialint_browser", "dialint_session"
+BROWSER_COOKIE_S = 180 * 86_400
 """For this long a browser is recognised: its owner gets in while strangers use up the attempts of their
 address."""
-IDENTITY = "x-dialint-browser"
-"""The header that tells Streamlit the browser's identity; a client's header of this name is dropped."""
+BROWSER, SESSION = "x-dialint-browser", "x-dialint-session"
+"""The headers with the hashes of the cookies, empty where there is none."""
+SESSION_PATH = "/session"
+"""Where a page exchanges a ticket for the cookie of a session (`dialint.app.console.access`)."""
 HEALTH = "/_stcore/health"
 STREAM = "/_stcore/stream"
 CORE = frozenset({HEALTH, "/_stcore/host-config"})
@@ -57,22 +63,39 @@ HEADERS = {
 }
 
 
-async def nobody(browser: str) -> bool:
-    """No browser may upload."""
+async def nobody(session: str) -> bool:
+    """No session may upload."""
     return False
 
 
-def browser_id(cookies: Mapping[str, str]) -> str:
-    """The hash of our cookie, which identifies the browser; empty if there is none."""
-    value = cookies.get(COOKIE, "")
+def new_secret() -> str:
+    """A value for a cookie, or a ticket."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_secret(value: str) -> str:
+    """The hash by which a secret is known; empty if the value cannot be one."""
     return hashlib.sha256(value.encode()).hexdigest() if _VALUE.fullmatch(value) else ""
+
+
+def cookie_name(name: str, scheme: str) -> str:
+    """The name of a cookie on a connection of this scheme."""
+    return f"__Host-{name}" if scheme in ("https", "wss") else name
+
+
+def set_cookie(name: str, value: str, scheme: str) -> str:
+    """The header that sets one of our cookies: that of the browser for months, that of a session until the
+    browser is closed, and no longer where the value is empty."""
+    max_age = f"; Max-Age={BROWSER_COOKIE_S if value else 0}" if name == BROWSER_COOKIE or not value else ""
+    secure = "; Secure" if scheme == "https" else ""
+    return f"{cookie_name(name, scheme)}={value}; Path=/; HttpOnly; SameSite=Strict{max_age}{secure}"
 
 
 @dataclass
 class SecurityMiddleware:
     """The middleware. `hosts` are the host names of the console beside this machine's local ones. A page of
     one of them may open a websocket even if a proxy requests it under another name. `may_upload` says whether
-    a lead is signed in in a browser, by its identity."""
+    a session is a lead's."""
 
     app: ASGIApp
     hosts: Sequence[str] = ()
@@ -96,8 +119,8 @@ class SecurityMiddleware:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _headers(scope)
-        cookies = _cookies(request)
-        cookie = cookies[COOKIE] if browser_id(cookies) else secrets.token_urlsafe(32)
+        scope, cookies = _identify(scope, request)
+        browser = cookies[BROWSER_COOKIE] or new_secret()
 
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -107,18 +130,16 @@ class SecurityMiddleware:
                     name.lower() == b"content-type" and b"text/html" in value for name, value in headers
                 )
                 if is_page and scope["path"] not in self.sign_in_paths:
-                    attributes = "Path=/; HttpOnly; SameSite=Strict"
-                    secure = "; Secure" if scope["scheme"] == "https" else ""
-                    value = f"{COOKIE}={cookie}; {attributes}; Max-Age={COOKIE_S}{secure}"
-                    headers.append((b"set-cookie", value.encode()))
+                    made = set_cookie(BROWSER_COOKIE, browser, scope["scheme"])
+                    headers.append((b"set-cookie", made.encode()))
                 message = {**message, "headers": headers}
             await send(message)
 
         status = self._rejection(scope, request)
         if status == 404 and scope["method"] in UPLOAD_METHODS and UPLOAD.fullmatch(scope["path"]):
-            browser = browser_id(cookies)
-            if browser and self._is_same_origin(request):
-                status = None if await self.may_upload(browser) else 404
+            session = hash_secret(cookies[SESSION_COOKIE])
+            if session and self._is_same_origin(request):
+                status = None if await self.may_upload(session) else 404
         if status is None:
             await self.app(scope, receive, send_secured)
         else:
@@ -137,17 +158,18 @@ class SecurityMiddleware:
             and path.lstrip("/").split("/", 1)[0] in CLOSED
         ):
             return 404
+        if path == SESSION_PATH and scope["method"] == "POST":
+            return None if self._is_same_origin(request) else 403
         return None if scope["method"] in ("GET", "HEAD") else 405
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = _headers(scope)
-        browser = browser_id(_cookies(request))
-        if scope["path"] != STREAM or not browser or not self._is_same_origin(request):
+        scope, cookies = _identify(scope, request)
+        if scope["path"] != STREAM or not cookies[BROWSER_COOKIE] or not self._is_same_origin(request):
             await receive()  # the handshake, which needs an answer
             await send({"type": "websocket.close", "code": 1008, "reason": ""})
             return
-        headers = [pair for pair in scope["headers"] if pair[0].decode("latin-1").lower() != IDENTITY]
-        await self.app({**scope, "headers": [*headers, (IDENTITY.encode(), browser.encode())]}, receive, send)
+        await self.app(scope, receive, send)
 
     def _is_same_origin(self, request: Mapping[str, str]) -> bool:
         """Whether the console's own page opens the connection: a browser always sends the origin."""
@@ -179,8 +201,17 @@ def _headers(scope: Scope) -> dict[str, str]:
     return {name: value for name, value in pairs if times[name] == 1}
 
 
-def _cookies(request: Mapping[str, str]) -> dict[str, str]:
-    try:
-        return {name: each.value for name, each in SimpleCookie(request.get("cookie", "")).items()}
-    except CookieError:
-        return {}
+def _identify(scope: Scope, request: Mapping[str, str]) -> tuple[Scope, dict[str, str]]:
+    """The scope with our two headers in place of what a client sent under their names; and our two cookies,
+    empty where one is missing, sent twice or not of the form that we make."""
+    pairs = [each.strip().partition("=") for each in request.get("cookie", "").split(";")]
+    cookies = {}
+    for name in (BROWSER_COOKIE, SESSION_COOKIE):
+        values = [value for key, _, value in pairs if key == cookie_name(name, scope["scheme"])]
+        cookies[name] = values[0] if len(values) == 1 and _VALUE.fullmatch(values[0]) else ""
+    headers = [
+        pair for pair in scope["headers"] if pair[0].decode("latin-1").lower() not in (BROWSER, SESSION)
+    ]
+    for name, cookie in ((BROWSER, BROWSER_COOKIE), (SESSION, SESSION_COOKIE)):
+        headers.append((name.encode(), hash_secret(cookies[cookie]).encode()))
+    return {**scope, "headers": headers}, cookies

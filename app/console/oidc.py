@@ -3,11 +3,11 @@
 The flow is that of authorization codes with PKCE (RFC 6749, RFC 7636, OpenID Connect Core 1.0, section 3.1).
 Streamlit's own `st.login` is not used: it keeps the identity for 30 days in a cookie without ``Secure``, so
 that neither the idle limit nor signing out would end a session, and its routes would read a secrets file.
-Here a verified identity begins a session of the console (`dialint.app.console.auth`) and is forgotten.
+Here a verified identity begins a session of the console (`dialint.app.console.auth`), which ends with it.
 
-The browser's cookie is SameSite=Strict, so it does not come along when the provider sends the browser back.
-The browser is known from the start of the flow, and recognised by a cookie of its own for the way back, which
-is Lax and lives for minutes. The answer is a page that leads on from this site.
+The console's cookies are SameSite=Strict, so they do not come along when the provider sends the browser back.
+They are known from the start of the flow, and the browser is recognised by a cookie of its own for the way
+back, which is Lax and lives for minutes. The answer is a page that leads on from this site.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import http.client
 import json
 import os
 import secrets
@@ -26,21 +27,21 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dialint.app.console.auth import LOGIN, SESSIONS
+from dialint.app.console.access import begin_session, open_store
+from dialint.app.console.auth import LOGIN, SESSIONS, Client, Session
 from dialint.app.console.i18n import N_, _, current_language, speak
 from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.middleware import LOCAL_HOSTS, browser_id
+from dialint.app.console.middleware import BROWSER, LOCAL_HOSTS, SESSION
 from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.detector.records import Record
 from dialint.labeling.store import identities
-from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
-from dialint.labeling.store.identities import Identity
+from dialint.labeling.store.identities import Identity, Subject, Url
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -60,7 +61,8 @@ TIMEOUT_S, MAX_BYTES, LEEWAY_S, KEYS_S = 10.0, 1 << 20, 60, 3600.0
 
 class OidcConfig(Record):
     """What the operator's file says. The secret is in `secret_env` or `secret_file`, never in this file. With
-    `match_email` a verified e-mail address is linked to the account of that name at the first sign-in."""
+    `match_email` a verified e-mail address is linked to the account of that name at the first sign-in
+    (`identities.sign_in_identity`)."""
 
     issuer: Annotated[str, Field(min_length=8, max_length=500)]
     client_id: Annotated[str, Field(min_length=1, max_length=500)]
@@ -121,7 +123,10 @@ def read_config(path: Path) -> OidcConfig:
 
 def _require_safe(url: str | None, where: str) -> None:
     """Raise unless an address is https, or http on this machine."""
-    parts = urlsplit(url or "https://")
+    try:
+        parts = urlsplit(url or "https://")
+    except ValueError:
+        raise ConfigError("E_OIDC", "{where}: not an address", where=where) from None
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOCAL_HOSTS):
         raise ConfigError(
             "E_OIDC",
@@ -139,13 +144,47 @@ def load_server_config() -> OidcConfig | None:
 
 @dataclass(frozen=True)
 class _Flow:
-    """A sign-in that has begun: the browser's identity, and what the answer must agree with."""
+    """A sign-in that has begun: the client that began it, and what the answer must agree with."""
 
-    browser: str
+    client: Client
     nonce: str
     verifier: str
     redirect_uri: str
     began_s: float
+
+
+class _Answer(BaseModel):
+    """A JSON object of the provider's: other fields are none of ours, but what is used has its type."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore")
+
+
+class _Metadata(_Answer):
+    issuer: str
+    authorization_endpoint: Url
+    token_endpoint: Url
+    jwks_uri: Url
+
+
+class _TokenAnswer(_Answer):
+    id_token: str
+
+
+Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+
+
+class _Claims(_Answer):
+    iss: str
+    sub: Subject
+    aud: str | tuple[str, ...]
+    nonce: str
+    exp: Seconds
+    iat: Seconds
+    nbf: Seconds = 0.0
+    azp: str | None = None
+    email: str | None = None
+    email_verified: Any = None
+    """Some providers send a word, which is not taken for a yes."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +204,7 @@ class Provider:
     _lock: Lock = field(default_factory=Lock)
     _cached: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
 
-    def begin(self, browser: str, redirect_uri: str) -> tuple[str, str]:
+    def begin(self, client: Client, redirect_uri: str) -> tuple[str, str]:
         """Begin a flow for a browser. Returns its state, and the address to send the browser to.
 
         Raises:
@@ -175,7 +214,7 @@ class Provider:
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         with self._lock:
-            self._flows[state] = _Flow(browser, nonce, verifier, redirect_uri, time.monotonic())
+            self._flows[state] = _Flow(client, nonce, verifier, redirect_uri, time.monotonic())
             if len(self._flows) > MAX_PENDING:
                 self._flows.popitem(last=False)
         query = {
@@ -183,11 +222,11 @@ class Provider:
             "scope": "openid email", "state": state, "nonce": nonce, "code_challenge": challenge,
             "code_challenge_method": "S256",
         }  # fmt: skip
-        address = str(metadata["authorization_endpoint"])
+        address = metadata.authorization_endpoint
         return state, f"{address}{'&' if '?' in address else '?'}{urlencode(query)}"
 
-    def finish(self, state: str, code: str) -> tuple[str, Claims]:
-        """End a flow, each once: the browser that began it, and the verified claims.
+    def finish(self, state: str, code: str) -> tuple[Client, Claims]:
+        """End a flow, each once: the client that began it, and the verified claims.
 
         Raises:
             NotAllowed: no such flow, or what the provider says cannot be verified.
@@ -203,52 +242,56 @@ class Provider:
             "client_id": self.config.client_id, "client_secret": self.config.secret,
             "code_verifier": flow.verifier,
         }  # fmt: skip
-        answer = _fetch(str(metadata["token_endpoint"]), urlencode(form).encode())
-        return flow.browser, self._verify(str(answer.get("id_token", "")), flow.nonce)
+        answer = _read(_TokenAnswer, _fetch(metadata.token_endpoint, urlencode(form).encode()), "the token")
+        return flow.client, self._verify(answer.id_token, flow.nonce)
 
     def _verify(self, token: str, nonce: str) -> Claims:
         from joserfc import jwt
-        from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
-        keys = self._get(str(self._metadata()["jwks_uri"]))
+        keys = self._get(self._metadata().jwks_uri)
         try:
-            claims = jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS).claims  # type: ignore[arg-type]
-        except (JoseError, ValueError, TypeError, KeyError) as error:
+            token_claims = jwt.decode(token, KeySet.import_key_set(keys), algorithms=ALGORITHMS).claims  # type: ignore[arg-type]
+        except Exception as error:  # noqa: BLE001  of a library, on bytes from the network: nobody gets in
             self._cached.clear()  # the provider may have new keys
             raise NotAllowed(
                 "E_SIGN_IN", "the provider's token is not valid: {error}", error=type(error).__name__
             ) from None
-        now_s = time.time()
-        audience = claims.get("aud")
-        audiences = audience if isinstance(audience, list) else [audience]
-        expires_s, issued_s = (claims.get(name) for name in ("exp", "iat"))
-        checks = {
-            "iss": claims.get("iss") == self.config.issuer,
-            "aud": self.config.client_id in audiences,
-            "azp": len(audiences) == 1 or claims.get("azp") == self.config.client_id,
-            "exp": isinstance(expires_s, int | float) and now_s < expires_s + LEEWAY_S,
-            "iat": isinstance(issued_s, int | float) and issued_s < now_s + LEEWAY_S,
-            "nonce": secrets.compare_digest(str(claims.get("nonce")).encode(), nonce.encode()),
-        }
-        if wrong := [name for name, is_right in checks.items() if not is_right]:
+        try:
+            claims = _Claims.model_validate(token_claims)
+        except ValidationError as error:
+            wrong = sorted({str((*each["loc"], "claims")[0]) for each in error.errors()})
+        else:
+            wrong = self._find_wrong(claims, nonce)
+        if wrong:
             raise NotAllowed(
                 "E_SIGN_IN", "the provider's token is not for this sign-in: {fields}", fields=", ".join(wrong)
             )
-        try:
-            identity = Identity(issuer=self.config.issuer, subject=str(claims.get("sub", "")))
-        except ValidationError:
-            raise NotAllowed("E_SIGN_IN", "the provider's token names nobody") from None
-        email = claims.get("email") if claims.get("email_verified") is True else None
-        return Claims(identity, str(email) if email else None)
+        identity = Identity(issuer=self.config.issuer, subject=claims.sub)
+        return Claims(identity, claims.email if claims.email_verified is True else None)
 
-    def _metadata(self) -> dict[str, Any]:
+    def _find_wrong(self, claims: _Claims, nonce: str) -> list[str]:
+        """The claims that are not as they have to be (OpenID Connect Core, section 3.1.3.7)."""
+        now_s, client_id = time.time(), self.config.client_id
+        audiences = (claims.aud,) if isinstance(claims.aud, str) else claims.aud
+        checks = {
+            "iss": claims.iss == self.config.issuer,
+            "aud": client_id in audiences,
+            "azp": claims.azp == client_id or (claims.azp is None and len(audiences) == 1),
+            "exp": now_s < claims.exp + LEEWAY_S,
+            "iat": claims.iat < now_s + LEEWAY_S,
+            "nbf": claims.nbf < now_s + LEEWAY_S,
+            "nonce": secrets.compare_digest(claims.nonce.encode(errors="replace"), nonce.encode()),
+        }
+        return [name for name, is_right in checks.items() if not is_right]
+
+    def _metadata(self) -> _Metadata:
         url = self.config.metadata_url or f"{self.config.issuer.rstrip('/')}/.well-known/openid-configuration"
-        metadata = self._get(url)
-        if metadata.get("issuer") != self.config.issuer:
+        metadata = _read(_Metadata, self._get(url), "the metadata")
+        if metadata.issuer != self.config.issuer:
             raise WorldError("E_OIDC", "the provider's metadata name another issuer")
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            _require_safe(str(metadata.get(name, "")), f"the provider's {name}")
+            _require_safe(getattr(metadata, name), f"the provider's {name}")
         return metadata
 
     def _get(self, url: str) -> dict[str, Any]:
@@ -278,13 +321,25 @@ def _fetch(url: str, body: bytes | None = None) -> dict[str, Any]:
     request = urllib.request.Request(url, body, {"accept": "application/json"})
     try:
         with _OPENER.open(request, timeout=TIMEOUT_S) as answer:
-            document = json.loads(answer.read(MAX_BYTES))
-    except (OSError, ValueError) as error:
+            body = answer.read(MAX_BYTES + 1)
+        document = json.loads(body) if len(body) <= MAX_BYTES else None
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         status = error.code if isinstance(error, urllib.error.HTTPError) else type(error).__name__
         raise WorldError("E_OIDC", "{host}: {status}", host=urlsplit(url).hostname, status=status) from None
     if not isinstance(document, dict):
         raise WorldError("E_OIDC", "{host}: expected a JSON object", host=urlsplit(url).hostname)
     return document
+
+
+_A = TypeVar("_A", bound=_Answer)
+
+
+def _read(model: type[_A], document: dict[str, Any], name: str) -> _A:
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise WorldError("E_OIDC", "{name}: {where} cannot be used", name=name, where=where) from None
 
 
 def make_routes(config: OidcConfig, location: str) -> list[Route]:
@@ -296,12 +351,12 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
     provider = Provider(config)
 
     async def login(request: Request) -> Response:
-        browser = browser_id(request.cookies)
-        if not browser:  # it has not been at the console yet
+        client = Client("", request.headers[BROWSER], request.headers[SESSION])
+        if not client.browser:  # it has not been at the console yet
             return RedirectResponse("/", 303)
         uri = config.redirect_uri or str(request.url.replace(path=CALLBACK, query=""))
         try:
-            state, address = await to_thread.run_sync(provider.begin, browser, uri)
+            state, address = await to_thread.run_sync(provider.begin, client, uri)
         except DialintError as failed:
             return _page(request, failed, 502)
         answer = RedirectResponse(address, 303)
@@ -319,30 +374,31 @@ def make_routes(config: OidcConfig, location: str) -> list[Route]:
         if not code:
             return _page(request, N_("The provider did not let you in."), 403)
         try:
-            await to_thread.run_sync(_sign_in, provider, location, state, code)
+            client, session = await to_thread.run_sync(_sign_in, provider, location, state, code)
         except DialintError as failed:
             status = 403 if isinstance(failed, NotAllowed) else 502
             return _page(request, failed, status)
         answer = _page(request, "", 200)
         answer.delete_cookie(STATE_COOKIE, path=CALLBACK)
+        SESSIONS.end(client.session)
+        begin_session(answer, session, client.browser, request.url.scheme)
         return answer
 
     return [Route(LOGIN, login, methods=["GET"]), Route(CALLBACK, callback, methods=["GET"])]
 
 
-def _sign_in(provider: Provider, location: str, state: str, code: str) -> None:
-    """Begin a session in the browser that began the flow."""
-    browser, claims = provider.finish(state, code)
-    name = claims.email if provider.config.match_email else None
-    with Store.open(location or None, interface="console") as store:
-        try:
-            account = identities.sign_in_identity(store, claims.identity, name)
-        except NotAllowed as refused:
-            raise NotAllowed(
-                refused.code, "{message}: tell an admin the subject {subject!r} of {issuer}",
-                message=refused.text, subject=claims.identity.subject, issuer=claims.identity.issuer,
-            ) from None  # fmt: skip
-    SESSIONS.create(account.id, browser, by_identity=True)
+def _sign_in(provider: Provider, location: str, state: str, code: str) -> tuple[Client, Session]:
+    """The client that began the flow, and the session that it may begin."""
+    client, claims = provider.finish(state, code)
+    address = claims.email if provider.config.match_email else None
+    try:
+        account = identities.sign_in_identity(open_store(location), claims.identity, address)
+    except NotAllowed as refused:
+        raise NotAllowed(
+            refused.code, "{message}: tell an admin the subject {subject!r} of {issuer}",
+            message=refused.text, subject=claims.identity.subject, issuer=claims.identity.issuer,
+        ) from None  # fmt: skip
+    return client, Session(account.id, claims.identity)
 
 
 def _page(request: Request, notice: DialintError | str, status: int) -> Response:

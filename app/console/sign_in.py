@@ -8,72 +8,79 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cache
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from dialint.app.console.account_names import role_name
-from dialint.app.console.auth import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client
+from dialint.app.console.auth import LOGIN, PROVIDER_VARIABLE, RATE_LIMITER, SESSIONS, Client, Session
 from dialint.app.console.i18n import _, ngettext
 from dialint.app.console.messages import explain_as_sentence
-from dialint.app.console.middleware import browser_id
+from dialint.app.console.middleware import BROWSER, SESSION, SESSION_PATH
 from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
-from dialint.labeling.store import identities, passwords
+from dialint.labeling.store import passwords
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import MustChangePassword, NotAllowed
+from dialint.labeling.store.passwords import SignedIn
 from dialint.labeling.store.records import Account
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
 
 BUTTON_STYLE = (
     "display: block; padding: 0.5rem 1rem; text-align: center; color: inherit; text-decoration: none; "
     "border: 1px solid currentColor; border-radius: 0.4rem"
 )
-TOKEN, CHOOSING = "token", "choosing"
-"""Keys in session state: the session's token, and the account that has to choose a password first."""
+CHOOSING, LEAVING = "choosing", "leaving"
+"""Keys in session state: the account that has to choose a password first, and that somebody signs out."""
 
 
 def current_client() -> Client:
     """The client at the other end of this page's connection."""
-    return Client(st.context.ip_address or "local", browser_id(st.context.cookies))
-
-
-def current_account(store: Store) -> Account | None:
-    """The account of this page's session, as it is in the store; None if the session expired or belongs to
-    another browser, or the account was closed. A new page of a browser that is signed in has its session."""
-    browser, token = current_client().browser, st.session_state.get(TOKEN)
-    if SESSIONS.account(token, browser) is None:
-        if token is not None:  # it has ended, which says nothing of a newer session in another tab
-            st.session_state.clear()
-            st.session_state["ended"] = True
-        token = SESSIONS.find(browser)
-        if token is None:
-            return None
-        st.session_state.pop("ended", None)
-        st.session_state[TOKEN] = token
-    name = SESSIONS.account(token, browser)
-    find = identities.find_linked if SESSIONS.is_by_identity(token) else passwords.find_signed_in
-    account = None if name is None else find(store, name)
-    if account is None:
-        sign_out()
-        st.session_state["ended"] = True
-    return account
+    browser, session = (st.context.headers.get(name) or "" for name in (BROWSER, SESSION))
+    return Client(st.context.ip_address or "local", browser, session)
 
 
 def sign_out() -> None:
-    """End the sessions of this browser and clear the session state of this page."""
-    SESSIONS.end(current_client().browser)
+    """End the session of this browser and clear the session state of this page."""
+    SESSIONS.end(current_client().session)
     st.session_state.clear()
+    st.session_state[LEAVING] = True
+
+
+def exchange_ticket(ticket: str) -> None:
+    """Let the page exchange a ticket for the cookie of a session, or none for no cookie, and load again."""
+    _exchange()(key="exchange", data={"ticket": ticket, "path": SESSION_PATH})
+    st.stop()
+
+
+@cache
+def _exchange() -> ComponentRenderer:
+    script = """
+    let sent = false;
+    export default function ({ data }) {
+      if (sent) return;
+      sent = true;
+      fetch(data.path, { method: "POST", body: data.ticket }).finally(() => location.reload());
+    }
+    """
+    return st.components.v2.component("dialint.exchange", html="<span></span>", js=script)
 
 
 def sign_in_page(store: Store) -> None:
     """Name and password; after a one-time password, the choice of a new one; or the company's provider."""
+    if st.session_state.get(LEAVING):
+        exchange_ticket("")
     with st.columns([1, 2, 1])[1]:
         st.title("dialint", anchor=False)
         if (name := st.session_state.get(CHOOSING)) is not None:
             st.info(_("Your password was for one time. Choose your own to go on."))
             _password_form(store, name)
-            st.button(_("Back"), type="tertiary", on_click=sign_out)
+            st.button(_("Back"), type="tertiary", on_click=st.session_state.clear)
             return
-        if st.session_state.pop("ended", False):
+        if current_client().session:  # which has ended
             st.info(_("You were signed out. Drafts are kept."))
         if (provider := os.environ.get(PROVIDER_VARIABLE)) is not None:
             label = _("Sign in by {provider}").format(provider=provider)
@@ -94,12 +101,11 @@ def _sign_in(store: Store, name: str, password: str) -> None:
     if not _admit(name, client):
         return
     try:
-        account = passwords.sign_in(store, name, password)
-        RATE_LIMITER.record_success(name, client)
-        st.session_state[TOKEN] = SESSIONS.create(account.id, client.browser)
+        signed_in = passwords.sign_in(store, name, password)
     except MustChangePassword:
         RATE_LIMITER.record_success(name, client)
         st.session_state[CHOOSING] = name
+        st.rerun()
     except NotAllowed:
         st.error(_("The name or the password is wrong, or the account is closed."))
         return
@@ -107,7 +113,14 @@ def _sign_in(store: Store, name: str, password: str) -> None:
         RATE_LIMITER.cancel(name, client)
         st.error(safe_markdown(explain_as_sentence(failed)))
         return
-    st.rerun()
+    _begin(signed_in, client)
+
+
+def _begin(signed_in: SignedIn, client: Client, notice: str = "") -> None:
+    """Begin a session in this browser."""
+    name = signed_in.account.id
+    RATE_LIMITER.record_success(name, client)
+    exchange_ticket(SESSIONS.offer(Session(name, signed_in.password_hash, notice), client.browser))
 
 
 def _admit(name: str, client: Client) -> bool:
@@ -150,7 +163,7 @@ def _change_password(store: Store, name: str, old: str, new: str) -> None:
     if not _admit(name, client):
         return
     try:
-        passwords.choose_password(store, name, old, new)
+        signed_in = passwords.choose_password(store, name, old, new)
     except NotAllowed:
         st.error(_("The password now is wrong."))
         return
@@ -158,9 +171,5 @@ def _change_password(store: Store, name: str, old: str, new: str) -> None:
         RATE_LIMITER.cancel(name, client)
         st.error(safe_markdown(explain_as_sentence(refused)))
         return
-    RATE_LIMITER.record_success(name, client)
     SESSIONS.end_all(name)
-    st.session_state.pop(CHOOSING, None)
-    st.session_state[TOKEN] = SESSIONS.create(name, client.browser)
-    st.session_state["password changed"] = True
-    st.rerun()
+    _begin(signed_in, client, _("Your password was changed."))

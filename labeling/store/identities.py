@@ -7,19 +7,21 @@ the console's matter (`dialint.app.console.oidc`), as it is for passwords.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import Field
 from sqlalchemy import ColumnElement, delete, insert, select
 
 from dialint.detector.records import Record
-from dialint.labeling.store.database.schema import identities
+from dialint.labeling.store.database.schema import accounts, identities
 from dialint.labeling.store.database.transactions import Transaction, read_operation, write_operation
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
 from dialint.labeling.store.passwords import CLOSED_STATUSES
 from dialint.labeling.store.permissions import find_account, require_permission
 from dialint.labeling.store.records import Account, Name
 
+ADDRESS = re.compile(r"[\x21-\x3f\x41-\x7e]{1,64}@[A-Za-z0-9.-]{1,190}", re.ASCII)
 Url = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[\x21-\x7e]+$")]
 Subject = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[\x20-\x7e]+$")]
 
@@ -83,17 +85,25 @@ def list_identities(transaction: Transaction, actor: str) -> list[LinkedIdentity
 
 
 @write_operation(repeatable=True)
-def sign_in_identity(transaction: Transaction, identity: Identity, name: str | None = None) -> Account:
-    """The account of somebody who proved this identity. With `name`, which the caller vouches for, a new
-    identity is linked to the account of that name.
+def sign_in_identity(transaction: Transaction, identity: Identity, address: str | None = None) -> Account:
+    """The account of somebody who proved this identity. With `address`, an e-mail address that the provider
+    verified, a new identity is linked to the account of that name, unless it is an admin's or has an identity
+    of the same issuer: addresses are given to new people, and whoever runs the directory is no admin here.
 
     Raises:
         NotAllowed: no account is linked, or it is closed.
     """
     linked = _find(transaction, identity)
-    wanted = linked or name
+    wanted = linked or (address if address and ADDRESS.fullmatch(address) else None)
     account = None if wanted is None else find_account(transaction, wanted)
-    if account is None or account.status in CLOSED_STATUSES:
+    if (
+        account is None
+        or account.status in CLOSED_STATUSES
+        or (
+            linked is None
+            and (account.role == "admin" or _has_identity(transaction, account, identity.issuer))
+        )
+    ):
         raise NotAllowed("E_SIGN_IN", "no account is linked to this identity, or it is closed")
     if linked is None:
         _insert(transaction, account.id, identity, account.id)
@@ -101,14 +111,26 @@ def sign_in_identity(transaction: Transaction, identity: Identity, name: str | N
 
 
 @read_operation
-def find_linked(transaction: Transaction, name: str) -> Account | None:
-    """The present account of somebody who signed in by an identity before; none if it was closed, or no
-    identity is linked to it any more."""
+def find_signed_in(transaction: Transaction, name: str, proof: Identity | str) -> Account | None:
+    """The present account of somebody who signed in before by `proof`, an identity or the hash of a password
+    (`passwords.SignedIn`); none if the account was closed, the identity is not linked to it any more, or it
+    has another password."""
     account = find_account(transaction, name)
-    query = select(identities.c.account).where(identities.c.account == name).limit(1)
-    if account is None or account.status in CLOSED_STATUSES or transaction.run(query).first() is None:
+    if account is None or account.status in CLOSED_STATUSES:
         return None
-    return account
+    if isinstance(proof, Identity):
+        is_valid = _find(transaction, proof) == name
+    else:
+        query = select(accounts.c.password_hash).where(accounts.c.id == name)
+        is_valid = transaction.run(query).scalar_one() == proof
+    return account if is_valid else None
+
+
+def _has_identity(transaction: Transaction, account: Account, issuer: str) -> bool:
+    query = select(identities.c.subject).where(
+        identities.c.account == account.id, identities.c.issuer == issuer
+    )
+    return transaction.run(query.limit(1)).first() is not None
 
 
 def _key(identity: Identity) -> tuple[ColumnElement[bool], ...]:

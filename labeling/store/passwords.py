@@ -11,13 +11,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import bindparam, select, update
 
 from dialint.detector.errors import WorldError
 from dialint.labeling.store.database.schema import accounts
-from dialint.labeling.store.database.transactions import Store, Transaction, read_operation
+from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.errors import MustChangePassword, NotAllowed, StoreRefused
 from dialint.labeling.store.permissions import find_account
 from dialint.labeling.store.records import Account
@@ -38,7 +38,15 @@ CLOSED_STATUSES = ("suspended", "banned")
 _HASH = select(accounts.c.password_hash).where(accounts.c.id == bindparam("id"))
 
 
-def choose_password(store: Store, name: str, old: str, new: str) -> Account:
+class SignedIn(NamedTuple):
+    """Somebody who proved a password. Its stored hash tells later whether it is still the account's
+    (`identities.find_signed_in`)."""
+
+    account: Account
+    password_hash: str
+
+
+def choose_password(store: Store, name: str, old: str, new: str) -> SignedIn:
     """Replace the password of an account, temporary or not, by one that its owner chooses.
 
     Raises:
@@ -58,10 +66,10 @@ def choose_password(store: Store, name: str, old: str, new: str) -> Account:
         transaction.log(name, "account.password", name)
 
     store.write(write, repeatable=True)
-    return account
+    return SignedIn(account, chosen)
 
 
-def sign_in(store: Store, name: str, password: str) -> Account:
+def sign_in(store: Store, name: str, password: str) -> SignedIn:
     """The account, if the password is right and not temporary, and the account is not closed.
 
     Raises:
@@ -71,18 +79,7 @@ def sign_in(store: Store, name: str, password: str) -> Account:
     account, hashed = _verify(store, name, password)
     if hashed.startswith(TEMPORARY):
         raise MustChangePassword("E_PASSWORD_ONCE", "this password was for one time: choose your own")
-    return account
-
-
-@read_operation
-def find_signed_in(transaction: Transaction, name: str) -> Account | None:
-    """The present account of somebody who signed in before; none if they have to sign in again because it was
-    closed or got a temporary password."""
-    account = find_account(transaction, name)
-    if account is None or account.status in CLOSED_STATUSES:
-        return None
-    hashed = transaction.run(_HASH, {"id": name}).scalar_one()
-    return None if hashed is None or hashed.startswith(TEMPORARY) else account
+    return SignedIn(account, hashed)
 
 
 def _verify(store: Store, name: str, password: str) -> tuple[Account, str]:

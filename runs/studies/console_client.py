@@ -11,8 +11,10 @@ import json
 import shutil
 import time
 import urllib.request
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from http.client import HTTPMessage
 from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -21,7 +23,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 
-from dialint.app.console.middleware import COOKIE
+from dialint.app.console.middleware import SESSION_PATH
 
 TIMEOUT_S = 60.0
 BUTTONS = ("button", "download_button")
@@ -46,14 +48,18 @@ class Run:
 
 
 class ConsoleClient:
-    """A browser page on its websocket; several may share a `cookie`, as tabs of a browser do."""
+    """A browser page on its websocket; several may share `cookies`, as tabs of a browser do."""
 
-    def __init__(self, port: int, cookie: str | None = None) -> None:
-        self.cookie = cookie or fetch_cookie(port)
+    def __init__(self, port: int, cookies: dict[str, str] | None = None) -> None:
+        self.port = port
+        self.cookies = cookies if cookies is not None else fetch_cookies(port)
+        self._connect()
+
+    def _connect(self) -> None:
         self._connection = ExitStack()
         opening = connect(
-            f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
-            additional_headers={"Cookie": f"{COOKIE}={self.cookie}"}, subprotocols=["streamlit", "x"],  # type: ignore[list-item]
+            f"ws://127.0.0.1:{self.port}/_stcore/stream", origin=f"http://127.0.0.1:{self.port}",  # type: ignore[arg-type]
+            additional_headers={"Cookie": join_cookies(self.cookies)}, subprotocols=["streamlit", "x"],  # type: ignore[list-item]
             max_size=2**27,
         )  # fmt: skip
         self.socket: ClientConnection = self._connection.enter_context(opening)
@@ -62,6 +68,21 @@ class ConsoleClient:
         self.pages: dict[str, str] = {}
         """Hashes of pages by their addresses."""
         self.last = Run()
+
+    def load_again(self) -> Run:
+        """Load the page again, with the cookies that the browser has now."""
+        self.close()
+        self._connect()
+        return self.run()
+
+    def exchange_ticket(self) -> Run:
+        """What the page's script does when somebody signs in or out."""
+        address = f"http://127.0.0.1:{self.port}{SESSION_PATH}"
+        headers = {"Cookie": join_cookies(self.cookies), "Origin": f"http://127.0.0.1:{self.port}"}
+        body = self.data()["ticket"].encode()
+        with urllib.request.urlopen(urllib.request.Request(address, body, headers)) as answer:
+            take_cookies(self.cookies, answer.headers)
+        return self.load_again()
 
     def close(self) -> None:
         """Close the connection."""
@@ -175,13 +196,29 @@ class ConsoleClient:
         self.fill("Name", name)
         self.fill("Password", password)
         self.press("Sign in")
-        self.states.clear()
+        try:
+            self.exchange_ticket()
+        except LookupError:
+            raise LookupError(f"{name} is not signed in") from None
         if not self.has("button", "Sign out"):
             raise LookupError(f"{name} is not signed in")
 
 
-def fetch_cookie(port: int) -> str:
-    """The value of the cookie that the console gives to a new browser."""
+def join_cookies(cookies: Mapping[str, str]) -> str:
+    """The header of a browser that has these cookies."""
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())
+
+
+def take_cookies(cookies: dict[str, str], headers: HTTPMessage) -> None:
+    """Keep the cookies that an answer sets."""
+    for header in headers.get_all("set-cookie", []):
+        name, _, value = header.split(";")[0].partition("=")
+        cookies[name] = value
+
+
+def fetch_cookies(port: int) -> dict[str, str]:
+    """The cookies that the console gives to a new browser."""
+    cookies: dict[str, str] = {}
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
-        header = next(each for each in answer.headers.get_all("set-cookie") if each.startswith(f"{COOKIE}="))
-    return str(header.split(";")[0].split("=", 1)[1])
+        take_cookies(cookies, answer.headers)
+    return cookies

@@ -6,19 +6,16 @@ rule says now is counted on demand, as the count reads every answer in the store
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 import streamlit as st
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from dialint.app.console.access import lead_route
 from dialint.app.console.i18n import _, choose_name, show_number, show_percent
-from dialint.app.console.middleware import browser_id
 from dialint.app.console.notices import report_refusals
-from dialint.app.console.scoring.downloads import DOWNLOADS, find_lead
+from dialint.app.console.scoring.downloads import DOWNLOADS
 from dialint.app.console.tables import DialogueLink, share_text, show_table
 from dialint.app.console.text import lookup_code, safe_markdown
 from dialint.detector.taxonomy import Taxonomy
@@ -170,22 +167,14 @@ def _show_demotions(store: Store, account: Account, taxonomy: Taxonomy) -> None:
     )  # fmt: skip
 
 
-async def send_demotions(request: Request) -> Response:
-    """The file of demoted codes, as an attachment, to leads; 404 without saying more to all others."""
-    account = await run_in_threadpool(find_lead, browser_id(request.cookies))
-    if account is None:
-        return Response(status_code=404)
+def send_demotions(store: Store, account: str, _request: Request) -> Response:
+    """The file of demoted codes, as an attachment."""
+    _counts, demotions = demote(store, account, RULE)
     return Response(
-        await run_in_threadpool(_count_demoted, account),
+        demotions.model_dump_json(indent=2) + "\n",
         media_type="application/json",
         headers={"content-disposition": 'attachment; filename="demoted.json"', "cache-control": "no-store"},
     )
 
 
-def _count_demoted(account: str) -> str:
-    with Store.open(os.environ.get("DIALINT_STORE") or None, interface="console") as store:
-        _counts, demotions = demote(store, account, RULE)
-    return demotions.model_dump_json(indent=2) + "\n"
-
-
-ROUTES = [Route(DEMOTIONS, send_demotions, methods=["GET"])]
+ROUTES = [lead_route(DEMOTIONS, send_demotions)]

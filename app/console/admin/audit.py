@@ -139,7 +139,7 @@ def _show_verification(store: Store, account: Account) -> None:
 
 
 def _begin(store: Store, account: Account, expected: str) -> str:
-    VERIFICATION.start(store, account.id, Head.parse(expected) if expected else None)
+    VERIFICATION.start(store.requiring(None), account.id, Head.parse(expected) if expected else None)
     return _("The verification has begun; you may leave this page.")
 
 

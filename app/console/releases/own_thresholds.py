@@ -15,19 +15,18 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 from pydantic import ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from dialint.app.console.access import lead_route
 from dialint.app.console.i18n import _, choose_name, show_number
-from dialint.app.console.middleware import browser_id
-from dialint.app.console.scoring.downloads import DOWNLOADS, find_lead
+from dialint.app.console.scoring.downloads import DOWNLOADS
 from dialint.app.console.tables import Cell, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.calibration import CodeRelease
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.thresholds import Thresholds
+from dialint.labeling.store.database.transactions import Store
 
 CHOSEN = "own thresholds"
 MAX_CODES = 200
@@ -108,10 +107,8 @@ def thresholds_address(release: str, codes: Mapping[str, float]) -> str:
     return f"{DOWNLOADS}/thresholds/{quote(release, safe='')}?{query}"
 
 
-async def send_thresholds(request: Request) -> Response:
-    """The file, as an attachment; 404 without saying more to whom it is not open, or where it makes none."""
-    if await run_in_threadpool(find_lead, browser_id(request.cookies)) is None:
-        return Response(status_code=404)
+def send_thresholds(_store: Store, _account: str, request: Request) -> Response | None:
+    """The file, as an attachment; none where the address makes none."""
     items = request.query_params.multi_items()
     try:
         codes = {code: float(own) for code, own in items[: MAX_CODES + 1]}
@@ -119,7 +116,7 @@ async def send_thresholds(request: Request) -> Response:
             raise ValueError("a code stands twice, or there are too many")
         thresholds = Thresholds(release=request.path_params["release"], codes=codes)
     except (ValueError, ValidationError):
-        return Response(status_code=404)
+        return None
     return Response(
         thresholds.model_dump_json(indent=2) + "\n",
         media_type="application/json",
@@ -129,4 +126,4 @@ async def send_thresholds(request: Request) -> Response:
     )  # fmt: skip
 
 
-ROUTES = [Route(f"{DOWNLOADS}/thresholds/{{release:path}}", send_thresholds, methods=["GET"])]
+ROUTES = [lead_route(f"{DOWNLOADS}/thresholds/{{release:path}}", send_thresholds)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial, wraps
 from pathlib import Path
@@ -153,6 +154,8 @@ class Transaction:
 class Store:
     """An open store; it can be shared by threads, but each process has to open its own."""
 
+    requirement: Work[None] | None = None
+
     def __init__(self, engine: Engine, clock: Clock | None = None, interface: Interface = "library") -> None:
         self.engine = engine
         self.clock = clock or system_clock()
@@ -214,6 +217,12 @@ class Store:
         """
         return self._retry(work, writes=True, repeatable=repeatable)
 
+    def requiring(self, requirement: Work[None] | None) -> Store:
+        """The same store, each transaction of which begins with `requirement`, which raises to refuse it."""
+        store = copy(self)
+        store.requirement = requirement
+        return store
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -244,6 +253,8 @@ class Store:
                 connection = connection.execution_options(immediate=True)
             with connection.begin() as outer:
                 transaction = Transaction(connection, self, writes)
+                if self.requirement is not None:
+                    self.requirement(transaction)
                 result = work(transaction)
                 transaction.finish()
                 try:

@@ -312,7 +312,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         with pytest.raises(MustChangePassword):
             passwords.sign_in(store, "ann", people["ann"])
         passwords.choose_password(store, "ann", people["ann"], "one of my own")
-        assert passwords.sign_in(store, "ann", "one of my own").role == "labeler"
+        assert passwords.sign_in(store, "ann", "one of my own").account.role == "labeler"
     assert len(set(people.values())) == 5
     assert "ann: labeler, active, g" in dialint("label", "account", "list")
     dialint("label", "account", "status", "ann", "suspended")
@@ -328,7 +328,7 @@ def test_accounts(dialint: Dialint, people: dict[str, str], tmp_path: Path, monk
         dialint("label", "account", "create", "x", "--role", "labeler")
     new = dialint("label", "account", "password", "ben", "--as", "ada").split()[-1]
     with Store.open(str(tmp_path / "store.sqlite")) as store:
-        assert passwords.choose_password(store, "ben", new, "one of my own").id == "ben"
+        assert passwords.choose_password(store, "ben", new, "one of my own").account.id == "ben"
     monkeypatch.delenv("DIALINT_ACCOUNT")
     with pytest.raises(ConfigError, match="DIALINT_ACCOUNT"):
         dialint("label", "status")

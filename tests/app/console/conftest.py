@@ -19,15 +19,17 @@ from patience import WAIT_MS, WAIT_S, wait_for
 from playwright.sync_api import sync_playwright
 from streamlit.components.v2 import manifest_scanner
 from streamlit.components.v2.manifest_scanner import scan_component_manifests
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
 
 import dialint.app.console.main
 import dialint.app.console.sign_in
-from dialint.app.console.auth import Client, LoginRateLimiter
+from dialint.app.console.auth import SESSIONS, Client, LoginRateLimiter
 from dialint.app.console.launch import server_command, server_environment
 from dialint.app.console.main import page_address
+from dialint.app.console.middleware import hash_secret
 from dialint.app.console.workspace.page_session import receive
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
@@ -378,6 +380,7 @@ def _sign_in(page: Any, port: int, name: str) -> None:
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").wait_for(timeout=WAIT_MS)
+    _settle(page)
 
 
 @pytest.fixture(scope="session")
@@ -480,9 +483,31 @@ def start_server() -> Iterator[Callable[[str], Server]]:
         server.kill()
 
 
-def page_client() -> Client:
-    """A client whose browser no other page has."""
-    return Client("local", st.session_state.setdefault("browser of this page", secrets.token_hex(16)))
+@dataclass
+class Browser:
+    """What a browser keeps of the cookies: their hashes."""
+
+    browser: str = field(default_factory=lambda: secrets.token_hex(32))
+    session: str = ""
+
+    def client(self) -> Client:
+        return Client("local", self.browser, self.session)
+
+    def exchange(self, ticket: str) -> None:
+        """As the page's script and the route do it, and the page that loads again."""
+        SESSIONS.end(self.session)
+        begun = SESSIONS.redeem(ticket, self.browser)
+        self.session = hash_secret(SESSIONS.begin(begun)) if begun else ""
+        st.session_state.clear()
+        st.rerun()
+
+
+@pytest.fixture
+def one_browser(throttle: LoginRateLimiter, monkeypatch: pytest.MonkeyPatch) -> Browser:
+    """The browser that all pages of a test are tabs of."""
+    browser = Browser()
+    put_before(monkeypatch, lambda: browser)
+    return browser
 
 
 @pytest.fixture(autouse=True)
@@ -492,5 +517,21 @@ def throttle(monkeypatch: pytest.MonkeyPatch) -> LoginRateLimiter:
     monkeypatch.setattr(dialint.app.console.sign_in, "RATE_LIMITER", new)
     # AppTest has no connection that says who is there
     # each page of a test is a browser of its own; a test of tabs patches it again
-    monkeypatch.setattr(dialint.app.console.sign_in, "current_client", page_client)
+    browsers: dict[int, tuple[Any, Browser]] = {}
+
+    def of_this_page() -> Browser:
+        context = get_script_run_ctx()
+        assert context is not None
+        state = context.session_state._state
+        return browsers.setdefault(id(state), (state, Browser()))[1]
+
+    put_before(monkeypatch, of_this_page)
     return new
+
+
+def put_before(monkeypatch: pytest.MonkeyPatch, find: Callable[[], Browser]) -> None:
+    """Let the pages of a test be in the browser that `find` returns."""
+    monkeypatch.setattr(dialint.app.console.sign_in, "current_client", lambda: find().client())
+    monkeypatch.setattr(
+        dialint.app.console.sign_in, "exchange_ticket", lambda ticket: find().exchange(ticket)
+    )

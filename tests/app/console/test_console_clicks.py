@@ -306,7 +306,7 @@ def test_an_admin_creates_an_account_and_changes_its_role(at: Any, store: Store)
     page.get_by_text("nora was changed.").wait_for()
     (role,) = [each.role for each in accounts.list_accounts(store, "ada") if each.id == "nora"]
     assert role == "reviewer"
-    assert passwords.choose_password(store, "nora", one_time, PASSWORD).id == "nora"
+    assert passwords.choose_password(store, "nora", one_time, PASSWORD).account.id == "nora"
 
 
 def test_an_admin_erases_a_dialogue_and_gets_a_proof(at: Any, store: Store) -> None:

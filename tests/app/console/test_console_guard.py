@@ -24,19 +24,24 @@ from dialint.app.console.auth import (
     MAX_WAIT_S,
     SOURCE_REFILL_S,
     SOURCE_TRIES,
+    TICKET_S,
     WAIT_S,
     Client,
     LoginRateLimiter,
+    Session,
     Sessions,
 )
 from dialint.app.console.index_page import STREAMLIT_INDEX, index_routes, make_index
 from dialint.app.console.launch import MAX_UPLOAD_MB
 from dialint.app.console.middleware import (
-    COOKIE,
+    BROWSER,
+    BROWSER_COOKIE,
     HEADERS,
-    IDENTITY,
+    SESSION,
+    SESSION_COOKIE,
+    SESSION_PATH,
     SecurityMiddleware,
-    browser_id,
+    hash_secret,
     nobody,
 )
 from dialint.labeling.store import passwords
@@ -44,7 +49,8 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
 
 OWNER, STRANGER = Client("192.0.2.1", "owner's"), Client("198.51.100.7", "stranger's")
-VALUE = "a" * 43
+VALUE, SECRET = "a" * 43, "s" * 43
+OWN = f"{BROWSER_COOKIE}={VALUE}"
 
 
 @pytest.fixture
@@ -80,12 +86,18 @@ def test_strangers_lock_nobody_out(tries: LoginRateLimiter, now: list[float]) ->
     assert tries.admit("ann", Client(STRANGER.address, "another cookie")) > 0, "a new cookie is no way out"
     assert tries.admit("ann", OWNER) == 0
     tries.record_success("ann", OWNER)
+    tries.trust("ann", "the browser before", OWNER.browser)
     beside = Client(STRANGER.address, OWNER.browser)
     assert tries.admit("ann", beside) == 0, "a browser that has signed in before, at the stranger's address"
     for _ in range(FREE_TRIES - 1):
         tries.admit("ann", beside)
     assert tries.admit("ann", beside) == WAIT_S, "whoever stole that cookie has few tries, too"
     assert tries.admit("ben", Client(STRANGER.address, OWNER.browser)) == 0, "it is known for its account"
+    tries.trust("ben", OWNER.browser, "its next cookie")
+    new = Client(STRANGER.address, "its next cookie")
+    assert tries.admit("ann", beside) > 0, "the cookie of before is nobody's"
+    assert tries._key("ann", new)[1], "whoever signed in here before is still known"
+    assert tries._key("ben", new)[1]
 
 
 def test_a_source_has_only_so_many_tries_whatever_the_names(
@@ -128,6 +140,7 @@ def test_memory_is_bounded(tries: LoginRateLimiter, monkeypatch: pytest.MonkeyPa
         client = Client(f"10.0.{n // 250}.{n % 250}", f"browser{n}")
         tries.admit(f"name{n}", client)
         tries.record_success(f"other{n}", client)
+        tries.trust(f"other{n}", "", client.browser)
     assert [len(each) for each in (tries._tries, tries._sources, tries._trusted)] == [50, 50, 50]
 
 
@@ -203,28 +216,40 @@ def test_a_server_that_hashes_enough_says_so(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(passwords, "_HASHING", threading.BoundedSemaphore(1))
     with passwords._limit_concurrency(), pytest.raises(Exception, match="E_BUSY"):
         passwords.sign_in(store, "rob", "a long enough one")
-    assert passwords.sign_in(store, "rob", "a long enough one").id == "rob"
+    assert passwords.sign_in(store, "rob", "a long enough one").account.id == "rob"
 
 
 def test_sessions_end_by_themselves_and_by_hand() -> None:
     now = [0.0]
     sessions = Sessions(idle_s=100.0, now_s=lambda: now[0])
-    one, two = sessions.create("ann", "b"), sessions.create("ann", "b")
+    one, two, three = (sessions.begin(Session(name, "hash")) for name in ("ann", "ann", "ben"))
     assert one != two
+    keys = [hash_secret(each) for each in (one, two, three)]
+    assert [sessions.find(each) for each in (one, "", "x")] == [None] * 3, "the secret itself is no key"
     now[0] = 90.0
-    assert sessions.account(one, "another") is None, "a token counts with its browser only, and is not used"
-    assert sessions.account(one, "b") == "ann"  # which counts as use
+    sessions.use(keys[0])
+    assert sessions.find(keys[1]), "asking is no use of it"
     now[0] = 101.0
-    assert (sessions.account(one, "b"), sessions.account(two, "b")) == ("ann", None)
-    assert sessions.account(None, "b") is None
-    assert (sessions.find("b"), sessions.find("c"), sessions.find("")) == (one, None, None)
-    elsewhere = sessions.create("ann", "c")
-    sessions.end("b")
-    assert (sessions.account(one, "b"), sessions.find("b"), sessions.find("c")) == (None, None, elsewhere)
-    first, other = sessions.create("ann", "b"), sessions.create("ben", "b")
+    assert [bool(sessions.find(each)) for each in keys] == [True, False, False]
+    sessions.end(keys[0])
+    assert sessions.find(keys[0]) is None
+    ann, ben = (hash_secret(sessions.begin(Session(name, "hash"))) for name in ("ann", "ben"))
+    ticket = sessions.offer(Session("ann", "hash"), "b")
     sessions.end_all("ann")
-    assert (sessions.account(first, "b"), sessions.account(other, "b")) == (None, "ben")
-    assert sessions.find("b") == other
+    assert [bool(sessions.find(each)) for each in (ann, ben)] == [False, True]
+    assert sessions.redeem(ticket, "b") is None
+
+
+def test_a_ticket_is_good_once_in_its_browser_and_for_a_minute() -> None:
+    now = [0.0]
+    sessions = Sessions(now_s=lambda: now[0])
+    first, late = (sessions.offer(Session("ann", "hash"), "b") for _ in range(2))
+    for ticket, browser in ((first, "c"), (first, ""), ("", "b"), (hash_secret(first), "b"), ("x" * 43, "b")):
+        assert sessions.redeem(ticket, browser) is None
+    assert sessions.redeem(first, "b") == Session("ann", "hash")
+    assert sessions.redeem(first, "b") is None
+    now[0] = TICKET_S + 1
+    assert sessions.redeem(late, "b") is None
 
 
 def ask(
@@ -233,6 +258,7 @@ def ask(
     kind: str = "http",
     hosts: tuple[str, ...] = (),
     may_upload: Any = nobody,
+    scheme: str = "http",
     **headers: str,
 ) -> tuple[int, dict[str, list[str]], dict[str, list[str]] | None]:
     """What the guard answers: status, headers, and the headers that Streamlit got, if it was asked."""
@@ -255,7 +281,7 @@ def ask(
 
     given = {"host": "127.0.0.1:8501", **{name.replace("_", "-"): of for name, of in headers.items()}}
     raw = [(name.encode(), of.encode()) for name, of in given.items() if of]
-    scope = {"type": kind, "path": path, "method": method, "scheme": "http", "headers": raw}
+    scope = {"type": kind, "path": path, "method": method, "scheme": scheme, "headers": raw}
     asyncio.run(SecurityMiddleware(behind, hosts, may_upload)(scope, receive, send))
     first = sent[0]
     status = first.get("status", 101 if first["type"] == "websocket.accept" else 403)
@@ -298,7 +324,7 @@ def test_only_what_the_console_needs_is_reached(path: str, method: str, status: 
 def test_other_names_than_ours_are_refused(host: str, known: bool) -> None:
     assert ask(host=host, hosts=("console.test",))[0] == (200 if known else 421)
     assert ask("/_stcore/health", host=host)[0] == 200
-    pair = {"host": host, "origin": f"http://{host}", "cookie": f"{COOKIE}={VALUE}"}
+    pair = {"host": host, "origin": f"http://{host}", "cookie": OWN}
     assert ask("/_stcore/stream", kind="websocket", hosts=("console.test",), **pair)[0] == (
         101 if known else 403
     )
@@ -307,28 +333,28 @@ def test_other_names_than_ours_are_refused(host: str, known: bool) -> None:
 @pytest.mark.parametrize(
     ("origin", "cookie", "status"),
     [
-        ("http://127.0.0.1:8501", f"{COOKIE}={VALUE}", 101),
-        ("https://console.test", f"{COOKIE}={VALUE}", 101),  # the proxy asks under another name
-        ("http://127.0.0.1:9999", f"{COOKIE}={VALUE}", 403),  # another service on this machine
-        ("http://evil.test", f"{COOKIE}={VALUE}", 403),
-        ("null", f"{COOKIE}={VALUE}", 403),
-        ("", f"{COOKIE}={VALUE}", 403),
+        ("http://127.0.0.1:8501", OWN, 101),
+        ("https://console.test", OWN, 101),  # the proxy asks under another name
+        ("http://127.0.0.1:9999", OWN, 403),  # another service on this machine
+        ("http://evil.test", OWN, 403),
+        ("null", OWN, 403),
+        ("", OWN, 403),
         ("http://127.0.0.1:8501", "", 403),
-        ("http://127.0.0.1:8501", f"{COOKIE}=short", 403),
+        ("http://127.0.0.1:8501", f"{BROWSER_COOKIE}=short", 403),
     ],
 )
 def test_only_the_own_page_in_a_browser_connects(origin: str, cookie: str, status: int) -> None:
     answered, _, reached = ask(
         "/_stcore/stream", kind="websocket", hosts=("console.test",), origin=origin, cookie=cookie,
-        x_dialint_browser="whoever I like",
+        x_dialint_browser="whoever I like", x_dialint_session="whatever I like",
     )  # fmt: skip
     assert answered == status
     if reached is not None:
-        assert reached[IDENTITY] == [browser_id({COOKIE: VALUE})]
+        assert (reached[BROWSER], reached[SESSION]) == ([hash_secret(VALUE)], [""])
 
 
 FILE = "/_stcore/upload_file/0b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e/1b0e7a3c-8d0f-4c6e-9f5e-2b1f0a9c8d7e"
-OWN_PAGE = {"origin": "http://127.0.0.1:8501", "cookie": f"{COOKIE}={VALUE}"}
+OWN_PAGE = {"origin": "http://127.0.0.1:8501", "cookie": f"{OWN}; {SESSION_COOKIE}={SECRET}"}
 
 
 @pytest.mark.parametrize(
@@ -342,8 +368,11 @@ OWN_PAGE = {"origin": "http://127.0.0.1:8501", "cookie": f"{COOKIE}={VALUE}"}
         (FILE, "PUT", {"origin": "null"}, 404),
         (FILE, "PUT", {"origin": ""}, 404),
         (FILE, "PUT", {"cookie": ""}, 404),
-        (FILE, "PUT", {"cookie": f"{COOKIE}=short"}, 404),
-        (FILE, "PUT", {"cookie": f"{COOKIE}={'b' * 43}"}, 404),  # a browser in which no lead is signed in
+        (FILE, "PUT", {"cookie": f"{BROWSER_COOKIE}=short"}, 404),
+        (FILE, "PUT", {"cookie": OWN}, 404),
+        (FILE, "PUT", {"cookie": f"{SESSION_COOKIE}={VALUE}"}, 404),  # a session that is no lead's
+        (FILE, "PUT", {"cookie": f"{SESSION_COOKIE}={SECRET}; {SESSION_COOKIE}={SECRET}"}, 404),
+        (FILE, "PUT", {"cookie": f"__Host-{SESSION_COOKIE}={SECRET}"}, 404),
         (FILE, "PUT", {"host": "evil.test", "origin": "http://evil.test"}, 421),
         (FILE, "POST", {}, 404),
         (FILE, "GET", {}, 404),
@@ -356,11 +385,15 @@ OWN_PAGE = {"origin": "http://127.0.0.1:8501", "cookie": f"{COOKIE}={VALUE}"}
         ("/media/x.png", "PUT", {}, 404),
         ("/download/score/x/y", "PUT", {}, 405),
         ("/score", "POST", {}, 405),
+        (SESSION_PATH, "POST", {}, 200),
+        (SESSION_PATH, "POST", {"origin": "http://evil.test"}, 403),
+        (SESSION_PATH, "POST", {"origin": ""}, 403),
+        (SESSION_PATH, "PUT", {}, 405),
     ],
 )
 def test_only_a_leads_own_page_uploads(path: str, method: str, headers: dict[str, str], status: int) -> None:
-    async def is_lead(browser: str) -> bool:
-        return browser == browser_id({COOKIE: VALUE})
+    async def is_lead(session: str) -> bool:
+        return session == hash_secret(SECRET)
 
     given = {**OWN_PAGE, **headers}
     answered, _, reached = ask(path, method, hosts=("console.test",), may_upload=is_lead, **given)  # type: ignore[arg-type]
@@ -373,20 +406,29 @@ def test_without_being_told_nobody_uploads() -> None:
 
 
 def test_no_other_path_takes_connections() -> None:
-    pair = {"origin": "http://127.0.0.1:8501", "cookie": f"{COOKIE}={VALUE}"}
+    pair = {"origin": "http://127.0.0.1:8501", "cookie": OWN}
     assert ask("/_stcore/other", kind="websocket", **pair)[0] == 403
 
 
-def test_each_browser_gets_a_cookie_and_keeps_it() -> None:
-    (made,) = ask()[1]["set-cookie"]
-    for word in (f"{COOKIE}=", "HttpOnly", "SameSite=Strict", "Path=/"):
-        assert word in made
-    assert "Secure" not in made
-    assert ask()[1]["set-cookie"] != [made]
-    (kept,) = ask(cookie=f"{COOKIE}={VALUE}")[1]["set-cookie"]
-    assert f"{COOKIE}={VALUE};" in kept
-    (forged,) = ask(cookie=f"{COOKIE}=mine")[1]["set-cookie"]
-    assert "=mine" not in forged
+@pytest.mark.parametrize(
+    ("scheme", "name"), [("http", BROWSER_COOKIE), ("https", f"__Host-{BROWSER_COOKIE}")]
+)
+def test_each_browser_gets_a_cookie_and_keeps_it(scheme: str, name: str) -> None:
+    (made,) = ask(scheme=scheme)[1]["set-cookie"]
+    assert made.startswith(f"{name}=")
+    for word in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=15552000"):
+        assert f"; {word}" in made
+    assert ("; Secure" in made) is (scheme == "https")
+    assert "Domain" not in made
+    assert ask(scheme=scheme)[1]["set-cookie"] != [made]
+    (kept,) = ask(scheme=scheme, cookie=f"{name}={VALUE}")[1]["set-cookie"]
+    assert f"{name}={VALUE};" in kept
+    other = "dialint_browser" if scheme == "https" else "__Host-dialint_browser"
+    for forged in (f"{name}=mine", f"{other}={VALUE}", f"{name}={VALUE}; {name}={'b' * 43}"):
+        _, headers, reached = ask(scheme=scheme, cookie=forged)
+        assert not any(value in headers["set-cookie"][0] for value in ("mine", VALUE, "b" * 43))
+        assert reached is not None
+        assert reached[BROWSER] == [""]
 
 
 @contextmanager
@@ -395,7 +437,7 @@ def stream(port: int, cookie: str, session: str | None = None) -> Iterator[Any]:
     words: Any = ["streamlit", "x", *([session] if session else [])]
     with connect(
         f"ws://127.0.0.1:{port}/_stcore/stream", origin=f"http://127.0.0.1:{port}",  # type: ignore[arg-type]
-        additional_headers={"Cookie": f"{COOKIE}={cookie}"}, subprotocols=words, max_size=2**26,
+        additional_headers={"Cookie": cookie}, subprotocols=words, max_size=2**26,
     ) as socket:  # fmt: skip
         yield socket
 
@@ -432,10 +474,10 @@ def test_a_stranger_at_the_real_server(
     assert answer(port, "GET", "/_stcore/health") == 200
     assert answer(port, "GET", "/_stcore/metrics") == 404
     assert answer(port, "GET", "/", Host="evil.test") == 421
-    with stream(port, VALUE) as socket:
+    with stream(port, OWN) as socket:
         mine, _ = shown(socket)
         for file in ("file", str(uuid.uuid4())):
-            own = {"cookie": f"{COOKIE}={VALUE}", "origin": f"http://127.0.0.1:{port}"}
+            own = {"cookie": OWN, "origin": f"http://127.0.0.1:{port}"}
             assert answer(port, "PUT", f"/_stcore/upload_file/{mine}/{file}", b"x" * 1000, **own) == 404
     for given in ({}, {"cookie": "short"}):
         with pytest.raises(InvalidStatus), stream(port, **{"cookie": "", **given}):
@@ -453,14 +495,20 @@ def test_a_stranger_at_the_real_server(
     signed_in(page, port, "rob")
     page.get_by_role("button", name="Start").first.click()
     page.get_by_text("Dialogue d2").wait_for()
-    with stream(port, VALUE, sessions[-1]) as socket:  # the thief has the id, and a browser of their own
+    with stream(port, OWN, sessions[-1]) as socket:  # the thief has the id, and a browser of their own
         session, got = shown(socket)
     assert session != sessions[-1]
     assert b"Signed in as" not in got
     assert b"parcel" not in got
     page.get_by_role("button", name="Confirm").first.click()
     page.get_by_text("1 of 2 decided").first.wait_for()  # the owner has noticed nothing
-    (own,) = [each["value"] for each in page.context.cookies() if each["name"] == COOKIE]
+    cookies = {each["name"]: each["value"] for each in page.context.cookies()}
+    recognised = f"{BROWSER_COOKIE}={cookies[BROWSER_COOKIE]}"
+    with stream(port, recognised, sessions[-1]) as socket:  # what recognises the browser opens nothing
+        session, got = shown(socket)
+    assert session != sessions[-1]
+    assert b"Signed in as" not in got
+    own = f"{recognised}; {SESSION_COOKIE}={cookies[SESSION_COOKIE]}"
     with stream(port, own, sessions[-1]) as socket:  # the test can fail: with the cookie it is theirs
         session, got = shown(socket)
     assert session == sessions[-1]

@@ -19,8 +19,8 @@ from joserfc.jwk import RSAKey
 from patience import WAIT_MS
 
 from dialint.app.console import oidc
-from dialint.app.console.auth import SESSIONS
-from dialint.detector.errors import ConfigError, WorldError
+from dialint.app.console.auth import Client
+from dialint.detector.errors import ConfigError, DialintError, WorldError
 from dialint.labeling.store import accounts, identities
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -28,6 +28,8 @@ from dialint.labeling.store.identities import Identity
 from dialint.labeling.store.records import Account
 
 CLIENT, SECRET = "dialint-console", "the secret of the client"
+CLIENT_OF_FLOW = Client("", "browser", "session")
+HUGE = 10**400
 
 
 @dataclass
@@ -42,6 +44,8 @@ class FakeProvider:
     signing: RSAKey | None = None
     asked: list[dict[str, str]] = field(default_factory=list)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    """Answers in place of the right ones, by path."""
     port: int = 0
 
     @property
@@ -94,7 +98,7 @@ def provider() -> Iterator[FakeProvider]:
             parts = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             status, body = made.answer(parts.path, query, form)
-            data = b"" if status == 302 else json.dumps(body).encode()
+            data = made.bodies.get(parts.path, b"" if status == 302 else json.dumps(body).encode())
             self.send_response(status)
             if status == 302:
                 self.send_header("location", body)
@@ -126,7 +130,7 @@ def config_file(provider: FakeProvider, tmp_path: Path) -> Path:
 
 def begin(provider: oidc.Provider, real: FakeProvider) -> tuple[str, str]:
     """A flow up to the provider's answer: state and code."""
-    _, address = provider.begin("browser", "http://localhost/oauth2callback")
+    _, address = provider.begin(CLIENT_OF_FLOW, "http://localhost/oauth2callback")
     parts = urlsplit(address)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
     _, back = real.answer(parts.path, query, {})
@@ -137,8 +141,8 @@ def begin(provider: oidc.Provider, real: FakeProvider) -> tuple[str, str]:
 def test_a_token_is_verified_and_good_once(provider: FakeProvider, config_file: Path) -> None:
     ours = oidc.Provider(oidc.read_config(config_file))
     state, code = begin(ours, provider)
-    browser, claims = ours.finish(state, code)
-    assert (browser, claims.identity.subject, claims.email) == ("browser", "person-1", "rob")
+    client, claims = ours.finish(state, code)
+    assert (client, claims.identity.subject, claims.email) == (CLIENT_OF_FLOW, "person-1", "rob")
     with pytest.raises(NotAllowed, match="used already"):
         ours.finish(state, code)
     with pytest.raises(WorldError):
@@ -149,16 +153,61 @@ def test_a_token_is_verified_and_good_once(provider: FakeProvider, config_file: 
     "change",
     [
         {"iss": "https://evil.example"}, {"aud": "another"}, {"aud": [CLIENT, "another"]}, {"nonce": "another"},
-        {"exp": 1}, {"exp": None}, {"iat": 9_999_999_999}, {"sub": ""}, {"sub": "x" * 300},
+        {"azp": "another"}, {"exp": 1}, {"iat": 9_999_999_999}, {"nbf": 9_999_999_999}, {"sub": ""},
+        {"sub": "x" * 300}, {"sub": "a\0b"}, {"email": 7},
+        *({name: wrong} for name in ("exp", "iat", "nbf")
+          for wrong in (float("inf"), float("-inf"), float("nan"), True, "9999999999", HUGE, -HUGE, [1], {})),
+        *({name: wrong} for name in ("iss", "aud", "nonce", "sub", "azp") for wrong in (0, True, [[]], {}, 1.5)),
+        *({name: None} for name in ("iss", "aud", "nonce", "sub", "exp", "iat")),
     ],
+    ids=lambda change: "-".join(f"{name}-{str(of)[:12]}" for name, of in change.items()),
 )  # fmt: skip
-def test_a_token_for_others_is_refused(
+def test_a_token_for_others_is_refused_in_one_line(
     provider: FakeProvider, config_file: Path, change: dict[str, Any]
 ) -> None:
     ours = oidc.Provider(oidc.read_config(config_file))
     provider.change = change
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed) as refused:
         ours.finish(*begin(ours, provider))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        *((path, body) for path in ("/token", "/jwks", "/.well-known/openid-configuration")
+          for body in (b"[" * 100_000, b'{"a":' * 100_000, b"{" + b" " * (1 << 20) + b"}", b"\xff", b"", b"[]", b"{}",
+                       b"null", b"NaN", b"9" * 5000)),
+        *(("/token", json.dumps({"id_token": wrong}).encode())
+          for wrong in (None, 7, [], {"a": 1}, "", "x", "a.b.c", "a.b.c.d.e", ".." , "e30.e30.e30", "\ud800",
+                        "x" * 900_000, "W1tb." * 3)),
+        *(("/jwks", json.dumps(wrong).encode())
+          for wrong in ({"keys": None}, {"keys": 7}, {"keys": []}, {"keys": [7]}, {"keys": [{}]},
+                        {"keys": [{"kty": "RSA", "n": "AQAB", "e": []}]}, {"keys": [{"kty": ["RSA"]}]})),
+    ],
+    ids=lambda of: str(of[:24]),
+)  # fmt: skip
+def test_an_answer_that_cannot_be_used_is_refused_in_one_line(
+    provider: FakeProvider, config_file: Path, path: str, body: bytes
+) -> None:
+    ours = oidc.Provider(oidc.read_config(config_file))
+    provider.bodies[path] = body
+    with pytest.raises((NotAllowed, WorldError)) as refused:
+        ours.finish(*begin(ours, provider))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"])
+@pytest.mark.parametrize(
+    "wrong", [None, 7, [], {}, "", "http://evil.example", "https://[", "https://a\nb", "ſ"]
+)
+def test_metadata_that_lead_elsewhere_are_refused(
+    provider: FakeProvider, config_file: Path, name: str, wrong: Any
+) -> None:
+    _, metadata = provider.answer("/.well-known/openid-configuration", {}, {})
+    provider.bodies["/.well-known/openid-configuration"] = json.dumps({**metadata, name: wrong}).encode()
+    with pytest.raises(DialintError):
+        oidc.Provider(oidc.read_config(config_file)).begin(CLIENT_OF_FLOW, "http://localhost/oauth2callback")
 
 
 def test_a_token_signed_by_another_key_is_refused(provider: FakeProvider, config_file: Path) -> None:
@@ -187,14 +236,6 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, lines: str) -> No
     path.write_text(lines)
     with pytest.raises(ConfigError):
         oidc.read_config(path)
-
-
-def test_a_session_by_an_identity_ends_with_its_link(store: Store) -> None:
-    token = SESSIONS.create("rob", "browser", by_identity=True)
-    assert SESSIONS.is_by_identity(token)
-    assert not SESSIONS.is_by_identity(SESSIONS.create("rob", "another"))
-    SESSIONS.end_all("rob")
-    assert not SESSIONS.is_by_identity(token)
 
 
 def test_signing_in_by_the_provider_in_a_browser(
@@ -235,7 +276,8 @@ def test_signing_in_by_the_provider_in_a_browser(
     assert begun["redirect_uri"] == f"{home}oauth2callback"
     cookies = {each["name"]: each for each in context.cookies()}
     assert "dialint_oidc" not in cookies
-    assert cookies["dialint_browser"]["sameSite"] == "Strict"
+    for name in ("dialint_browser", "dialint_session"):
+        assert (cookies[name]["sameSite"], cookies[name]["httpOnly"]) == ("Strict", True)
     # what another browser began is not finished here
     stranger = browser.new_context().new_page()
     stranger.goto(f"{home}oauth2callback?state={begun['state']}&code=x")

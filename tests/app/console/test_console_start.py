@@ -49,7 +49,9 @@ def test_the_first_start_makes_an_admin_once(tmp_path: Path) -> None:
     assert password is not None
     assert prepare_store(place) is None
     with Store.open(place) as store:
-        assert passwords.choose_password(store, FIRST_ACCOUNT, password, "one of my own").role == "admin"
+        assert (
+            passwords.choose_password(store, FIRST_ACCOUNT, password, "one of my own").account.role == "admin"
+        )
 
 
 def test_options_that_cannot_be() -> None:
@@ -87,7 +89,9 @@ def test_the_demo_has_work_for_every_role(tmp_path: Path) -> None:
     assert set(people) == {"labeler", "reviewer", "expert", "lead", "admin", "agent"}
     with Store.open(place) as store:
         for name, password in people.items():
-            assert passwords.sign_in(store, name, password).role == ("labeler" if name == "agent" else name)
+            assert passwords.sign_in(store, name, password).account.role == (
+                "labeler" if name == "agent" else name
+            )
         lease = leases.claim(store, "reviewer", REVIEW)
         assert lease is not None
         assert lease.dialogue == found[0].id

@@ -120,7 +120,7 @@ CONSOLE_ROWS |= {
     "store.identities.unlink": Row("admin", lambda s, a, m: identities.unlink(s, a, WHO)),
     "store.identities.list_identities": Row("admin", lambda s, a, m: identities.list_identities(s, a)),
     "store.identities.sign_in_identity": Row(None, lambda s, a, m: identities.sign_in_identity(s, WHO)),
-    "store.identities.find_linked": Row(None, lambda s, a, m: identities.find_linked(s, a)),
+    "store.identities.find_signed_in": Row(None, lambda s, a, m: identities.find_signed_in(s, a, WHO)),
     "store.projects.change_limits": Row(
         "lead", lambda s, a, m: projects.change_limits(s, a, "p", overlap=1, most=2, **NO_LIMIT)
     ),

@@ -18,7 +18,6 @@ from dialint.labeling.store import (
     gold,
     labels,
     leases,
-    passwords,
     projects,
     rater_status,
     tasks,
@@ -139,7 +138,6 @@ STORE_ROWS: dict[str, Row] = {
         others=lambda s, a, m: accounts.set_password(s, a, "ben", "twelve letters"),
         upto="lead",
     ),
-    "store.passwords.find_signed_in": Row(None, lambda s, a, m: passwords.find_signed_in(s, a)),
     "store.accounts.set_status": Row(
         "lead",
         lambda s, a, m: accounts.set_status(s, a, "ben", "suspended"),

@@ -34,6 +34,7 @@ from dialint.labeling.store import (
     dialogues,
     drafts,
     gold,
+    identities,
     labels,
     leases,
     passwords,
@@ -160,8 +161,7 @@ def test_who_may(filled: Store, name: str) -> None:
         assert name in (
             "store.accounts.create_first",
             "store.accounts.has_accounts",
-            "store.passwords.find_signed_in",
-            "store.identities.find_linked",
+            "store.identities.find_signed_in",
             "store.identities.sign_in_identity",
         ), "by a name, before any right"
         return
@@ -209,7 +209,7 @@ def test_signing_in(store: Store) -> None:
         if name == "ann":
             accounts.set_password(store, "ada", name, given)
         passwords.choose_password(store, name, given, own)
-        assert passwords.sign_in(store, name, own).id == name
+        assert passwords.sign_in(store, name, own).account.id == name
     with pytest.raises(NotAllowed):
         accounts.set_password(store, "ann", "ben", "another long one")
     accounts.set_status(store, "lea", "ann", "suspended")
@@ -227,20 +227,21 @@ def test_a_given_password_is_good_for_choosing_another_only(store: Store) -> Non
     accounts.create(store, "ada", Account(id="new", role="lead"), given)
     with pytest.raises(MustChangePassword):
         passwords.sign_in(store, "new", given)
-    assert passwords.find_signed_in(store, "new") is None
     for poor in (given, "short"):
         with pytest.raises(StoreRefused, match="E_PASSWORD"):
             passwords.choose_password(store, "new", given, poor)
     assert accounts.list_accounts(store, "new"), "the command line needs no password"
     passwords.choose_password(store, "new", given, "one of my own")
-    assert passwords.sign_in(store, "new", "one of my own") == passwords.find_signed_in(store, "new")
+    account, proof = passwords.sign_in(store, "new", "one of my own")
+    assert identities.find_signed_in(store, "new", proof) == account
+    assert identities.find_signed_in(store, "ann", proof) is None
     with pytest.raises(NotAllowed):
         passwords.sign_in(store, "new", given)
     for actor in ("ada", "new"):  # lost, or made anew by oneself: given again, either way
         accounts.set_password(store, actor, "new", given)
         with pytest.raises(MustChangePassword):
             passwords.sign_in(store, "new", given)
-        assert passwords.find_signed_in(store, "new") is None, "who is in is put out"
+        assert identities.find_signed_in(store, "new", proof) is None, "who is in is put out"
     accounts.set_status(store, "ada", "new", "suspended")
     with pytest.raises(NotAllowed) as refused:
         passwords.choose_password(store, "new", given, "one of my own")

@@ -351,19 +351,34 @@ def test_identities_are_linked_and_unlinked(view: Open, store: Store) -> None:
     press(page, "Unlink")
     with pytest.raises(NotAllowed):
         identities.sign_in_identity(store, who)
-    assert identities.find_linked(store, "rob") is None
+    assert identities.find_signed_in(store, "rob", who) is None
 
 
-def test_a_name_that_the_provider_verified_is_linked_once(store: Store) -> None:
-    first, second = (Identity(issuer="https://id.example", subject=name) for name in ("1", "2"))
-    assert identities.sign_in_identity(store, first, "rob").id == "rob"
-    assert identities.sign_in_identity(store, first, "ria").id == "rob", "the link counts, not the name"
-    with pytest.raises(NotAllowed):
-        identities.sign_in_identity(store, second, "nobody")
-    accounts.set_status(store, "ada", "rob", "suspended")
+def test_an_address_that_the_provider_verified_is_linked_once(store: Store) -> None:
+    first, second, elsewhere = (
+        Identity(issuer=f"https://{host}.example", subject=name)
+        for host, name in (("id", "1"), ("id", "2"), ("other", "1"))
+    )
+    for name, role in (
+        ("rob@a.example", "reviewer"),
+        ("ria@a.example", "reviewer"),
+        ("root@a.example", "admin"),
+    ):
+        accounts.create(store, "ada", Account(id=name, role=role))  # type: ignore[arg-type]
+    assert identities.sign_in_identity(store, first, "rob@a.example").id == "rob@a.example"
+    assert identities.sign_in_identity(store, first, "ria@a.example").id == "rob@a.example", "the link counts"
+    assert identities.sign_in_identity(store, elsewhere, "rob@a.example").id == "rob@a.example"
+    for refused in (
+        "nobody@a.example", "rob", "ada", "root@a.example", "", "rob@a.example\n", "@a.example", "rob@a@a.example",
+        "rob\0@a.example", "ROB@a.example", "\ud800@a.example",
+        "rob@a.example",  # which has an identity of this issuer
+    ):  # fmt: skip
+        with pytest.raises(NotAllowed):
+            identities.sign_in_identity(store, second, refused)
+    accounts.set_status(store, "ada", "rob@a.example", "suspended")
     with pytest.raises(NotAllowed):
         identities.sign_in_identity(store, first)
-    assert identities.find_linked(store, "rob") is None
+    assert identities.find_signed_in(store, "rob@a.example", first) is None
 
 
 def test_hostile_names_are_inert(view: Open, store: Store) -> None:

@@ -14,8 +14,9 @@ import streamlit as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from dialint.app.console import access
 from dialint.app.console.i18n import load_catalogue
-from dialint.app.console.middleware import COOKIE
+from dialint.app.console.middleware import SESSION
 from dialint.app.console.releases import folders as release_folders
 from dialint.app.console.releases import own_thresholds, uploads
 from dialint.app.console.releases.change import promote, roll_back
@@ -342,13 +343,15 @@ def test_own_thresholds_say_what_they_do() -> None:
     ],
 )  # fmt: skip
 def test_the_file_is_for_leads_and_holds_what_the_address_says(
-    query: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    query: str, status: int, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(own_thresholds, "find_lead", lambda browser: "lea" if browser else None)
-    client = TestClient(Starlette(routes=own_thresholds.ROUTES))
+    monkeypatch.setattr(access, "open_store", lambda location: store)
+    monkeypatch.setattr(access, "require_session", lambda store, session: store)
+    monkeypatch.setattr(access, "find_lead", lambda _, session: "lea" if session else None)
+    client = TestClient(Starlette(routes=own_thresholds.ROUTES), headers={SESSION: ""})
     address = f"/download/thresholds/r%2F1?{query}".rstrip("?")
     assert client.get(address).status_code == 404, "nobody is signed in"
-    client.cookies.set(COOKIE, "a" * 43)
+    client.headers[SESSION] = "a" * 64
     answered = client.get(address)
     assert answered.status_code == status
     if status == 200:

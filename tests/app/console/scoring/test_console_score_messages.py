@@ -164,20 +164,24 @@ def test_a_download_that_cannot_be_made_is_said_in_the_language_of_the_account(
     from starlette.applications import Starlette
     from starlette.testclient import TestClient
 
+    from dialint.app.console import access
+    from dialint.app.console.middleware import SESSION
     from dialint.app.console.scoring import downloads
 
     def fail(*_: object) -> None:
         raise WorldError("E_EXPORT", "this file could not be made")
 
     save_preferences(store, "lea", Preferences(language="es"))
-    monkeypatch.setattr(downloads, "_prepare", fail)
-    monkeypatch.setattr(downloads, "_open_store", lambda: store)
-    monkeypatch.setattr(downloads, "find_lead", lambda browser: "lea" if browser == "known" else None)
-    monkeypatch.setattr(downloads, "browser_id", lambda cookies: cookies.get("browser", ""))
-    client = TestClient(Starlette(routes=downloads.ROUTES), headers={"accept-language": "ru"})
+    monkeypatch.setattr(access, "find_lead", lambda _, session: fail() if session == "lost" else "lea")
+    monkeypatch.setattr(access, "require_session", lambda store, session: store)
+    monkeypatch.setattr(access, "open_store", lambda location: store)
+    monkeypatch.setattr(downloads, "record_download", fail)
+    client = TestClient(
+        Starlette(routes=downloads.ROUTES), headers={"accept-language": "ru", SESSION: "lost"}
+    )
     address = downloads.download_address("ab", "verdicts.csv")
     assert client.get(address).text == "Этот файл не удалось создать. Попробуйте позже.\n"
-    client.cookies.set("browser", "known")
+    client.headers[SESSION] = "known"
     answer = client.get(address)
     assert (answer.status_code, answer.text) == (
         503,
