@@ -53,11 +53,12 @@ class ShareMark:
     detail: str = ""
 
 
-def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str) -> None:
-    """Bars of dialogues by day: those that stand out below, the others above; `names` are those of both."""
+def draw_days(days: Sequence[DayCount], names: tuple[str, str], alt: str, label: str = "%m-%d") -> None:
+    """Bars of dialogues by day: those that stand out below, the others above; `names` are those of both,
+    `label` the format of a day."""
     marked, others = names
     values = [
-        {"day": f"{row.day:%m-%d}", "series": series, "n": n, "order": order}
+        {"day": row.day.strftime(label), "series": series, "n": n, "order": order}
         for row in days
         for order, series, n in ((0, marked, row.n_marked), (1, others, row.n - row.n_marked))
     ]

@@ -4,7 +4,8 @@ It has the scripts and styles of Streamlit's own `index.html`, which it stands f
 a browser logs as errors there: an inline script, which the content security policy blocks, and a search for
 the server below the address of the page before the right one (404). `static/server.js` says where it is,
 which also saves each page load a round trip. `static/empty_page.js` loads a page again that a broken
-connection left empty. Streamlit's answer remains at addresses that are no page's.
+connection left empty, `static/document.js` names the language of the page to screen readers. Streamlit's
+answer remains at addresses that are no page's.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _HTML = """<!DOCTYPE html>
     <title>dialint</title>
     <script src=".{static}/server.js"></script>
     <script src=".{static}/empty_page.js" defer></script>
+    <script src=".{static}/document.js" defer></script>
     {assets}
   </head>
   <body>

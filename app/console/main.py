@@ -31,6 +31,7 @@ from dialint.labeling.store.permissions import Permission, has_permission
 from dialint.labeling.store.preferences import load_preferences, save_preferences
 from dialint.labeling.store.records import Account, AccountRole
 
+NAME = "dialint"
 STYLE = Path(__file__).with_name("page.css")
 SIGNED_IN = "signed in"
 # In session state: the store that the pages of this session get.
@@ -92,7 +93,7 @@ START: dict[AccountRole, str] = {
 
 def main() -> None:
     """One run of the script."""
-    st.set_page_config(page_title="dialint", page_icon=ICON, layout="wide")
+    st.set_page_config(page_title=NAME, page_icon=ICON, layout="wide")
     try:
         store = open_store(os.environ.get("DIALINT_STORE", ""))
         session = sign_in.current_client().session
@@ -103,7 +104,9 @@ def main() -> None:
             # at the address of every page, so that a reload returns to it
             titles = ("Sign in", *PAGES)
             pages = [_page(partial(sign_in_page, store), title) for title in titles]
-            st.navigation(pages, position="hidden").run()
+            page = st.navigation(pages, position="hidden")
+            _name_document(_("Sign in"))
+            page.run()
             return
         SESSIONS.use(session)
         store = st.session_state.setdefault(SIGNED_IN, require_session(store, session))
@@ -114,6 +117,7 @@ def main() -> None:
         page = st.navigation(sections, position="hidden")
         st.html(STYLE)
         with st.sidebar:
+            _name_document(page.title)
             _show_links(sections)
             _show_account(store, account)
         is_home = page.url_path == ""  # which leads on to another page: nothing is read there
@@ -124,6 +128,12 @@ def main() -> None:
         page.run()
     except DialintError as failed:  # the store is away, or refuses the page
         st.error(safe_markdown(explain_as_sentence(failed)))
+
+
+def _name_document(title: str) -> None:
+    """Give the browser the title of the page, and the language for `static/document.js`."""
+    st.set_page_config(page_title=title if title == NAME else f"{safe_text(title)} · {NAME}")
+    st.html(f'<span class="dialint-language" lang="{current_language()}"></span>')
 
 
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:
@@ -139,7 +149,7 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
         start = page if title == START[account.role] else start
     assert start is not None
     home = st.Page(
-        partial(st.switch_page, start), title="dialint", url_path="home", default=True, visibility="hidden"
+        partial(st.switch_page, start), title=NAME, url_path="home", default=True, visibility="hidden"
     )
     return {"": [home], **sections}
 

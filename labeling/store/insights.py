@@ -6,7 +6,7 @@ spans are cut to whole days. The rules by which answers and appeals decide are i
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, func, select
@@ -19,7 +19,9 @@ from dialint.labeling.store.database.transactions import Transaction, read_opera
 from dialint.labeling.store.permissions import require_permission
 
 Dimension = Literal["day", "code", "agent", "team", "channel", "release", "severity"]
-MAX_GROUPS = 1000
+MAX_GROUPS = 4000
+FAR_MS = 1 << 48
+"""After every day."""
 
 
 class Totals(Record):
@@ -56,6 +58,24 @@ class Group(Totals):
     `reviewed` are those of them that were reviewed, and `stored`, `not_judged` and `failed` are 0."""
 
     key: str
+
+
+@read_operation
+def read_extent(transaction: Transaction, actor: str, agent: str | None = None) -> tuple[date, date] | None:
+    """The first and the last day (UTC) of all dialogues, or of an agent's; none where there is none.
+
+    Raises:
+        NotAllowed: as for `read_totals`.
+    """
+    require_own_or_plan(transaction, actor, agent)
+    filters = {"agent": agent}
+    where = _conditions(_choose_level("total", filters), 0, FAR_MS, filters)
+    day = daily_counts.c.day
+    row = transaction.run(select(func.min(day), func.max(day)).where(*where, daily_counts.c.stored > 0)).one()
+    if row[0] is None:
+        return None
+    first, last = (datetime.fromtimestamp(each * DAY_MS / 1000, UTC).date() for each in row)
+    return first, last
 
 
 @read_operation
@@ -99,7 +119,7 @@ def read_groups(
     limit: int = 100,
 ) -> tuple[Group, ...]:
     """The counts of ``[since_ms, until_ms)`` by `dimension`: days in order, others by findings, then
-    dialogues, the most first; at most `limit` of 1,000. Groups without any dialogue or finding are left out.
+    dialogues, the most first; at most `limit` of 4,000. Groups without any dialogue or finding are left out.
 
     Raises:
         NotAllowed: as for `read_totals`.

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import streamlit as st
 
 from dialint.app.console.charts import MUTED, STRONG, ShareMark, draw_shares, draw_weeks
 from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_number, show_percent
 from dialint.app.console.links import explore_address, link
-from dialint.app.console.periods import DAY_MS, Period, choose_period, last_days
+from dialint.app.console.periods import DAY_MS, Period, choose_period, last_days, show_outside
 from dialint.app.console.quality.coaching_notes import show_notes
 from dialint.app.console.tables import percent_bounds, short_share, show_table
 from dialint.app.console.text import safe_markdown, safe_text
@@ -32,6 +33,7 @@ from dialint.labeling.store.coaching import (
     read_confirmed,
 )
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.insights import read_extent, read_totals
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
 
@@ -51,24 +53,23 @@ def coaching_page(store: Store, account: Account) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         chosen = _choose_agent(store, account) if leads else (account.agent or "", None)
-        period = choose_period("coaching period", 30)
+        extent = None if chosen is None else read_extent(store, account.id, chosen[0])
+        period = choose_period("coaching period", extent, 30)
     if chosen is None:
         st.info(_("No dialogue names an agent yet."))
         return
     agent, team = chosen
-    weeks = last_days(7 * WEEKS)
+    weeks = last_days(7 * WEEKS, period.last)
     since_ms = min(weeks.since_ms, period.before.since_ms)
     listed = list_dialogues(store, account.id, agent, since_ms, period.until_ms)
     now = _within(listed, period)
     before = _within(listed, period.before)
     rates = compare_codes(store, account.id, agent, period.since_ms, period.until_ms, team)
-    st.caption(
-        safe_markdown(
-            _("Agent {name}: {days} against {earlier}.").format(
-                name=agent, days=period.text(), earlier=period.before.text()
-            )
-        )
-    )
+    st.caption(safe_markdown(_("Agent {name}: {days}.").format(name=agent, days=period.compared_text())))
+    if extent is not None:
+        whole, totals = Period(*extent), partial(read_totals, store, account.id, agent=agent)
+        n_all = totals(whole.since_ms, whole.until_ms).stored
+        show_outside("coaching period", totals(period.since_ms, period.until_ms).stored, n_all)
     if len(listed) == MAX_DIALOGUES:
         text = _("Only the newest {n} dialogues of the agent are counted here; there may be more.")
         st.caption(safe_markdown(text.format(n=show_number(MAX_DIALOGUES))))
@@ -174,7 +175,7 @@ def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
                 ShareMark(f"{first:%m-%d}", k / n, *wilson_interval(k, n), state, STRONG, short_share(k, n))
             )
     if not marks:
-        st.caption(_("No scored dialogue in the last twelve weeks."))
+        st.caption(_("No scored dialogue in these twelve weeks."))
         return
     alt = _("Share of the agent's dialogues with an error by week, with intervals; {n} weeks.").format(
         n=show_number(len(marks))

@@ -55,14 +55,14 @@ def mark_weeks(days: Sequence[Group], first: date, n_weeks: int) -> list[Week]:
     return weeks
 
 
-def show_drift(store: Store, account: Account, filters: dict[str, Any]) -> None:
-    """Draw the weeks, and say which ones stand out."""
+def show_drift(store: Store, account: Account, filters: dict[str, Any], last: date) -> None:
+    """Draw the weeks up to the `last` day, and say which ones stand out."""
     st.markdown(f"**{safe_markdown(_('Drift'))}**")
-    span = last_days(7 * WEEKS)
+    span = last_days(7 * WEEKS, last)
     days = read_groups(store, account.id, "day", span.since_ms, span.until_ms, **filters, limit=1000)
     weeks = mark_weeks(days, span.first, WEEKS)
     if not weeks:
-        st.caption(_("Nothing was scored in the last twelve weeks."))
+        st.caption(_("Nothing was scored in these twelve weeks."))
         return
     usual, outside = _("as the weeks before"), _("outside of the weeks before")
     marks = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from dialint.app.console.i18n import _, choose_name
+from dialint.app.console.i18n import _, choose_name, show_number
 from dialint.app.console.text import safe_text
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.store.search import Choices
@@ -41,6 +41,8 @@ NAMES = (
     "least", "most", "sort",
 )  # fmt: skip
 """Names in the address; ``after`` is the page."""
+FOLDED = frozenset(NAMES) - {"q", "code", "status", "since", "until"}
+"""Those below the others, which are shown when they are asked for, or chosen."""
 PREFIX = "explore "
 SEEN = "explore address"
 """Key in session state: the address that the controls show."""
@@ -167,10 +169,21 @@ def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) 
         on_change=_on_change, placeholder=_("words, \"a phrase\", begin*"),
         help=_("All words must be in the dialogue; a phrase in quotes word by word; * ends a beginning."),
     )  # fmt: skip
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="explore filters"):
         codes = {code: f"{code} {choose_name(entry.name)}" for code, entry in taxonomy.codes.items()}
         _select("code", _("Error"), dict.fromkeys(choices.codes, "") | codes, 230)
         _select("status", _("Status"), status_words(), 200)
+        for name, label in (("since", _("From day")), ("until", _("To day"))):
+            st.date_input(
+                safe_text(label), key=PREFIX + name, value=None, format="YYYY-MM-DD", on_change=_on_change,
+                width=WIDTH_PX,
+            )  # fmt: skip
+    n_folded = len(chosen.keys() & FOLDED)
+    more = _("More filters") if not n_folded else _("More filters: {n}").format(n=show_number(n_folded))
+    with (
+        st.expander(safe_text(more), expanded=bool(n_folded)),
+        st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="explore more filters"),
+    ):
         kinds = {"finding": _("Finding"), "suggestion": _("Suggestion")}
         _select("kind", _("Finding or suggestion"), kinds)
         severities: dict[str, str] = {
@@ -181,11 +194,6 @@ def show_controls(chosen: dict[str, str], choices: Choices, taxonomy: Taxonomy) 
         _select("team", _("Team"), dict.fromkeys(choices.teams, ""))
         _select("channel", _("Channel"), dict.fromkeys(choices.channels, ""))
         _select("release", _("Release"), dict.fromkeys(choices.releases, ""))
-        for name, label in (("since", _("From day")), ("until", _("To day"))):
-            st.date_input(
-                safe_text(label), key=PREFIX + name, value=None, format="YYYY-MM-DD", on_change=_on_change,
-                width=WIDTH_PX,
-            )  # fmt: skip
         st.slider(
             _("Probability, %"), 0, 100, key=f"{PREFIX}shares", on_change=_on_change, width=WIDTH_PX,
             help=_("Of a finding or suggestion that meets the other filters."),

@@ -15,7 +15,7 @@ import streamlit as st
 from dialint.app.console.charts import MARKED, MUTED, STRONG, DayCount, ShareMark, draw_days, draw_shares
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent
 from dialint.app.console.links import explore_address, link
-from dialint.app.console.periods import Period, choose_period
+from dialint.app.console.periods import Period, choose_period, show_outside
 from dialint.app.console.quality.drift import show_drift
 from dialint.app.console.tables import PageLink, percent_bounds, short_share, show_table
 from dialint.app.console.text import safe_markdown, safe_text
@@ -24,13 +24,15 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.store.backlog import Backlog, read_backlog
 from dialint.labeling.store.coaching import count_cleared
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.insights import Group, Totals, read_groups, read_totals
+from dialint.labeling.store.insights import Group, Totals, read_extent, read_groups, read_totals
 from dialint.labeling.store.records import Account
 
 N_CODES = N_AGENTS = 8
 N_CHOICES = 50
 LEAST_DIALOGUES = 20
 """Scored dialogues from which an agent can be ranked."""
+MAX_BARS = 120
+"""Days that the chart shows one by one; longer periods are shown by month."""
 TILE_PX = 168
 ALL = ""
 
@@ -39,27 +41,27 @@ def overview_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
     st.subheader(_("Overview"), anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        period = choose_period("overview period")
+        extent = read_extent(store, account.id)
+        period = choose_period("overview period", extent)
         team = _choose(store, account, "team", _("Team"), _("All teams"), period)
         channel = _choose(store, account, "channel", _("Channel"), _("All channels"), period)
     chosen = (("team", team), ("channel", channel))
     filters: dict[str, Any] = {name: value for name, value in chosen if value is not None}
     now = read_totals(store, account.id, period.since_ms, period.until_ms, **filters)
     before = read_totals(store, account.id, period.before.since_ms, period.before.until_ms, **filters)
-    days = read_groups(store, account.id, "day", period.since_ms, period.until_ms, **filters)
+    days = read_groups(store, account.id, "day", period.since_ms, period.until_ms, **filters, limit=4000)
     codes = read_groups(store, account.id, "code", period.since_ms, period.until_ms, **filters, limit=N_CODES)
     agents = read_groups(store, account.id, "agent", period.since_ms, period.until_ms, **filters, limit=1000)
     releases = read_groups(store, account.id, "release", period.since_ms, period.until_ms, **filters)
     cleared = count_cleared(store, account.id, period.since_ms, period.until_ms, **filters)
     backlog = read_backlog(store, account.id)
     address = {**period.filters, **filters}
-    st.caption(
-        safe_markdown(
-            _("{days} against {earlier}, by the day of the dialogue (UTC).").format(
-                days=period.text(), earlier=period.before.text()
-            )
-        )
-    )
+    text = _("{days}, by the day of the dialogue (UTC).")
+    st.caption(safe_markdown(text.format(days=period.compared_text())))
+    if extent is not None:
+        whole = Period(*extent)
+        everything = read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters)
+        show_outside("overview period", now.stored, everything.stored)
     _show_strip(now, before, backlog, address)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -69,7 +71,7 @@ def overview_page(store: Store, account: Account) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         _show_codes(codes, now, address)
-        show_drift(store, account, filters)
+        show_drift(store, account, filters, period.last)
     with right:
         _show_agents(agents, cleared, address)
         _show_releases(releases, address)
@@ -177,18 +179,28 @@ def _minutes_text(minutes: float) -> str:
 
 
 def _show_days(groups: Sequence[Group], period: Period) -> None:
-    st.markdown(f"**{safe_markdown(_('Scored dialogues by day'))}**")
     by_day = {group.key: group for group in groups}
     counts = []
     for offset in range(period.n_days):
         day: date = period.first + timedelta(days=offset)
         group = by_day.get(day.isoformat())
         counts.append(DayCount(day, group.dialogues if group else 0, group.flagged if group else 0))
+    by_month = len(counts) > MAX_BARS
+    if by_month:
+        months: dict[date, list[DayCount]] = {}
+        for each in counts:
+            months.setdefault(each.day.replace(day=1), []).append(each)
+        counts = [
+            DayCount(day, sum(each.n for each in of_month), sum(each.n_marked for each in of_month))
+            for day, of_month in months.items()
+        ]
     n, flagged = sum(each.n for each in counts), sum(each.n_marked for each in counts)
-    alt = _("Bars by day: {n} dialogues in all, {flagged} of them with a finding.").format(
+    alt = _("Bars: {n} dialogues in all, {flagged} of them with a finding.").format(
         n=show_number(n), flagged=show_number(flagged)
     )
-    draw_days(counts, (_("With a finding"), _("Without")), alt)
+    title = _("Scored dialogues by month") if by_month else _("Scored dialogues by day")
+    st.markdown(f"**{safe_markdown(title)}**")
+    draw_days(counts, (_("With a finding"), _("Without")), alt, "%Y-%m" if by_month else "%m-%d")
 
 
 def _show_backlog(backlog: Sequence[Backlog]) -> None:

@@ -267,7 +267,8 @@ def _show_matrix(people: People) -> None:
         "Cohen's kappa of {n} pairs of people; the numbers are in the list below.",
         len(pairs),
     )
-    draw_matrix(cells, order, _("Agreement"), alt)
+    with st.container(key="people matrix"):
+        draw_matrix(cells, order, _("Agreement"), alt)
     st.caption(
         safe_markdown(
             _(

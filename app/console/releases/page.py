@@ -186,7 +186,7 @@ def _show_headline(report: ReleaseReport) -> None:
     )  # fmt: skip
     for column, name, label, text in (
         (columns[1], "precision_of_findings", _("Right findings"),
-         _("Of all findings on errors of kinds that no training has seen, injected into real dialogues.")),
+         _("Of all findings on errors of kinds that no training has seen, injected into dialogues.")),
         (columns[2], "recall_of_errors", _("Errors found"), _("Of the same errors, of all codes.")),
         (columns[3], "wrong_findings_per_100_turns", _("Wrong per 100 turns"),
          _("Wrong findings of all codes together, on the same dialogues.")),
@@ -200,6 +200,15 @@ def _show_headline(report: ReleaseReport) -> None:
         if interval is not None:
             low, high = percent_bounds(*interval) if is_share else (show_number(x, "0.00") for x in interval)
             column.caption(safe_markdown(_("95 % interval {low} to {high}").format(low=low, high=high)))
+    st.caption(
+        _(
+            "Right findings are measured here on errors that were injected into dialogues: what else is "
+            "found in them counts as wrong, real errors too, so the share is low and serves to compare "
+            "releases. On real dialogues, where people or a language model judged the findings themselves, "
+            "it is higher: that is the README's figure, the column “Right on real dialogues” below, and for "
+            "your own log a spot check."
+        )
+    )
 
 
 def _show_codes(report: ReleaseReport) -> None:
