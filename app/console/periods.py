@@ -94,7 +94,7 @@ def show_outside(key: str, n_inside: int, n_all: int) -> None:
         if n_inside:
             st.caption(safe_markdown(text), width="content")
         else:
-            st.info(safe_markdown(f"{text} {_('Nothing below counts them.')}"), width="content")
+            st.info(safe_markdown(f"{text} {_('Nothing below counts them.')}"))
         st.button(
             _("Show all dialogues"), key=f"{key} all", type="tertiary" if n_inside else "primary",
             on_click=lambda: st.session_state.update({key: ALL}),
