@@ -2,8 +2,8 @@
 convert LOG --to FORMAT --out FILE``: the same dialogues in another format.
 
 Shows three dialogues with personal data masked, what was recognised, and what was left unread; writes the
-mapping file that `dialint score --mapping` takes. Exit codes: 0 dialogues can be read, 1 none can, 2 the file
-or an option is wrong.
+mapping file that `dialint score --mapping` takes. Exit codes: 0 dialogues can be read, 1 none can, or a
+speaker, a side or the dialogues would be lost, 2 the file or an option is wrong.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def preview_log(
             file.write(as_yaml(result).encode())
         print_line(f"{write}: written; correct it, then: dialint ingest preview {log} --mapping {write}")
     elif not result.native and result.fields and read.mapping is None:
-        print_line("dialint ingest preview LOG --write map.yaml writes this as a mapping, to be corrected")
-    return 0 if result.is_readable else 1
+        print_line("--write map.yaml writes this as a mapping, to be corrected")
+    return 0 if result.is_readable and not result.problems else 1
 
 
 def _show(result: Preview) -> None:
-    from dialint.detector.ingest.preview import masked_word
+    from dialint.detector.ingest.privacy import format_word
 
     print_line(f"{result.file}: {result.format}{'; needs no mapping' if result.native else ''}")
     if result.facts:
@@ -86,10 +86,10 @@ def _show(result: Preview) -> None:
         guess = "   (guessed by what it holds)" if meaning in result.by_content else ""
         print_line(f"  {meaning:9} {path}{guess}")
     if result.words:
-        speakers = [f"{masked_word(word)} = {role or '?'}" for word, role in result.words.items()]
+        speakers = [f"{format_word(word)} = {role or '?'}" for word, role in result.words.items()]
         print_line(f"  speakers  {', '.join(speakers)}")
     if result.privacy:
-        print_line(f"  unknown words of privacy: {', '.join(map(masked_word, result.privacy))}")
+        print_line(f"  unknown words of privacy: {', '.join(map(format_word, result.privacy))}")
     if result.unread:
         more = f" and {len(result.unread) - 20} more" if len(result.unread) > 20 else ""
         print_line(f"  not read  {', '.join(result.unread[:20])}{more}")
@@ -100,6 +100,8 @@ def _show(result: Preview) -> None:
         code = "" if result.code is None else f"{result.code}: "
         print_line(f"the log would be refused: {code}{result.refused}")
         return
+    for problem in result.problems:
+        print_line(f"  lost: {problem}")
     counts = result.counts
     good = counts.read - counts.rejected
     share = f"all {counts.read:,}" if result.is_complete else f"the first {counts.read:,}"

@@ -32,7 +32,7 @@ class Reject:
     """A rejected record: its position, the value found and the value expected.
 
     `byte_offset` is in the decompressed file, 0 for Parquet. `path` is the JSON path of the field. `found` is
-    masked, at most 20 characters.
+    masked, at most 20 characters; of an unknown speaker it is the word that has to be mapped.
     """
 
     file: str
@@ -145,8 +145,20 @@ class Counts:
 
 def preview_hint(file: str) -> Message:
     """The command to try on a log of unknown shape. As the value ``hint`` of a message it is left out on a
-    screen, which shows the value ``problem`` alone (`dialint.app.console.scoring.stored_messages`)."""
+    screen and by the preview itself, which show the value ``problem`` alone (`without_hints`)."""
     return Message("try: dialint ingest preview {file}", file=shlex.quote(file))
+
+
+def without_hints(message: Message) -> Message:
+    """The message without hints at commands (`preview_hint`): of a problem with a hint, the problem."""
+    problem = message.values.get("problem")
+    if isinstance(problem, Message) and "hint" in message.values:
+        return without_hints(problem)
+    values = {
+        name: without_hints(value) if isinstance(value, Message) else value
+        for name, value in message.values.items()
+    }
+    return Message(message.template, **values)
 
 
 def file_error(code: str, file: str, message: str, /, **values: object) -> InputRefused:

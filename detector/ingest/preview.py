@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from dialint.detector.errors import InputRefused, Message, excerpt
+from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
-from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject
-from dialint.detector.ingest.privacy import is_internal, is_note_type, is_public_column
+from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, without_hints
+from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.read import inspect, read
 from dialint.detector.ingest.readers.csv_logs import DELIMITERS
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
@@ -34,6 +34,7 @@ from dialint.detector.ingest.readers.message_rows import (
     MAX_NOTE_WORDS,
     Columns,
     column_names,
+    dialect_of,
     normalize_name,
     speaker_roles,
 )
@@ -41,7 +42,7 @@ from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, magic
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
-from dialint.detector.records import Dialogue
+from dialint.detector.records import Dialogue, Role
 
 N_SAMPLE = 400
 """Records that are read to guess meanings."""
@@ -56,6 +57,8 @@ LIKELY = 0.9
 LONG_TEXT = 12
 """Least mean number of characters of message texts."""
 UNKNOWN = Message("of unknown shape")
+RECIPIENTS = frozenset(("recipient", "receiver", "to", "recipients"))
+"""Keys of who is spoken to."""
 GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
 ORDER = (
     "text",
@@ -77,7 +80,8 @@ ORDER = (
 class Preview:
     """The preview of a log. `native`: its format needs no mapping. `fields` maps meanings to columns or
     paths, `by_content` lists those guessed by content, `words` are the speakers with their roles (None if
-    unknown). `refused` is why the log cannot be read, `code` the code of the error that says so."""
+    unknown). `problems` are what the log would lose if it were read so. `refused` is why the log cannot be
+    read, `code` the code of the error that says so."""
 
     file: str
     format: Message
@@ -93,6 +97,7 @@ class Preview:
     rejects: list[Reject] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
     is_complete: bool = True
+    problems: list[Message] = field(default_factory=list)
     refused: Message | None = None
     code: str | None = None
 
@@ -111,11 +116,10 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
     try:
         detected = detect_format(source, config)
     except InputRefused as error:
-        if error.code not in GUESSABLE or config.mapped.is_whole:
-            raise
-        result = _guess(source, config)
-        if result is None:
-            raise
+        guess = None if error.code not in GUESSABLE or config.mapped.is_whole else _guess(source, config)
+        if guess is None:
+            raise InputRefused(error.code, without_hints(error.text)) from None
+        result = guess
     else:
         result = (
             _preview_detected(source, detected, config)
@@ -172,6 +176,8 @@ def _of_columns(
     values = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(header)}
     result = Preview(source.name, format, native=True, fields=fields, config=config)
     result.words = _words(values.get(fields["role"], []), config)
+    if not all(map(_is_number, values.get(fields.get("order", ""), []))):
+        del result.fields["order"]
     result.privacy = _privacy_words(fields, values, config)
     used = {header[at] for at in (*columns.ids, *columns.positions.values())}
     result.unread = [name for name in header if name not in used]
@@ -305,6 +311,10 @@ def _assign_meanings(
             name = _by_name(path, meaning)
             filled = [one for one in cells if one not in (None, "")]
             content = _by_content(meaning, filled)
+            if meaning == "id" and _splits_sides(cells, values.get(fields.get("role", ""), [])):
+                continue
+            if meaning == "order" and not all(map(_is_number, filled)):
+                continue
             is_outside = path.count("[]") < fields.get("text", "").count("[]")
             if (
                 meaning == "id"
@@ -322,7 +332,7 @@ def _assign_meanings(
             if name < NAME_SCORE - 1:
                 by_content.append(meaning)
     ordered = {meaning: fields[meaning] for meaning in MEANINGS if meaning in fields}
-    words = _words(values.get(fields.get("role", ""), []), config)
+    words = _add_counterpart(_words(values.get(fields.get("role", ""), []), config))
     result = Preview(source.name, format, fields=ordered, by_content=by_content, words=words)
     result.privacy = _privacy_words(fields, values, config)
     result.unread = [path for path in values if path not in fields.values()]
@@ -348,6 +358,8 @@ def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
 def _by_name(path: str, meaning: str) -> float:
     """Score of a path's name for a meaning: 0, or up to `NAME_SCORE`."""
     keys = [normalize_name(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
+    if meaning in ("role", "author") and not RECIPIENTS.isdisjoint(keys):
+        return 0.0
     usual = column_names()[meaning]
     whole = normalize_name(path)
     for rank, name in enumerate((keys[-1], "".join(keys[-2:]), whole)):
@@ -388,13 +400,11 @@ def _by_content(meaning: str, values: list[Any]) -> float:
             else 0.0
         )
     if meaning == "id":
-        if any(isinstance(one, bool | float | dict | list) for one in values) or len(words) == 1 < len(
-            values
-        ):
+        if any(isinstance(one, bool | float | dict | list) for one in values):
             return -1.0
         if texts and sum(" " in one for one in texts) > 0.5 * len(values):
             return -1.0
-        return 1.2 if 1 < len(words) <= 0.7 * len(values) else 0.6
+        return 1.2 if 1 < len(words) <= 0.7 * len(values) else 0.6 if len(words) > 1 else 0.0
     if meaning == "language":
         return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
     if meaning == "type" and 1 < len(words) <= MAX_NOTE_WORDS and any(map(is_note_type, words)):
@@ -402,6 +412,18 @@ def _by_content(meaning: str, values: list[Any]) -> float:
     if meaning in ("channel", "team", "type"):
         return 0.0 if len(words) <= MAX_NOTE_WORDS else -1.0
     return 0.0
+
+
+def _splits_sides(ids: Sequence[Any], speakers: Sequence[Any]) -> bool:
+    """Whether no id has messages of two speakers, so that it names the speaker or the message."""
+    if len(ids) != len(speakers) or len(set(map(str, speakers))) < 2:
+        return False
+    pairs = set(zip(map(str, ids), map(str, speakers), strict=True))
+    return len(pairs) == len(set(map(str, ids)))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdecimal())
 
 
 def _is_time(value: object) -> bool:
@@ -415,22 +437,30 @@ def _is_time(value: object) -> bool:
 
 
 def _words(values: Sequence[Any], config: ReadConfig) -> dict[str, str | None]:
-    """The most frequent speakers and their roles. If one of two is a customer or an agent, the other is taken
-    to be the counterpart."""
-    counts = Counter(
-        str(one).lower() if isinstance(one, bool) else str(one) for one in values if one is not None
-    )
-    results: dict[str, str | None] = {
+    """The most frequent speakers and their roles."""
+    counts = Counter(_word(one) for one in values)
+    dialect = dialect_of(counts.keys() - config.roles().keys())
+    return {
         word: config.roles().get(word)
+        or dialect.get(word if word == BLANK else normalize_name(word))
         or speaker_roles().get(normalize_name(word))
         or config.roles().get(ANY_ROLE)
         for word, _ in counts.most_common(MAX_WORDS)
     }
-    unknown = [word for word, role in results.items() if role is None]
-    roles = {role for role in results.values() if role}
+
+
+def _word(value: object) -> str:
+    text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if text.strip() else BLANK
+
+
+def _add_counterpart(words: dict[str, str | None]) -> dict[str, str | None]:
+    """The words with their roles; the only one without is the counterpart of a customer or an agent."""
+    unknown = [word for word, role in words.items() if role is None]
+    roles = {role for role in words.values() if role}
     if len(unknown) == 1 and roles & {"customer", "agent"} and not {"customer", "agent"} <= roles:
-        results[unknown[0]] = "agent" if "customer" in roles else "customer"
-    return results
+        return {**words, unknown[0]: "agent" if "customer" in roles else "customer"}
+    return words
 
 
 def _privacy_words(fields: dict[str, str], values: dict[str, list[Any]], config: ReadConfig) -> list[str]:
@@ -469,8 +499,12 @@ def _try(source: Source, result: Preview, limit: int) -> None:
             result.facts.append(fact)
             config = replace(config, encoding=encoding.name)
         inspect(source, config)
+        sides: list[frozenset[Role]] = []
+        n_turns = 0
         for item in read([source], config, result.counts):
             if isinstance(item, Loaded):
+                sides.append(frozenset(turn.role for turn in item.dialogue.turns))
+                n_turns += len(item.dialogue.turns)
                 if len(result.dialogues) < N_EXAMPLES:
                     result.dialogues.append(item.dialogue)
             elif len(result.rejects) < N_EXAMPLES:
@@ -478,11 +512,37 @@ def _try(source: Source, result: Preview, limit: int) -> None:
             if result.counts.read >= limit:
                 result.is_complete = False
                 break
+        if result.fields:
+            result.problems = list(_problems(result, sides, n_turns))
     except InputRefused as error:
-        result.refused, result.code = error.text, error.code
+        result.refused, result.code = without_hints(error.text), error.code
     result.facts += [
         fact for fact in result.counts.facts.get(source.name, []) if not fact.startswith("encoding")
     ]
+
+
+def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -> Iterator[Message]:
+    """What is lost of a log whose fields were recognised by name or content: speakers, a side, the
+    dialogues."""
+    for word, role in result.words.items():
+        if role is None:
+            yield Message(
+                "no role for {word!r}: say who that is with --role '{word}=agent'", word=format_word(word)
+            )
+    roles = frozenset[Role]().union(*sides)
+    agents: set[Role] = {"agent", "bot"}
+    if n_turns < 2:
+        return
+    for side, name in (({"customer"}, Message("a customer")), (agents, Message("an agent or bot"))):
+        if roles.isdisjoint(side):
+            yield Message("no turn of {side}: say who that is with --role 'WORD=ROLE'", side=name)
+    if (
+        len(sides) > 1
+        and "customer" in roles
+        and roles & agents
+        and all(one.isdisjoint(agents) or "customer" not in one for one in sides)
+    ):
+        yield Message("no dialogue has two sides: say what names it with --column id=COLUMN")
 
 
 def as_yaml(result: Preview) -> str:
@@ -534,8 +594,3 @@ def _quote(value: str) -> str:
     if value.replace("_", "").replace("-", "").isalnum():
         return value
     return json.dumps(value, ensure_ascii=not value.isprintable())
-
-
-def masked_word(word: str) -> str:
-    """A speaker for display: known words as they are, others masked."""
-    return word if normalize_name(word) in speaker_roles() else excerpt(word)

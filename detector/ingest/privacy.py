@@ -17,7 +17,8 @@ from dialint.detector.ingest.phrases import fold, phrases
 BLANK = "blank"
 """How ``--privacy`` names an empty cell."""
 LONGEST_PREFIX = 40
-LONGEST_WORD = 20
+LONGEST_WORD, MAX_WORDS, MAX_DIGITS = 30, 3, 4
+_JOINTS = str.maketrans("", "", " _-.:/?")
 _BRACKETS = {"[": "]", "(": ")", "*": "*", "{": "}", "<": ">", "【": "】"}
 
 
@@ -42,9 +43,15 @@ def is_internal(value: object, *, public: bool, user_words: Mapping[str, bool]) 
 
 
 def format_word(value: object) -> str:
-    """A privacy cell for an error message: a short word as it must be typed, anything else masked."""
+    """A word that a person has to map, such as a speaker or a privacy cell, as it must be typed; a blank cell
+    as `BLANK`; anything that is no short word masked."""
     text = str(value)
-    return text if len(text) <= LONGEST_WORD and text.replace(" ", "").isalpha() else excerpt(text)
+    bare = text.translate(_JOINTS)
+    n_words, n_digits = len(text.split()), sum(map(str.isdigit, text))
+    is_word = bare.isalnum() and n_words <= MAX_WORDS and n_digits <= (MAX_DIGITS if n_words == 1 else 0)
+    if not text.strip():
+        return BLANK
+    return text if is_word and len(text) <= LONGEST_WORD else excerpt(text)
 
 
 def is_public_column(column: str) -> bool:

@@ -198,7 +198,7 @@ def _by_mapping(
         return read_mapped_rows(source, detected, config, warnings, facts)
     survey = check_mapped(source, detected, config)
     facts += survey.facts()
-    shape = mapped_format(config, survey.times(source.name), streamed=detected.split == "lists")
+    shape = mapped_format(config, survey, source.name, streamed=detected.split == "lists")
     if detected.framing == "document":
         return read_document(source, replace(detected, shape=shape), config, warnings)
     return read_lines(source, shape, config, warnings)

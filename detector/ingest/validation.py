@@ -24,7 +24,7 @@ from dialint.detector.ingest.cleaning import Clean, clean_texts, is_plain
 from dialint.detector.ingest.config import ROLES, ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
-from dialint.detector.ingest.privacy import has_note_prefix
+from dialint.detector.ingest.privacy import BLANK, format_word, has_note_prefix
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.offsets import Edit, compose
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
@@ -229,13 +229,14 @@ def _check_whole(turns: list[dict[str, Any]], path: str, warnings: Counter[str])
 def _role(value: object, roles: Mapping[str, Role], path: str) -> Role:
     if not isinstance(value, str):
         raise BadRecord("E_TYPE", f"{path}.role", type(value).__name__, "a text")
-    role = roles.get(value) or ROLES.get(value) or roles.get(ANY_ROLE)
+    role = roles.get(value) or ROLES.get(value) or (None if value.strip() else roles.get(BLANK))
+    role = role or roles.get(ANY_ROLE)
     if role is not None:
         return role
     if not value.isascii() and _mixed_scripts(value):
         raise BadRecord("E_HOMOGLYPH", f"{path}.role", "mixed scripts", "letters of one script")
     expected = Message("{names}; or --role NAME=ROLE", names=", ".join(ROLES))
-    raise BadRecord("E_ROLE", f"{path}.role", excerpt(value), expected)
+    raise BadRecord("E_ROLE", f"{path}.role", format_word(value), expected)
 
 
 def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) -> str:

@@ -33,7 +33,6 @@ from dialint.app.console.scoring.stored_messages import (
     StoredMessage,
     load_message,
     store_messages,
-    without_hints,
 )
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -45,6 +44,7 @@ from dialint.detector.artifacts import (
     write_json,
 )
 from dialint.detector.errors import ConfigError, Message
+from dialint.detector.ingest.outcomes import without_hints
 from dialint.detector.records import Record
 from dialint.detector.registry import Registry, home_folder
 from dialint.detector.verdict_files import find_manifest, manifest_path, output_stem, rejects_path

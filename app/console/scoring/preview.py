@@ -19,7 +19,8 @@ from typing import Any
 from dialint.app.console.scoring.files import JobFolder, worker_environment
 from dialint.detector.errors import DialintError, Message, WorldError
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.preview import Preview, as_yaml, masked_word, preview
+from dialint.detector.ingest.preview import Preview, as_yaml, preview
+from dialint.detector.ingest.privacy import format_word
 from dialint.detector.ingest.sources import open_logs
 from dialint.detector.masking.dialogue import mask_dialogue
 
@@ -76,11 +77,11 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         "code": result.code,
         "format": result.format,
         "needs_mapping": not result.native,
-        "facts": result.facts,
+        "facts": [*result.facts, *result.problems],
         "fields": result.fields,
         "by_content": result.by_content,
-        "words": {masked_word(word): role for word, role in result.words.items()},
-        "privacy": [masked_word(word) for word in result.privacy],
+        "words": {format_word(word): role for word, role in result.words.items()},
+        "privacy": [format_word(word) for word in result.privacy],
         "unread": result.unread,
         "read": n,
         "rejected": result.counts.rejected,

@@ -27,16 +27,3 @@ def store_messages(value: Any) -> Any:
 def load_message(content: dict[str, Any]) -> Any:
     """The message that an object of JSON holds, or the object itself: an ``object_hook`` for `json.loads`."""
     return Message.from_json(content) if content.keys() == {"template", "values"} else content
-
-
-def without_hints(message: Message) -> Message:
-    """The message without hints at commands for a terminal (`dialint.detector.ingest.outcomes.preview_hint`):
-    of a problem with a hint, the problem."""
-    problem = message.values.get("problem")
-    if isinstance(problem, Message) and "hint" in message.values:
-        return without_hints(problem)
-    values = {
-        name: without_hints(value) if isinstance(value, Message) else value
-        for name, value in message.values.items()
-    }
-    return Message(message.template, **values)

@@ -41,7 +41,7 @@ def read_csv(
     """
     survey = check_csv(source, config)
     table = _Table(source, config)
-    columns = survey.columns()
+    columns = survey.columns(source.name)
     rows = table.rows() if survey.is_together else group_on_disk(table.rows(), columns)
     if table.delimiter != ",":
         facts.append(Message("delimiter {name}", name=DELIMITERS.get(table.delimiter, table.delimiter)))
@@ -63,7 +63,8 @@ def check_csv(source: Source, config: ReadConfig) -> Survey:
     """Read every row once.
 
     Raises:
-        InputRefused: E_CSV; E_PRIVACY for a privacy cell of unknown meaning; E_TIME for ambiguous dates;
+        InputRefused: E_CSV; E_PRIVACY for a privacy cell of unknown meaning; E_ROLE for words of one side
+            only; E_TIME for ambiguous dates;
             E_NO_RECORDS if there is no row but the header.
     """
     table = _Table(source, config)
@@ -74,6 +75,7 @@ def check_csv(source: Source, config: ReadConfig) -> Survey:
     if not survey.n_rows:
         raise file_error("E_NO_RECORDS", source.name, "a header and no rows")
     survey.times(source.name)
+    survey.columns(source.name)
     return survey
 
 

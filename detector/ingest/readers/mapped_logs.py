@@ -25,7 +25,6 @@ from dialint.detector.ingest.readers.message_rows import (
     mapped_draft,
 )
 from dialint.detector.ingest.sources import Source
-from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.ingest.validation import Draft, ParsedRecord
 
 GROUP = 256
@@ -35,10 +34,10 @@ EXAMPLE_RECORDS = 20
 N_PATHS = 15
 
 
-def mapped_format(config: ReadConfig, times: TimeFormat, *, streamed: bool) -> Format:
+def mapped_format(config: ReadConfig, survey: Survey, file: str, *, streamed: bool) -> Format:
     """A format for records of which each holds whole dialogues."""
     shape = MappedRecord(config.mapped)
-    columns = Columns.of_shape(shape, config)
+    columns, times = survey.columns(file), survey.times(file)
 
     def read(record: Any, fallback_id: str) -> Iterator[Draft]:
         for number, rows in enumerate(shape.dialogues(record, config.max_turns, streamed=streamed)):
@@ -111,6 +110,7 @@ def survey_records(
                 path=path, word=word,
             )  # fmt: skip
     survey.times(source.name)
+    survey.columns(source.name)
     return survey
 
 
@@ -153,7 +153,7 @@ def read_mapped_rows(
     survey = check_mapped(source, detected, config)
     facts += survey.facts()
     shape = MappedRecord(config.mapped)
-    columns = Columns.of_shape(shape, config)
+    columns = survey.columns(source.name)
     rows = iterate_rows(json_records(source, detected, config), shape, streamed=detected.split == "lists")
     if not survey.is_together:
         rows = group_on_disk(rows, columns)

@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cache
@@ -23,7 +23,7 @@ from typing import Any
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
-from dialint.detector.ingest.mapping import MappedRecord, nearest
+from dialint.detector.ingest.mapping import ANY_ROLE, MappedRecord, nearest
 from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary, record_too_large
 from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
@@ -40,6 +40,8 @@ TRUE, FALSE = ("true", "1", "yes", "t", "y"), ("false", "0", "no", "f", "n", "")
 WORDS = Path(__file__).parents[1] / "columns.yaml"
 NOTE_MEANINGS = ("type", "channel", "role")
 """Meanings of columns whose words may mark internal notes, beside columns without a meaning."""
+MAX_SPEAKERS = 200
+"""Different words for speakers that are compared."""
 MAX_NOTE_WORDS = 60
 """Most different words of such a column."""
 FIELDS = ("language", "channel", "agent", "team")
@@ -58,6 +60,34 @@ def speaker_roles() -> dict[str, Role]:
     """Words for speakers, normalised, and the role of each."""
     result = read_document(WORDS, "E_WORDS").value["speakers"]
     return {normalize_name(word): role for role, words in result.items() for word in words}
+
+
+@cache
+def _dialects() -> list[dict[str, Role]]:
+    results = read_document(WORDS, "E_WORDS").value["dialects"]
+    return [{normalize_name(word): role for word, role in words.items()} for words in results]
+
+
+def dialect_of(words: Iterable[str]) -> dict[str, Role]:
+    """The roles of a column's words where one tool uses them otherwise than others; empty if none does."""
+    spoken = {normalize_name(word) or BLANK for word in words}
+    known = (one for one in _dialects() if spoken <= one.keys() and len(spoken - {BLANK}) > 1)
+    return next((one for one in known if {"customer", "agent"} <= {one[word] for word in spoken}), {})
+
+
+def one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:
+    """The words of a column of speakers that mean one side, if there are several and none means the other:
+    one of them is somebody else. Empty if there is no doubt, or a word that has no role at all."""
+    roles = {word: config.roles().get(word) or speaker_roles().get(normalize_name(word)) for word in words
+             if word.strip()}  # fmt: skip
+    if None in roles.values() or ANY_ROLE in config.roles():
+        return []
+    for side, other in (("customer", "agent"), ("agent", "customer")):
+        guessed = {normalize_name(word): word for word, role in roles.items()
+                   if role == side and word not in config.roles()}  # fmt: skip
+        if len(guessed) > 1 and other not in roles.values():
+            return sorted(guessed.values())
+    return []
 
 
 @cache
@@ -81,7 +111,7 @@ class Columns:
     by the mapping or the column's name, None if neither says. `public`: the privacy column, `private_name`,
     says whether the customer saw the message. `by_mapping`: numbers may be ids, and a missing text is an
     empty one. `notes` are further columns that may mark internal notes by their words; `Survey.columns` keeps
-    those that do."""
+    those that do, and adds the `speakers` whose words mean something else here."""
 
     ids: tuple[int, ...]
     positions: dict[str, int]
@@ -91,6 +121,7 @@ class Columns:
     inbound: bool = False
     by_mapping: bool = False
     notes: tuple[int, ...] = ()
+    speakers: Mapping[str, Role] = field(default_factory=dict)
 
     @classmethod
     def of(cls, header: Sequence[str], config: ReadConfig) -> Columns | Message:
@@ -335,11 +366,14 @@ def _speaker(value: object, columns: Columns, config: ReadConfig) -> object:
         return "customer" if value else "agent"
     if columns.by_mapping and isinstance(value, bool | int):
         value = str(value).lower()
+    if value is None and (BLANK in columns.speakers or BLANK in config.roles()):
+        value = ""
     if not isinstance(value, str) or value in config.roles():
         return value
     if columns.inbound and value.lower() in TRUE + FALSE:
         return "customer" if value.lower() in TRUE else "agent"
-    return speaker_roles().get(normalize_name(value), value)
+    name = normalize_name(value)
+    return columns.speakers.get(name or BLANK) or speaker_roles().get(name, value)
 
 
 def _time(value: object, times: TimeFormat) -> object:
@@ -371,6 +405,8 @@ class Survey:
         self._first: dict[int, dict[int, object]] = {}
         self._mixed: set[int] = set()
         self._before: Sequence[object] = ()
+        self._role = columns.positions.get("role", -1)
+        self._speakers: set[str] = set()
 
     def add(self, row: Row) -> None:
         """Add the next row."""
@@ -382,6 +418,10 @@ class Survey:
             self._starts.append(hash(name))
         if self._words:
             self._add_words(row.cells, hash(name), same)
+        if 0 <= self._role < len(row.cells) and len(self._speakers) < MAX_SPEAKERS:
+            speaker = row.cells[self._role]
+            if speaker is None or isinstance(speaker, str):
+                self._speakers.add(speaker or "")
         if self._time is not None and self._time < len(row.cells):
             self._dates.add(row.cells[self._time])
 
@@ -406,16 +446,29 @@ class Survey:
                 self._mixed.add(at)
         self._before = cells
 
-    def columns(self) -> Columns:
+    def columns(self, file: str) -> Columns:
         """The columns, of which only those still mark notes whose words differ within a dialogue and include
-        one for internal notes: one word for a whole dialogue is a property of the dialogue."""
+        one for internal notes: one word for a whole dialogue is a property of the dialogue.
+
+        Raises:
+            InputRefused: E_ROLE, several words mean one side of the dialogues and none means the other.
+        """
+        speakers = dialect_of(self._speakers - self._config.roles().keys())
+        words = [] if speakers or self._columns.inbound else one_sided(self._speakers, self._config)
+        if words:
+            raise file_error(
+                "E_ROLE", file,
+                "the words for speakers {words} mean the same side, and none means the other; say who is who "
+                "with --role '{word}=agent'",
+                words=", ".join(map(repr, map(format_word, words))), word=format_word(words[-1]),
+            )  # fmt: skip
         notes = tuple(at for at in self._words if at in self._first and at in self._mixed)
         positions = {
             meaning: at
             for meaning, at in self._columns.positions.items()
             if meaning != "channel" or at not in notes
         }
-        return replace(self._columns, notes=notes, positions=positions)
+        return replace(self._columns, notes=notes, positions=positions, speakers=speakers)
 
     @property
     def is_together(self) -> bool:

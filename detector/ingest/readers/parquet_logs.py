@@ -90,7 +90,7 @@ def _table_dialogues(
     survey = Survey(layout.table, config)
     for row in _rows(source, layout, config):
         survey.add(row)
-    rows, columns = _rows(source, layout, config), survey.columns()
+    rows, columns = _rows(source, layout, config), survey.columns(source.name)
     if not survey.is_together:
         rows = group_on_disk(rows, columns)
     return gather_dialogues(rows, columns, config, warnings, survey.times(source.name))
@@ -102,13 +102,13 @@ def _mapped_dialogues(
     assert layout.mapped is not None
     survey = survey_records(_objects_of(source, layout, config), source, config)
     if layout.mapped.by_row:
-        columns = Columns.of_shape(layout.mapped, config)
+        columns = survey.columns(source.name)
         rows = iterate_rows(_objects_of(source, layout, config), layout.mapped)
         if not survey.is_together:
             rows = group_on_disk(rows, columns)
         yield from gather_dialogues(rows, columns, config, warnings, survey.times(source.name))
         return
-    shape = mapped_format(config, survey.times(source.name), streamed=False)
+    shape = mapped_format(config, survey, source.name, streamed=False)
     for number, _, row in _objects_of(source, layout, config):
         if isinstance(row, BadRecord):
             yield ParsedRecord(number, 0, row)

@@ -15,6 +15,7 @@ from dialint.app.cli import app as command_line
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.preview import as_yaml, preview
+from dialint.detector.ingest.read import inspect
 from dialint.detector.ingest.sources import open_logs
 
 GERMAN = [("KD", "Guten Tag, wo bleibt mein Paket? Meine Mail ist ann@example.org"), ("SB", "Ich prüfe das gleich für Sie."),
@@ -59,7 +60,7 @@ def test_a_german_table_of_unknown_columns_is_guessed_shown_and_written(
     shown = capsys.readouterr().out
     assert "encoding cp1252, guessed, delimiter ';', dates day-first" in shown
     assert "id        Vorgang-Nr.   (guessed by what it holds)" in shown
-    assert "speakers  KD = customer, xx = agent" in shown
+    assert "speakers  KD = customer, SB = agent" in shown
     assert "not read  Farbe" in shown
     assert "agent    2025-11-01 15:11 Ich prüfe das gleich für Sie." in shown
     assert "[EMAIL_1]" in shown
@@ -137,7 +138,7 @@ def test_a_log_of_which_nothing_can_be_read_says_why_and_ends_with_1(
     assert "--time-format day-first or --time-format month-first" in capsys.readouterr().out
     log.write_text("Ticketnummer,Rolle,Nachricht\nt,Frau X,Hallo\n")
     assert run(str(log)) == 1
-    assert "line 2, turns[0].role: E_ROLE, found xxxx x" in capsys.readouterr().out
+    assert "line 2, turns[0].role: E_ROLE, found Frau X" in capsys.readouterr().out
 
 
 def test_nothing_in_a_log_moves_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,3 +177,126 @@ def test_no_shape_breaks_the_preview(tmp_path: Path, value: Any) -> None:
             preview(open_logs([str(path)])[0], ReadConfig(), 10)
         except InputRefused as error:
             assert error.code.startswith("E_")
+
+
+def table(header: str, *rows: str) -> str:
+    return "\n".join((header, *rows)) + "\n"
+
+
+def items(*messages: dict[str, Any]) -> str:
+    return "\n".join(map(json.dumps, messages)) + "\n"
+
+
+ONE_CASE = [
+    {"case": "c1", "poster": who, "words": text, "n": n}
+    for n, (who, text) in enumerate([("consumer", "Where is my order? It never came."), ("staff", "Let me look into that.")] * 3)
+]  # fmt: skip
+LOST = {
+    "an unknown speaker": ("log.csv", table("ticket_id,role,text", "t,Concierge,Good day", "t,customer,Hello"),
+                           "no role for 'Concierge': say who that is with --role 'Concierge=agent'"),
+    "two words of one side": ("log.csv", table("ticket_id,role,text", "t,visitor,Hello", "t,client,Good day"),
+                              "the words for speakers 'client', 'visitor' mean the same side"),
+    "one side only": ("log.csv", table("ticket_id,role,text", "t,customer,Hello", "t,system,joined"), "no turn of an agent or bot"),
+    "the id is the speaker's": ("log.csv", table("ticket_id,role,text", "1,customer,Hello", "2,agent,Hi", "1,customer,Bye", "2,agent,Bye"),
+                                "no dialogue has two sides: say what names it with --column id=COLUMN"),
+    "only ids of senders": ("log.jsonl", items(*({**one, "case": one["poster"]} for one in ONE_CASE)),
+                            "no column or path was recognised for: id"),
+    "only ids of messages": ("log.jsonl", items(*({**one, "case": f"m{n}"} for n, one in enumerate(ONE_CASE))),
+                             "no column or path was recognised for: id"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_a_guess_that_loses_a_speaker_a_side_or_the_dialogue_ends_with_1(
+    tmp_path: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, data, problem = LOST[what]
+    (tmp_path / name).write_text(data)
+    assert run(str(tmp_path / name)) == 1
+    shown = capsys.readouterr().out
+    assert problem in shown
+    assert "ingest preview" not in shown
+
+
+@pytest.mark.parametrize("key", ["conversation_id", "thread.id", "caseRef"])
+def test_a_log_of_one_conversation_keeps_its_constant_id(tmp_path: Path, key: str) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        items(*({key: "c1", "sender_id": one["poster"], **one, "case": n} for n, one in enumerate(ONE_CASE)))
+    )
+    made = preview(open_logs([str(log)])[0], ReadConfig(), 100)
+    if key == "caseRef":  # says nothing by its name
+        assert "id" not in made.fields
+        assert made.refused
+        return
+    assert made.fields["id"] == key
+    assert [len(dialogue.turns) for dialogue in made.dialogues] == [6]
+
+
+CHATWOOT = [
+    {"conversation_id": 4, "sender_type": "Contact", "content": "Where is my lamp?", "private": False},
+    {"conversation_id": 4, "sender_type": None, "content": "Assigned to Ada", "private": False},
+    {"conversation_id": 4, "sender_type": "AgentBot", "content": "Somebody will join you.", "private": False},
+    {"conversation_id": 4, "sender_type": "User", "content": "It left on Monday.", "private": False},
+]
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_a_user_is_the_agent_where_there_are_contacts(tmp_path: Path, kind: str) -> None:
+    log = tmp_path / f"log.{kind}"
+    if kind == "csv":
+        out = io.StringIO()
+        rows = csv.DictWriter(out, list(CHATWOOT[0]))
+        rows.writeheader()
+        rows.writerows(CHATWOOT)
+        log.write_text(out.getvalue())
+    elif kind == "json":
+        log.write_text(json.dumps({"payload": CHATWOOT}))
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist([{**row, "conversation_id": "4"} for row in CHATWOOT]), log)
+    made = preview(open_logs([str(log)])[0], ReadConfig(), 100)
+    assert [turn.role for turn in made.dialogues[0].turns] == ["customer", "system", "bot", "agent"]
+    assert not made.problems
+
+
+def test_words_of_one_side_are_asked_about_before_anything_is_scored(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(table("ticket_id,role,text", "t,visitor,Hello", "t,client,Good day"))
+    source = open_logs([str(log)])[0]
+    with pytest.raises(InputRefused, match="--role 'visitor=agent'") as refused:
+        inspect(source, ReadConfig())
+    assert refused.value.code == "E_ROLE"
+    inspect(source, ReadConfig(role=("client=agent",)))
+    inspect(source, ReadConfig(role=("*=customer",)))
+    log.write_text(table("ticket_id,role,text", "t,visitor,Hello", "t,client,Good day", "t,agent,Hi"))
+    inspect(open_logs([str(log)])[0], ReadConfig())
+
+
+def test_ids_that_are_no_numbers_give_no_order(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.csv", tmp_path / "map.yaml"
+    for ids, order in ((("f3b0", "27ae"), None), (("2", "10"), "message_id")):
+        rows = [f"t,{ids[0]},customer,Hello", f"t,{ids[1]},agent,Hi"]
+        log.write_text(table("ticket_id,message_id,role,text", *rows))
+        made = preview(open_logs([str(log)])[0], ReadConfig(), 100)
+        assert made.fields.get("order") == order
+        out.write_text(as_yaml(made))
+        again = preview(open_logs([str(log)])[0], ReadConfig(mapping=out), 100)
+        assert [turn.text for turn in again.dialogues[0].turns] == ["Hello", "Hi"]
+
+
+@pytest.mark.parametrize("data", ["hello there\nno log\n", "id,foo\n1,2\n", '{"a": 1}\n'])
+def test_a_preview_never_advises_itself(
+    tmp_path: Path, data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(data)
+    try:
+        run(str(log))
+        shown = capsys.readouterr().out
+    except InputRefused as refused:
+        shown = refused.message
+    assert shown
+    assert "ingest preview" not in shown

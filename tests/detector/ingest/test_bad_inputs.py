@@ -578,7 +578,7 @@ def test_a_log_without_a_good_record_stops_and_says_what_to_try(tmp_path: Path, 
     assert counts.read == read_to
     assert caught.value.message == (
         f"{path}: the first {read_to} records are all bad, mostly E_ROLE ({read_to - 1}), as at line {read_to}, "
-        "turns[0].role: xxxxxxx; expected customer, agent, bot, system, tool; or --role NAME=ROLE; "
+        "turns[0].role: visitor; expected customer, agent, bot, system, tool; or --role NAME=ROLE; "
         f"try: dialint ingest preview '{path}'"
     )
     counts = Counts()
