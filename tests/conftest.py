@@ -10,6 +10,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,23 @@ class Postgres:
     def kill(self) -> None:
         """Kill the server's first process; the others notice and end."""
         os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop all of its processes, which keep their connections, until the end."""
+        first = int((self.folder / "data/postmaster.pid").read_text().split()[0])
+        parents = {
+            int(stat.parent.name): int(stat.read_text().rpartition(")")[2].split()[1])
+            for stat in Path("/proc").glob("[0-9]*/stat")
+        }
+        pids = [first, *(pid for pid, parent in parents.items() if parent == first)]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
 
     def url(self, name: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"

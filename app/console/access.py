@@ -41,12 +41,14 @@ from dialint.labeling.store.preferences import load_preferences
 from dialint.labeling.store.records import Account
 
 MAX_TICKET = 100
+CLICK_PATIENCE_S = 4.0
+"""For this long a click waits for a database that is away."""
 
 
 @cache
 def open_store(location: str) -> Store:
     """Open the store, once for this server."""
-    return Store.open(location or None, interface="console")
+    return Store.open(location or None, interface="console", patience_s=CLICK_PATIENCE_S)
 
 
 def find_account(store: Store, session: str) -> Account | None:

@@ -26,6 +26,8 @@ STORE_FILE = "store.sqlite"
 SETUP_MS = 10_000
 """Timeout for a lock while a SQLite connection is set up, for instance during recovery."""
 CONNECT_S = 5
+POOL_S = 10.0
+"""Timeout for a connection of PostgreSQL while other threads have all of them."""
 PATIENCE_S = 30.0
 """Timeout for a lock or an unavailable database."""
 LOCK_PAUSE_S, LEAST_PAUSE_S = 0.01, 0.001
@@ -72,9 +74,18 @@ def open_engine(url: URL) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(
-        url, connect_args={"connect_timeout": CONNECT_S, "application_name": "dialint", "keepalives_idle": 10}
-    )
+    engine = create_engine(
+        url, pool_timeout=POOL_S,
+        connect_args={"connect_timeout": CONNECT_S, "application_name": "dialint", "keepalives_idle": 10},
+    )  # fmt: skip
+    event.listen(engine, "do_connect", _connect_postgres)
+    return engine
+
+
+def _connect_postgres(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+    from dialint.labeling.store.database import postgres
+
+    return postgres.connect(*arguments, lock_timeout_s=PATIENCE_S, **options)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

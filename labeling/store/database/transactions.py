@@ -9,6 +9,7 @@ is repeated only if it is `repeatable`, and raises `E_STORE_UNSURE` otherwise.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import CursorResult, Result
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.labeling.store.database.audit import (
@@ -67,6 +69,8 @@ Work = Callable[["Transaction"], R]
 READ_PAGE = 2000
 RECONNECT_PAUSE_S = 0.25
 """Pause between two attempts to reach an unavailable database."""
+FAIL_FAST_S = 1.0
+"""For this long after a database was waited for in vain nobody waits again: a click is several operations."""
 
 
 @dataclass
@@ -156,8 +160,16 @@ class Store:
 
     requirement: Work[None] | None = None
 
-    def __init__(self, engine: Engine, clock: Clock | None = None, interface: Interface = "library") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        clock: Clock | None = None,
+        interface: Interface = "library",
+        patience_s: float | None = None,
+    ) -> None:
         self.engine = engine
+        self.patience_s = PATIENCE_S if patience_s is None else patience_s
+        self._failures: deque[tuple[float, DBAPIError]] = deque(maxlen=1)
         self.clock = clock or system_clock()
         self.origin = describe_origin(interface)
 
@@ -172,9 +184,14 @@ class Store:
 
     @classmethod
     def open(
-        cls, location: str | None = None, clock: Clock | None = None, interface: Interface = "library"
+        cls,
+        location: str | None = None,
+        clock: Clock | None = None,
+        interface: Interface = "library",
+        patience_s: float | None = None,
     ) -> Store:
-        """Open the store at `location` (see `store_url`); `interface` is recorded in the audit log.
+        """Open the store at `location` (see `store_url`); `interface` is recorded in the audit log, and an
+        unavailable database is waited for so long, by default for `PATIENCE_S`.
 
         Raises:
             ConfigError: there is none, it has another version than this code, or its key is missing.
@@ -185,7 +202,7 @@ class Store:
             raise ConfigError(
                 "E_STORE", "{store}: no store; `dialint db upgrade` makes one", store=display_url(url)
             )
-        store = cls(open_engine(url), clock, interface)
+        store = cls(open_engine(url), clock, interface, patience_s)
         stored_version = store.read(read_version)
         if stored_version != VERSION:
             store.close()
@@ -237,14 +254,24 @@ class Store:
 
     def _retry(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
         started_s = time.monotonic()
+        for failed_s, failure in tuple(self._failures):
+            if started_s - failed_s < FAIL_FAST_S:
+                raise to_world_error(failure, self.engine)
         while True:
             try:
                 return self._once(work, writes=writes, repeatable=repeatable)
             except DBAPIError as error:
                 waited_s = time.monotonic() - started_s
                 unavailable = is_disconnect(error)
+                if unavailable and waited_s > self.patience_s:
+                    self._failures.append((time.monotonic(), error))
+                    raise to_world_error(error, self.engine) from error
                 if not (unavailable or is_locked(error) or is_aborted(error)) or waited_s > PATIENCE_S:
                     raise to_world_error(error, self.engine) from error
+            except NoConnection:
+                raise WorldError(
+                    "E_STORE", "too many people are using the store; try again in a moment"
+                ) from None
             time.sleep(RECONNECT_PAUSE_S if unavailable else pause_s(waited_s))
 
     def _once(self, work: Work[R], *, writes: bool, repeatable: bool) -> R:
@@ -272,6 +299,9 @@ def to_world_error(error: DBAPIError, engine: Engine) -> WorldError:
     """Convert a database error to a one-line error without the statement's values, which may hold text."""
     state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
     reason = f"{type(error.orig).__name__} {state or ''}".rstrip()
+    if is_disconnect(error):
+        message = "{store}: the database does not answer, try again in a moment: {reason}"
+        return WorldError("E_STORE", message, store=display_url(engine.url), reason=reason)
     return WorldError("E_STORE", "{store}: {reason}", store=display_url(engine.url), reason=reason)
 
 

@@ -79,6 +79,7 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
         ConfigError: the store's key is missing, or another one.
         WorldError: the database cannot be reached.
     """
+    store.read(lambda transaction: None)  # replaces connections that a restart of the server has cut off
     try:
         with store.engine.connect() as plain:
             sqlite = plain.dialect.name == "sqlite"

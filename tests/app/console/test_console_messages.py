@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import wait_for
 from pydantic import ValidationError
 
 import dialint.app.console
@@ -168,3 +169,24 @@ def test_no_page_shows_the_english_message_of_an_error() -> None:
             and str(path.relative_to(folder)) not in kept
         ]
     assert not shown, "use explain"
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_click_while_the_database_is_away_says_so_and_works_when_it_is_back(
+    open_page: Any, saved: Any, postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: no answer in 60 s."""
+    monkeypatch.setattr("dialint.app.console.access.CLICK_PATIENCE_S", 0.5)
+    monkeypatch.setattr("dialint.labeling.store.database.postgres.SILENT_S", 0.3)
+    monkeypatch.setattr("dialint.labeling.store.database.postgres.PING_S", 2)
+    page = open_page("rob").start().decide("kept", "rejected")
+    with postgres.stopped():
+        page.act("save")
+        assert "does not answer, try again in a moment" in page.words
+        stranger = open_page()
+        stranger.fill(Name="lea", Password="a long enough one").press("Sign in")
+        assert "does not answer, try again in a moment" in stranger.words
+    assert saved() == []
+    wait_for(lambda: "does not answer" not in page.act("save").words, "the page does not go on")
+    assert [len(row["said"]) for row in saved()] == [1]
+    assert "Sign out" in stranger.press("Sign in").labels
