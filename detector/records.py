@@ -90,7 +90,7 @@ class Turn(Record):
 
 class Dialogue(Record):
     """One conversation, turns in order. `policy` names a guideline; `sources` are ids or texts of documents
-    available to the agent; `masked` is whether personal data have been replaced by placeholders."""
+    available to the agent; `masked` is whether `mask_dialogue` made it, which no log can claim."""
 
     id: Annotated[str, Field(min_length=1)]
     turns: tuple[Turn, ...]

@@ -32,7 +32,7 @@ TOOL_FIELDS = {"tool calls": "tool_calls", "ids of tool results": "tool_call_id"
 RETAINED_FIELDS: dict[LogFormat, frozenset[str]] = {
     "dialint": frozenset(
         {
-            *("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata", "masked"),
+            *("at", "author", "agents, read again as bots", *TEXT_FIELDS, "sources", "metadata"),
             *TOOL_FIELDS,
         }
     ),
@@ -92,7 +92,7 @@ def write_log(dialogues: Iterable[Dialogue], out: BinaryIO, to: LogFormat) -> tu
 
 def _count_lost(dialogue: Dialogue, to: LogFormat) -> Counter[str]:
     retained = RETAINED_FIELDS[to]
-    results = Counter(name for name in (*TEXT_FIELDS, "sources", "masked") if getattr(dialogue, name))
+    results = Counter(name for name in (*TEXT_FIELDS, "sources") if getattr(dialogue, name))
     metadata = set(dialogue.metadata) - (set(METADATA_FIELDS) if to == "parquet" else set())
     results["metadata"] += len(metadata)
     results["at"] = sum(turn.at is not None for turn in dialogue.turns)

@@ -261,7 +261,7 @@ def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) 
 
 def _check_texts(fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
-        if name in ("sources", "metadata", "masked"):
+        if name in ("sources", "metadata"):
             continue
         if not isinstance(value, str):
             raise BadRecord("E_TYPE", name, type(value).__name__, "a text or null")

@@ -141,8 +141,7 @@ class DecidedExamples:
 
 def _decide(preference: Preference) -> _Decided:
     dialogue = preference.dialogue
-    masked = dialogue if dialogue.masked else mask_dialogue(dialogue)[0]
-    customer, agent = _exchange(masked, preference.turn)
+    customer, agent = _exchange(mask_dialogue(dialogue)[0], preference.turn)
     quote = preference.chosen.quote
     few_shot = FewShotExample(
         customer=customer or None,

@@ -37,7 +37,7 @@ from dialint.detector.records import Dialogue, Turn
 _MENTION_WORD = re.compile(r"(?<![\w@.])[^\W\d_]+(?:['-](?!s(?!\w))[^\W\d_]+)*(?![\w@])")
 """A word without a final 's: the name in "Anna's parcel" is Anna."""
 _PLAIN_KEY = re.compile(r"[a-z_][A-Za-z_]{0,39}+")
-"""A key of an argument that is a name in a program and no value."""
+"""A key of an argument, or the name of a tool, that is a name in a program and no value."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?\n])\W{0,4}$")
 
 
@@ -142,15 +142,14 @@ def mask_text(text: str) -> MaskedText:
 def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
     """The dialogue with placeholders for personal data, and the masked text of each turn.
 
-    The same value gets the same placeholder in all turns. Sources that are texts and the arguments of tool
-    calls are masked like turns; sources that are ids, other ids, authors and metadata stay. Masking is
-    idempotent.
+    The same value gets the same placeholder in all turns. Sources that are texts, the names of tools and the
+    arguments of their calls are masked like turns; sources that are ids, other ids, authors and metadata
+    stay. Masking is idempotent, so that nobody has to trust `Dialogue.masked`.
     """
     turns = dialogue.turns
     source_texts = [source for source in dialogue.sources if " " in source]
-    arguments = [
-        text for turn in turns for call in turn.tool_calls for text in _argument_texts(call.arguments)
-    ]
+    calls: list[JsonValue] = [{call.name: call.arguments} for turn in turns for call in turn.tool_calls]
+    arguments = [text for call in calls for text in _argument_texts(call)]
     masked = _mask([turn.text for turn in turns] + source_texts + arguments, n_turns=len(turns))
     sources = iter(masked[len(turns) :])
     masked_arguments = iter(masked[len(turns) + len(source_texts) :])
@@ -167,19 +166,32 @@ def mask_dialogue(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]
     return result, tuple(masked[: len(turns)])
 
 
+def mask_words(dialogue: Dialogue, words: Iterable[str]) -> dict[str, str]:
+    """The masked form of texts about a dialogue, such as reasons, with its names. They are masked like its
+    sources; a blank is appended because a source without one would count as an id."""
+    distinct = list(dict.fromkeys(words))
+    sources = (*(f"{each} " for each in distinct), *dialogue.sources)
+    masked = mask_dialogue(dialogue.model_copy(update={"sources": sources}))[0].sources
+    return {each: after.removesuffix(" ") for each, after in zip(distinct, masked, strict=False)}
+
+
 def _argument_texts(value: JsonValue, key: str = "") -> Iterator[str]:
     """The texts and numbers among the arguments of a call, in order, each after its key, which says what it
-    is; and the keys that are no plain words."""
+    is; and the keys that are no plain words, which say nothing."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         yield f"{key}: {value}"
     elif isinstance(value, dict):
         for name, item in value.items():
             if not _PLAIN_KEY.fullmatch(name):
                 yield name
-            yield from _argument_texts(item, name.replace("_", " "))
+            yield from _argument_texts(item, _describe_key(name))
     elif isinstance(value, list):
         for item in value:
             yield from _argument_texts(item, key)
+
+
+def _describe_key(key: str) -> str:
+    return key.replace("_", " ") if _PLAIN_KEY.fullmatch(key) else ""
 
 
 def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn:
@@ -193,7 +205,7 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
             results: dict[str, JsonValue] = {}
             for name, item in value.items():
                 after = name if _PLAIN_KEY.fullmatch(name) else next(arguments).text
-                results[after] = mask_value(item, name.replace("_", " "))
+                results[after] = mask_value(item, _describe_key(name))
             return results
         return [mask_value(item, key) for item in value] if isinstance(value, list) else value
 
@@ -201,9 +213,12 @@ def _with_masked(turn: Turn, text: str, arguments: Iterator[MaskedText]) -> Turn
     if turn.text != text:
         changes["text"] = text
     if turn.tool_calls:
-        changes["tool_calls"] = tuple(
-            call.model_copy(update={"arguments": mask_value(call.arguments)}) for call in turn.tool_calls
-        )
+        calls = []
+        for call in turn.tool_calls:
+            after: Any = mask_value({call.name: call.arguments})
+            ((name, values),) = after.items()
+            calls.append(call.model_copy(update={"name": name, "arguments": values}))
+        changes["tool_calls"] = tuple(calls)
     return turn.model_copy(update=changes) if changes else turn
 
 

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -31,7 +31,8 @@ from dialint.detector.errors import ConfigError, OutputRefused
 from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
-from dialint.detector.records import Verdict
+from dialint.detector.masking import mask_words
+from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.verdict_files import escape_cell, manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
@@ -142,7 +143,24 @@ def _items(config: ExportConfig, taxonomy: Taxonomy, codes: tuple[str, ...]) -> 
             placed = verdict.placed_in(dialogue)
             model = tuple(finding for finding in placed.findings if finding.code in codes)
             item = replace(item, model=model, release=verdict.release)
-        yield item
+        yield _with_masked_reasons(item)
+
+
+def _with_masked_reasons(item: ExportItem) -> ExportItem:
+    findings = [*item.model, *(each for annotation in item.annotations for each in annotation.findings)]
+    if not (reasons := {finding.reason for finding in findings if finding.reason.strip()}):
+        return item
+    words = mask_words(item.view.dialogue, sorted(reasons))
+
+    def mask(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        return tuple(
+            each.model_copy(update={"reason": words.get(each.reason, each.reason)}) for each in findings
+        )
+
+    annotations = tuple(
+        each.model_copy(update={"findings": mask(each.findings)}) for each in item.annotations
+    )
+    return replace(item, model=mask(item.model), annotations=annotations)
 
 
 def load_annotations(files: tuple[str, ...], context: LabelContext) -> dict[str, list[Annotation]]:

@@ -41,8 +41,6 @@ class DialogueView:
 
     @cached_property
     def _masked(self) -> tuple[MaskedText, ...]:
-        if self.dialogue.masked:
-            return tuple(MaskedText(turn.text, ()) for turn in self.dialogue.turns)
         return mask_dialogue(self.dialogue)[1]
 
     @cached_property

@@ -25,7 +25,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, select
 
 import dialint.detector.masking
-from dialint.detector.masking import MaskedSpan, MaskedText, mask_dialogue
+from dialint.detector.masking import MaskedSpan, MaskedText, mask_dialogue, mask_words
 from dialint.detector.records import Dialogue, Finding, Verdict
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.audit import canonical_json
@@ -103,17 +103,10 @@ class MaskedView:
         return finding.model_copy(update={"start": start, "end": end, "quote": quote})
 
     def mask_words(self, words: Sequence[str]) -> Mapping[str, str]:
-        """Map texts about the dialogue to their masked form; names of the dialogue are masked in them. They
-        are masked like its sources; a blank is appended because a source without one would count as an id."""
+        """Map texts about the dialogue to their masked form, those that were masked before as well."""
         masked_words = {each: each for each in self.words.values()} | self.words  # masking is idempotent
         new = list(dict.fromkeys(each for each in words if each not in masked_words))
-        if not new:
-            return masked_words
-        sources = (*(f"{each} " for each in new), *self.stored.sources)
-        masked = mask_dialogue(self.stored.model_copy(update={"sources": sources}))[0].sources
-        return masked_words | {
-            each: after.removesuffix(" ") for each, after in zip(new, masked, strict=False)
-        }
+        return masked_words | mask_words(self.stored, new) if new else masked_words
 
 
 def _cut(masked: MaskedText, start: int, end: int) -> str | None:
@@ -186,7 +179,7 @@ def refresh_long_views(store: Store, names: Sequence[str]) -> None:
 
 def _to_json(view: MaskedView) -> str:
     """Masked turns and sources in order, each turn with its spans; turns without a span are left out. The
-    masked arguments of calls stand apart, by the position of their turn."""
+    masked names and arguments of calls stand apart, by the position of their turn."""
     turns = [
         [
             position,
@@ -200,7 +193,7 @@ def _to_json(view: MaskedView) -> str:
         if text.spans
     ]
     calls = [
-        [position, [call.arguments for call in turn.tool_calls]]
+        [position, [[call.name, call.arguments] for call in turn.tool_calls]]
         for position, turn in enumerate(view.dialogue.turns)
         if turn.tool_calls
     ]
@@ -228,8 +221,8 @@ def _load_stored(transaction: Transaction, dialogue: Dialogue) -> MaskedView | N
             update={
                 "text": texts[turn.index].text,
                 "tool_calls": tuple(
-                    call.model_copy(update={"arguments": arguments})
-                    for call, arguments in zip(turn.tool_calls, calls.get(position, ()), strict=True)
+                    call.model_copy(update={"name": name, "arguments": arguments})
+                    for call, (name, arguments) in zip(turn.tool_calls, calls.get(position, ()), strict=True)
                 ),
             }
         )

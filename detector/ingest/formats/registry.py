@@ -83,12 +83,11 @@ def _typed_fields(record: dict[str, Any], name: str | None) -> dict[str, Any]:
         raise BadRecord("E_TYPE", "metadata", _kind(metadata), "an object", name)
     masked = record.get("masked")
     if masked is not None and not isinstance(masked, bool):
-        raise BadRecord("E_TYPE", "masked", _kind(masked), "true or false", name)
+        raise BadRecord("E_TYPE", "masked", _kind(masked), "true or false", name)  # only our masking says so
     extra = {field: record[field] for field in METADATA_FIELDS if isinstance(record.get(field), str)}
     return {
         "sources": tuple(sources) if sources is not None else None,
         "metadata": {**(metadata or {}), **extra} if metadata or extra else None,
-        "masked": masked,
     }
 
 

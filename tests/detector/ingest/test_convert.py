@@ -62,7 +62,7 @@ def dialogues(draw: st.DrawFn) -> list[Dialogue]:
         fields: dict[str, Any] = draw(
             st.fixed_dictionaries({}, optional={
                 "language": st.just("de"), "channel": texts, "agent": texts, "team": texts, "policy": texts,
-                "sources": st.lists(texts, min_size=1, max_size=2).map(tuple), "masked": st.booleans(),
+                "sources": st.lists(texts, min_size=1, max_size=2).map(tuple),
                 "metadata": st.dictionaries(st.sampled_from(["source", "split", "x"]), texts, max_size=3),
             })
         )  # fmt: skip

@@ -77,9 +77,12 @@ def test_the_test_split_is_never_shown() -> None:
     assert found([POOL[1].model_copy(update={"split": "test"})]) == []
 
 
-def test_examples_are_masked() -> None:
+@pytest.mark.parametrize("claimed", [False, True])
+def test_examples_are_masked_whatever_their_record_says(claimed: bool) -> None:
     secret = "ann@example.com"
-    pool = [decided("m", f"Is {secret} yours?", quote=f"Is {secret}", customer=f"Write to {secret}.")]
+    example = decided("m", f"Is {secret} yours?", quote=f"Is {secret}", customer=f"Write to {secret}.")
+    dialogue = example.dialogue.model_copy(update={"masked": claimed})
+    pool = [example.model_copy(update={"dialogue": dialogue})]
     [shown] = DecidedExamples(pool, "x").find(talk("q", ASKED), 1, "U2")
     assert secret not in shown.model_dump_json()
     assert (shown.agent, shown.quote) == ("Is [EMAIL_1] yours?", None)

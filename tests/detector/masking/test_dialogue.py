@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialint.detector.masking import mask_dialogue
-from dialint.detector.records import Dialogue, Turn
+from dialint.detector.records import Dialogue, ToolCall, Turn
 
 
 def dialogue(*texts: str, sources: tuple[str, ...] = ()) -> Dialogue:
@@ -111,12 +112,38 @@ PIECES = st.sampled_from(
 )
 
 
+LINES = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
+CALLS = st.builds(ToolCall, name=LINES, arguments=st.dictionaries(LINES, LINES, max_size=2))
+
+
 @settings(max_examples=200)
-@given(st.lists(st.lists(PIECES, min_size=1, max_size=4).map(" ".join), max_size=5))
-def test_masking_a_masked_dialogue_changes_nothing(turns: list[str]) -> None:
-    once, _ = mask_dialogue(dialogue(*turns))
+@given(st.lists(LINES, max_size=5), st.lists(LINES, max_size=2), st.lists(CALLS, max_size=2), st.booleans())
+def test_masking_a_masked_dialogue_changes_nothing(
+    turns: list[str], sources: list[str], calls: list[ToolCall], claimed: bool
+) -> None:
+    given_dialogue = dialogue(*turns, sources=tuple(sources)).model_copy(update={"masked": claimed})
+    if turns:
+        calling = given_dialogue.turns[-1].model_copy(update={"tool_calls": tuple(calls)})
+        given_dialogue = given_dialogue.model_copy(update={"turns": (*given_dialogue.turns[:-1], calling)})
+    once, _ = mask_dialogue(given_dialogue)
     twice, masked = mask_dialogue(once)
     assert twice == once
     assert all(
         span.end - span.start == span.original_end - span.original_start for m in masked for span in m.spans
     )
+
+
+PERSONAL = ("ana.kovac@example.com", "+48 600 100 200", "4111 1111 1111 1111")
+
+
+@pytest.mark.parametrize("value", PERSONAL)
+@pytest.mark.parametrize("form", ["{}", "look up {}", "find({})"])
+def test_names_of_tools_and_keys_of_their_arguments_are_masked(value: str, form: str) -> None:
+    call = ToolCall(name=form.format(value), arguments={form.format(value): {form.format(value): [value]}})
+    plain = ToolCall(name="Orders.getStatus_v2", arguments={"orderId": "A-1"})
+    before = dialogue("One moment.")
+    turn = before.turns[0].model_copy(update={"tool_calls": (call, plain)})
+    after, _ = mask_dialogue(before.model_copy(update={"turns": (turn,)}))
+    shown, same = after.turns[0].tool_calls
+    assert value not in shown.model_dump_json()
+    assert same == plain

@@ -22,12 +22,13 @@ EMAIL = "ann.smith@example.org"
 SAID = ["Where is it?", f"=We wrote to {EMAIL}, teh parcel is lost 😀", "When?", "Soon."]
 START = SAID[1].index("teh")
 TURNS = [{"role": ("customer", "agent")[n % 2], "text": text} for n, text in enumerate(SAID)]
-FINDING = {"code": "L1", "turn": 1, "start": START, "end": START + 3, "severity": "S3", "probability": 0.8, "quote": "teh", "reason": "spelling"}  # fmt: skip
+FINDING = {"code": "L1", "turn": 1, "start": START, "end": START + 3, "severity": "S3", "probability": 0.8, "quote": "teh", "reason": f"spelling, see {EMAIL}"}  # fmt: skip
 SHAPES = {"label-studio": "json", "toloka": "tsv", "prodigy": "jsonl", "doccano": "jsonl", "argilla": "jsonl", "crowd": "csv"}  # fmt: skip
 
 
 def house(folder: Path, **over: Any) -> ExportConfig:
-    (folder / "log.jsonl").write_text(json.dumps({"dialogue_id": "d", "turns": TURNS}) + "\n")
+    record = {"dialogue_id": "d", "turns": TURNS, "masked": over.pop("claimed", False)}
+    (folder / "log.jsonl").write_text(json.dumps(record) + "\n")
     head = {"dialogue_id": "d", "release": "r1", "taxonomy": "1.0.0", "status": "scored", "quality": 90.0}
     verdicts = folder / "verdicts.jsonl"
     verdicts.write_text(json.dumps({**head, "findings": [FINDING]}) + "\n")
@@ -48,12 +49,14 @@ def house(folder: Path, **over: Any) -> ExportConfig:
     return ExportConfig(**{**given, **over})
 
 
+@pytest.mark.parametrize("claimed", [False, True])
 @pytest.mark.parametrize(("name", "ending"), SHAPES.items())
 def test_personal_data_leave_in_no_shape_and_the_blind_see_no_verdict(
-    tmp_path: Path, name: str, ending: str
+    tmp_path: Path, name: str, ending: str, claimed: bool
 ) -> None:
+    """Whatever the log says about its masking."""
     out = tmp_path / f"tasks.{ending}"
-    manifest = run(house(tmp_path, out=out, format=name))
+    manifest = run(house(tmp_path, out=out, format=name, claimed=claimed))
     text = out.read_text()
     assert EMAIL not in text
     assert "spelling" not in text
@@ -75,7 +78,9 @@ def test_label_studio_gets_predictions_and_their_interface(tmp_path: Path) -> No
     value = prediction["result"][0]["value"]
     view = task["data"]["dialogue"][1]["text"]
     assert view[value["startOffset"] : value["endOffset"]] == "teh"
-    assert EMAIL not in view
+    assert EMAIL not in out.read_text()
+    (reason,) = [r["value"]["text"] for r in prediction["result"] if r["type"] == "textarea"]
+    assert reason == ["spelling, see [EMAIL_1]"]
     root = ElementTree.parse(tmp_path / "tasks.xml").getroot()
     assert [label.get("value") for label in root.iter("Label")] == ["L1", "R1"]
     (tags,) = {(r["from_name"], r["to_name"]) for r in prediction["result"] if r["type"] == "paragraphlabels"}

@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 import dialint.detector.masking
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.masking import MaskedText, mask_dialogue
+from dialint.detector.masking import MaskedText
 from dialint.detector.records import Dialogue, Finding, ToolCall, Turn
 from dialint.labeling.exchange import store_import
 from dialint.labeling.store import annotations, dialogues, erasure, leases, masked_view, projects, tasks
@@ -256,11 +256,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ids of the dialogues that are masked from now on."""
     masked: list[str] = []
 
-    def count(dialogue: Dialogue) -> tuple[Dialogue, tuple[MaskedText, ...]]:
-        masked.append(dialogue.id)
-        return mask_dialogue(dialogue)
+    def count(name: str) -> None:
+        function = getattr(masked_view, name)
+        monkeypatch.setattr(
+            masked_view, name, lambda dialogue, *rest: masked.append(dialogue.id) or function(dialogue, *rest)
+        )
 
-    monkeypatch.setattr(masked_view, "mask_dialogue", count)
+    count("mask_dialogue")
+    count("mask_words")
     return masked
 
 
