@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ import forked_worker
 import pytest
 from hypothesis import HealthCheck, settings
 from patience import WAIT_S
-from sqlalchemy import Connection, Engine, event
 
 os.environ.setdefault("DIALINT_STORE_KEY", "00112233445566778899aabbccddeeff" * 2)
 """Stores are copied between places and opened by child processes; tests of the key's file take it away."""
@@ -168,12 +168,14 @@ class SharedStatements(dict[Any, Any]):
         super().__setitem__((key[0].name, *key[1:]), compiled)
 
 
-STATEMENTS = SharedStatements()
+if find_spec("sqlalchemy"):  # the environments of vLLM and of Ray have no store
+    from sqlalchemy import Connection, Engine, event
 
+    STATEMENTS = SharedStatements()
 
-@event.listens_for(Engine, "engine_connect")
-def share_statements(connection: Connection) -> None:
-    connection.execution_options(compiled_cache=STATEMENTS)
+    @event.listens_for(Engine, "engine_connect")
+    def share_statements(connection: Connection) -> None:
+        connection.execution_options(compiled_cache=STATEMENTS)
 
 
 @pytest.fixture(autouse=True)
