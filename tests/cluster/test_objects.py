@@ -18,13 +18,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from cluster_study import write_log
-from moto.server import ThreadedMotoServer
 
 SECRET = "planted-secret-0123456789"
 
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import xgrammar
-import xgrammar.testing
 from served import JudgeCase, assert_quoted, questions, with_quote
 
 from dialint.detector.engines.answer_grammar import answer_grammar
@@ -142,6 +140,8 @@ def test_the_context_is_within_the_model() -> None:
     "text", ['I texts "no", twice: 3.50€', "Да. Нет!", "お荷物は明日届きます", "a\\b 😀 c\u00a0d", "…"]
 )
 def test_the_grammar_takes_parts_of_the_text_only(text: str) -> None:
+    import xgrammar.testing
+
     accepts = xgrammar.testing._is_grammar_accept_string
     spelling = JudgePrompt.of(SMALL_DECODER).spelling
     grammar = xgrammar.Grammar.from_ebnf(answer_grammar(SCHEMA, spelling.letters(text)))
@@ -155,6 +155,8 @@ def test_the_grammar_takes_parts_of_the_text_only(text: str) -> None:
 
 def test_a_reason_is_taken_and_what_its_grammar_costs() -> None:
     """What may follow each token is computed by the server's only thread, while all other requests wait."""
+    import xgrammar.testing
+
     prompt = JudgePrompt.of(SMALL_DECODER)
     info = xgrammar.TokenizerInfo.from_huggingface(prompt.tokenizer, vocab_size=len(prompt.tokenizer))
     grammar = answer_grammar(SCHEMA, prompt.spelling.letters("I am sorry. " * 40))
@@ -171,6 +173,8 @@ def test_a_reason_is_taken_and_what_its_grammar_costs() -> None:
 
 
 def test_a_text_without_a_word_has_no_quote() -> None:
+    import xgrammar.testing
+
     accepts = xgrammar.testing._is_grammar_accept_string
     grammar = xgrammar.Grammar.from_ebnf(answer_grammar(SCHEMA, [" ", "\\n"]))
     assert not accepts(grammar, '{"verdict":"error","probability":0.98,"quote":" "}')
