@@ -31,6 +31,7 @@ from dialint.detector.ingest.readers.format_detection import (
 )
 from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import (
+    FIELDS,
     MAX_NOTE_WORDS,
     Columns,
     column_names,
@@ -54,11 +55,15 @@ MAX_WORDS = 12
 NAME_SCORE, PARTIAL_NAME_SCORE = 3.0, 1.5
 LIKELY = 0.9
 """Least `_by_content` score of a guess that no name supports."""
+LONGEST_NAME = 80
+"""Most characters of the name of a person, a team or a channel."""
 LONG_TEXT = 12
 """Least mean number of characters of message texts."""
 UNKNOWN = Message("of unknown shape")
 RECIPIENTS = frozenset(("recipient", "receiver", "to", "recipients"))
 """Keys of who is spoken to."""
+GUIDELINES = ("guideline", "policy", "policies", "instruction", "prompt", "knowledge", "richtlinie")
+"""Parts of keys of texts for agents, whose own keys name nobody."""
 GUESSABLE = ("E_FORMAT", "E_CSV", "E_PARQUET")
 ORDER = (
     "text",
@@ -360,6 +365,8 @@ def _by_name(path: str, meaning: str) -> float:
     keys = [normalize_name(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
     if meaning in ("role", "author") and not RECIPIENTS.isdisjoint(keys):
         return 0.0
+    if meaning in FIELDS and any(part in key for key in keys for part in GUIDELINES):
+        return 0.0
     usual = column_names()[meaning]
     whole = normalize_name(path)
     for rank, name in enumerate((keys[-1], "".join(keys[-2:]), whole)):
@@ -405,6 +412,10 @@ def _by_content(meaning: str, values: list[Any]) -> float:
         if texts and sum(" " in one for one in texts) > 0.5 * len(values):
             return -1.0
         return 1.2 if 1 < len(words) <= 0.7 * len(values) else 0.6 if len(words) > 1 else 0.0
+    if meaning in ("agent", "author", "team", "channel", "type") and any(
+        len(one) > LONGEST_NAME for one in words
+    ):
+        return -1.0
     if meaning == "language":
         return 0.5 if all(len(word) in (2, 5) or word.isalpha() for word in words) else -1.0
     if meaning == "type" and 1 < len(words) <= MAX_NOTE_WORDS and any(map(is_note_type, words)):

@@ -26,12 +26,15 @@ from dialint.detector.ingest.mapping import ANY_ROLE
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.privacy import BLANK, format_word, has_note_prefix
 from dialint.detector.ingest.times import from_epoch, parse_iso
-from dialint.detector.offsets import Edit, compose
+from dialint.detector.offsets import Edit, Piece, assemble, compose, remove_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
 
 MAX_ID_BYTES = 256
+MAX_WARNINGS = 50
+"""Different warnings; further unknown fields are counted without their names."""
 FIRST_YEAR, LAST_YEAR = 1970, 2200
 
+BOM = "\ufeff"
 CONTROL = re.compile("[\x00-\x08\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 INVISIBLE = re.compile(
@@ -98,7 +101,8 @@ def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> 
     except BadRecord as bad:
         bad.dialogue_id = name
         raise
-    warnings.update(counted)
+    for warning, n in counted.items():
+        warnings[warning if warning in warnings or len(warnings) < MAX_WARNINGS else warning.split()[0]] += n
     return dialogue
 
 
@@ -137,6 +141,12 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
         expected = Message("at most {n} turns", n=config.max_turns)
         raise BadRecord("E_TURNS", draft.path, str(len(draft.turns)), expected)
     roles = config.roles()
+    for turn in draft.turns:
+        if isinstance(turn.text, str) and BOM in turn.text:
+            spans = [match.span() for match in re.finditer(f"{BOM}+", turn.text)]
+            warnings["W_BOM"] += len(spans)
+            turn.text, edits = assemble(turn.text, remove_ranges([Piece(0, len(turn.text))], spans))
+            turn.edits = compose(edits, turn.edits)
     clean = _clean(draft, config)
     turns = []
     size = 0

@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.formats import fields, helpdesk, messaging, openai, research, traces
 from dialint.detector.ingest.formats.tool_turns import read_calls
+from dialint.detector.ingest.mapping import nearest
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.privacy import is_note_type
+from dialint.detector.ingest.privacy import format_word, is_note_type
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
@@ -37,8 +39,7 @@ def canonical_draft(record: dict[str, Any]) -> Draft:
     """
     name = _id(record)
     warnings: Counter[str] = Counter()
-    if record.keys() - RECORD_FIELDS:
-        warnings["W_UNKNOWN_FIELD"] += 1
+    warnings.update(_unknown_field(key, "") for key in record.keys() - RECORD_FIELDS)
     turns = record.get("turns")
     if not isinstance(turns, list):
         raise BadRecord("E_TYPE", "turns", _kind(turns), "a list of turns", _as_text(name))
@@ -51,6 +52,14 @@ def canonical_draft(record: dict[str, Any]) -> Draft:
     )
 
 
+@lru_cache(1024)
+def _unknown_field(name: str, path: str) -> Message:
+    """The warning about a field that is not read, with the known one that is most like it."""
+    known = nearest(name, sorted(TURN_FIELDS if path else RECORD_FIELDS))
+    return Message("W_UNKNOWN_FIELD {path}{name}{nearest}", path=path, name=format_word(name),
+                   nearest=f", {known.strip()}" if known else "")  # fmt: skip
+
+
 def _id(record: dict[str, Any]) -> object:
     if "id" in record and "dialogue_id" in record and record["id"] != record["dialogue_id"]:
         raise BadRecord("E_ID", "id", "two ids", "one of 'id' and 'dialogue_id'")
@@ -61,8 +70,7 @@ def _turn(turn: object, path: str, warnings: Counter[str], name: str | None) -> 
     if not isinstance(turn, dict):
         raise BadRecord("E_TYPE", path, _kind(turn), "an object with role and text", name)
     unknown = turn.keys() - TURN_FIELDS
-    if unknown:
-        warnings["W_UNKNOWN_FIELD"] += 1
+    warnings.update(_unknown_field(key, "turns[].") for key in unknown)
     result = DraftTurn(turn.get("role"), turn.get("text"), turn.get("at"), turn.get("author"))
     if any(is_note_type(turn[key]) for key in unknown):
         result.internal = True

@@ -54,6 +54,8 @@ def read_csv(
         if len(batch) >= GROUP:
             yield batch
             batch = []
+    if table.reader.n_marks:
+        warnings["W_BOM"] += table.reader.n_marks
     if table.reader.n_returns:
         warnings["W_CRLF"] += table.reader.n_returns
     yield batch

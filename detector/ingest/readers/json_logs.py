@@ -19,7 +19,7 @@ from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.fast_lines import FastLines
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.message_rows import Columns, Row, group_on_disk
-from dialint.detector.ingest.readers.streams import Chunk, chunks
+from dialint.detector.ingest.readers.streams import BOM, Chunk, chunks
 from dialint.detector.ingest.readers.strict_json import decode
 from dialint.detector.ingest.readers.tables import (
     Segment,
@@ -93,6 +93,8 @@ def strict_record(
 ) -> Iterator[ParsedRecord]:
     """The dialogues of one record. `name` is its id if the structure of the file provides one; else a record
     without an id is named after file and number."""
+    if raw.startswith(BOM):
+        warnings["W_BOM"] += 1
     try:
         record = decode(raw)
     except BadRecord as bad:

@@ -45,7 +45,9 @@ MAX_SPEAKERS = 200
 MAX_NOTE_WORDS = 60
 """Most different words of such a column."""
 FIELDS = ("language", "channel", "agent", "team")
-"""Meanings of which a dialogue has one value: the first that is not empty."""
+"""Meanings of which a dialogue has one value."""
+SIDES = ("agent", "bot", "other")
+"""Roles of rows, those first whose values are the dialogue's."""
 
 
 @cache
@@ -184,7 +186,7 @@ def _is_html(name: str, config: ReadConfig) -> bool | None:
 @dataclass
 class Group:
     """The rows of one dialogue so far. `size` is the bytes of their cells; over the limit the turns are
-    dropped."""
+    dropped. `values` counts the values of each meaning by the role of their rows."""
 
     name: object
     line: int
@@ -193,8 +195,24 @@ class Group:
     size: int = 0
     bad: BadRecord | None = None
     bad_line: int = 0
-    fields: dict[str, str] = field(default_factory=dict)
+    values: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     places: list[object] = field(default_factory=list)
+
+    def fields(self, columns: Columns) -> dict[str, str]:
+        """The dialogue's fields: what the rows of its agents say most often, else those of bots, else others.
+        Without a column for the agent, the author of the agents' turns. Languages that differ between the
+        sides are not one language: each turn's is then detected."""
+        results = {}
+        for meaning in (*FIELDS, "author"):
+            sides = [self.values[meaning, side] for side in SIDES if (meaning, side) in self.values]
+            if sides:
+                results[meaning] = sides[0].most_common(1)[0][0]
+            if meaning == "language" and len({side.most_common(1)[0][0] for side in sides}) > 1:
+                del results[meaning]
+        author = results.pop("author", None)
+        if author is not None and ("author", "agent") in self.values and "agent" not in columns.positions:
+            results["agent"] = author
+        return results
 
     def sort_turns(self) -> list[DraftTurn]:
         """The turns in the order of the mapping's order column, by number if all values are numbers, else as
@@ -238,11 +256,11 @@ def gather_dialogues(
         name = dialogue_id_of(row.cells, columns)
         if group is None or name != group.name:
             if group is not None:
-                yield from _close(group, config, warnings)
+                yield from _close(group, columns, config, warnings)
             group = Group(name, row.line, row.offset)
         _add(group, row, columns, config, times)
     if group is not None:
-        yield from _close(group, config, warnings)
+        yield from _close(group, columns, config, warnings)
 
 
 def _add(group: Group, row: Row, columns: Columns, config: ReadConfig, times: TimeFormat) -> None:
@@ -280,19 +298,24 @@ def mapped_draft(
     for cells in rows:
         _add_turn(group, cells, columns, config, times)
     name = dialogue_id_of(rows[0], columns) if rows and columns.ids else None if columns.ids else fallback_id
-    return Draft(name, group.sort_turns(), group.fields, path=shape.path)
+    return Draft(name, group.sort_turns(), group.fields(columns), path=shape.path)
 
 
 def _add_turn(
     group: Group, cells: Sequence[object], columns: Columns, config: ReadConfig, times: TimeFormat
 ) -> None:
-    group.turns.append(_turn(cells, columns, config, times))
+    turn = _turn(cells, columns, config, times)
+    group.turns.append(turn)
     if "order" in config.columns():
         group.places.append(_cell(cells, columns, "order"))
-    for meaning in FIELDS:
+    if turn.internal:
+        return
+    role = config.roles().get(turn.role, turn.role) if isinstance(turn.role, str) else None
+    side = role if role in SIDES else SIDES[-1]
+    for meaning in (*FIELDS, "author"):
         value = fields.name(_cell(cells, columns, meaning))
         if value is not None:
-            group.fields.setdefault(meaning, value)
+            group.values.setdefault((meaning, side), Counter())[value] += 1
 
 
 def _n_bytes(cell: object) -> int:
@@ -300,11 +323,13 @@ def _n_bytes(cell: object) -> int:
     return 0 if not isinstance(cell, str) else len(cell) if cell.isascii() else len(cell.encode())
 
 
-def _close(group: Group, config: ReadConfig, warnings: Counter[str]) -> Iterator[ParsedRecord]:
+def _close(
+    group: Group, columns: Columns, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[ParsedRecord]:
     if group.bad is not None:
         yield ParsedRecord(group.bad_line, group.offset, group.bad)
     else:
-        draft = Draft(group.name, group.sort_turns(), group.fields)
+        draft = Draft(group.name, group.sort_turns(), group.fields(columns))
         yield from validate_drafts([draft], group.line, group.offset, config, warnings)
 
 

@@ -20,7 +20,7 @@ MAX_VALUE_BYTES = 400 << 20
 """Memory that one JSON text may take as objects: `{}` takes 64 bytes, a distinct key 200."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
-_BAD_CHARACTER = re.compile("[\x00\ufeff\ud800-\udfff]")
+_BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _BLOCK = 1 << 20
 _SPACE = " \t\r\n"
 _CUT_LITERAL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul)?")
@@ -30,7 +30,7 @@ def decode(raw: bytes) -> Any:
     """The value of one JSON text.
 
     Raises:
-        BadRecord: E_UTF8, E_BOM, E_NUL, E_DEPTH, E_RECORD_SIZE, E_DUP_KEY, E_NUMBER, E_SURROGATE,
+        BadRecord: E_UTF8, E_NUL, E_DEPTH, E_RECORD_SIZE, E_DUP_KEY, E_NUMBER, E_SURROGATE,
             E_TRUNCATED, E_TRAILING or E_JSON.
     """
     if b"\0" in raw:
@@ -41,9 +41,7 @@ def decode(raw: bytes) -> Any:
         text = raw.decode()
     except UnicodeDecodeError as error:
         raise BadRecord("E_UTF8", "", Message("byte {n}", n=error.start), "UTF-8 text") from None
-    if "\ufeff" in text:
-        raise BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
-    value = _parse(text)
+    value = _parse(text.lstrip("\ufeff"))
     if "\\u" in text:
         for path, string in strings(value):
             check_characters(path, string)
@@ -162,13 +160,11 @@ def strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def check_characters(path: str, string: str) -> None:
     """Raises:
-    BadRecord: E_NUL, E_BOM or E_SURROGATE, for a string that holds such a character.
+    BadRecord: E_NUL or E_SURROGATE, for a string that holds such a character.
     """
     bad = _BAD_CHARACTER.search(string)
     if bad is None:
         return
     if bad[0] == "\0":
         raise BadRecord("E_NUL", path, "NUL escape", "text without NUL")
-    if bad[0] == "\ufeff":
-        raise BadRecord("E_BOM", path, "U+FEFF", "no byte order mark within a file")
     raise BadRecord("E_SURROGATE", path, "half a surrogate pair", "whole characters")

@@ -131,6 +131,7 @@ def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
 
 def _text(cell: str) -> str | None:
     """The text of a cell; only escapes that this package's writer makes are undone."""
+    cell = cell.replace("\ufeff", "")
     escaped = cell.startswith("'") and needs_escape(cell[1:])
     return unescape_cell(cell) if escaped else cell or None
 
@@ -150,6 +151,11 @@ class CsvReader:
         self._file, self._max_cell = source.name, max_cell
         self.delimiter = delimiter
         self.line, self.offset = 1, 0
+
+    @property
+    def n_marks(self) -> int:
+        """Rows so far that begin with a byte order mark, as where files were joined."""
+        return self._lines.n_marks
 
     @property
     def n_returns(self) -> int:
@@ -194,7 +200,7 @@ class _CsvLines:
     a line of the current row."""
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
-        self.line, self.offset, self.n_returns = 1, 0, 0
+        self.line, self.offset, self.n_returns, self.n_marks = 1, 0, 0, 0
         self.bad: BadRecord | None = None
         self._lines = self._read(source, config)
         self._name, self._limit, self._row_line, self._row_offset = source.name, config.max_record_bytes, 1, 0
@@ -225,6 +231,9 @@ class _CsvLines:
                 "E_CSV", self._name, "line {n}: a row of over {limit} bytes",
                 n=self._row_line, limit=self._limit,
             )  # fmt: skip
+        if raw.startswith(BOM) and offset == self._row_offset:
+            self.n_marks += 1
+            raw = raw.removeprefix(BOM)
         return self._decode(raw) + "\n"
 
     def _decode(self, raw: bytes) -> str:
@@ -235,8 +244,6 @@ class _CsvLines:
             return raw.decode(errors="replace")
         if "\0" in text:
             self.bad = BadRecord("E_NUL", "", "NUL byte", "text without NUL")
-        elif "\ufeff" in text:
-            self.bad = BadRecord("E_BOM", "", "U+FEFF", "no byte order mark within a file")
         return text
 
 

@@ -300,3 +300,14 @@ def test_a_preview_never_advises_itself(
         shown = refused.message
     assert shown
     assert "ingest preview" not in shown
+
+
+def test_texts_of_guidelines_name_no_team(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        items(*({"conversation_id": f"c{n}", "guidelines": {"team": "Be kind", "service": "Greet the customer by name."},
+                 "messages": [{"who": who, "text": text} for who, text in ENGLISH]} for n in range(5)))
+    )  # fmt: skip
+    made = preview(open_logs([str(log)])[0], ReadConfig(), 100)
+    assert made.fields.keys() == {"id", "role", "text"}
+    assert made.dialogues[0].team is None

@@ -40,7 +40,6 @@ def text_line(number: int, raw: str) -> bytes:
 
 BAD_LINES: dict[str, Callable[[int], bytes]] = {
     "E_UTF8": lambda n: json.dumps(record(n)).encode().replace(b"way", b"\xff\xfe"),
-    "E_BOM": lambda n: b"\xef\xbb\xbf" + json.dumps(record(n)).encode(),
     "E_SURROGATE": lambda n: text_line(n, "\\ud800"),
     "E_NUL": lambda n: text_line(n, "\\u0000"),
     "E_ID": lambda n: json.dumps(record(n, id=n)).encode(),

@@ -9,6 +9,7 @@ import random
 import socket
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -145,8 +146,7 @@ DEEP = b'{"id": "x", "turns": [], "metadata": ' + b"[" * 40 + b"]" * 40 + b"}\n"
 BAD_LINES: list[tuple[str, bytes, str, str]] = [
     ("5 bad UTF-8", line(id="x").replace(b"Hello", b"H\xff"), "E_UTF8", ""),
     ("5 surrogate as UTF-8", line(id="x").replace(b"Hello", b"\xed\xa0\x80"), "E_UTF8", ""),
-    ("6 byte order mark inside", b"\xef\xbb\xbf" + line(id="x"), "E_BOM", ""),
-    ("6 escaped", line(id="x", turns=[turn("\ufeff")]), "E_BOM", "turns[0].text"),
+    ("6 nothing but a byte order mark", line(id="x", turns=[turn("\ufeff")]), "E_EMPTY", "turns"),
     ("8 lone surrogate", line(id="x", turns=[turn("a\ud800")]), "E_SURROGATE", "turns[0].text"),
     ("9 raw NUL", line(id="x").replace(b"Hello", b"H\0"), "E_NUL", ""),
     ("9 escaped NUL", line(id="x", turns=[turn("a\0")]), "E_NUL", "turns[0].text"),
@@ -226,8 +226,6 @@ def test_one_bad_record_is_quarantined_and_the_others_kept(
     before, after = {"middle": ([line(id="a")], [line(id="b")]), "first": ([], [line(id="a"), line(id="b")]),
                      "last": ([line(id="a"), line(id="b")], [])}[place]  # fmt: skip
     data = b"".join(before) + bad + b"".join(after)
-    if place == "first" and code == "E_BOM" and bad.startswith(b"\xef"):
-        data = b"\n" + data  # at the start of the file it is normalised
     loaded, rejects, _ = load(tmp_path, data)
     assert [item.dialogue.id for item in loaded] == ["a", "b"]
     assert [(reject.code, reject.path) for reject in rejects] == [(code, path)]
@@ -322,10 +320,50 @@ def test_crlf_is_read_and_counted(tmp_path: Path) -> None:
     assert rejects[0].byte_offset == len(line(id="a") + line(id="b")) + 2
 
 
-def test_unknown_fields_are_counted(tmp_path: Path) -> None:
-    loaded, _, counts = load(tmp_path, line(shoe_size=43))
-    assert loaded[0].dialogue.id == "good"
-    assert counts.warnings == {"W_UNKNOWN_FIELD": 1}
+@pytest.mark.parametrize(
+    ("more", "spoken", "warning"),
+    [
+        ({"shoe_size": 43}, {}, "W_UNKNOWN_FIELD shoe_size"),
+        ({"languge": "en"}, {}, "W_UNKNOWN_FIELD languge, did you mean 'language'?"),
+        ({}, {"auther": "Leo"}, "W_UNKNOWN_FIELD turns[].auther, did you mean 'author'?"),
+        ({"ann@example.org 4111 1111": 1}, {}, "W_UNKNOWN_FIELD xxx@xxxxxxx.xxx 999…"),
+    ],
+)
+def test_unknown_fields_are_named(
+    tmp_path: Path, more: dict[str, Any], spoken: dict[str, Any], warning: str
+) -> None:
+    records = [line(id=name, turns=[{**turn("Hi"), **spoken}], **more) for name in ("a", "b")]
+    loaded, _, counts = load(tmp_path, b"".join(records))
+    assert [item.dialogue.id for item in loaded] == ["a", "b"]
+    assert counts.warnings == {warning: 2}
+
+
+def test_names_of_unknown_fields_are_bounded(tmp_path: Path) -> None:
+    _, _, counts = load(tmp_path, b"".join(line(id=f"d{n}", **{f"x{n}": 1}) for n in range(200)))
+    assert len(counts.warnings) <= 51
+    assert sum(counts.warnings.values()) == 200
+    assert counts.warnings["W_UNKNOWN_FIELD"] == 150
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_stray_byte_order_marks_are_stripped_and_counted(tmp_path: Path, kind: str) -> None:
+    good, mark = "I \ufeffcan see\ufeff\ufeff it.", b"\xef\xbb\xbf"
+    lines = [line(id=name, turns=[turn(good)]) for name in ("a", "b")]
+    if kind == "csv":
+        lines = [f"{name},agent,{good}\n".encode() for name in ("a", "b")]
+    header = b"dialogue_id,role,text\n" if kind == "csv" else b""
+    path = tmp_path / f"joined.{kind}"
+    path.write_bytes(header + mark.join(lines))
+    counts = Counts()
+    outcomes = list(read(open_logs([str(path)]), ReadConfig(), counts))
+    dialogues = [one.dialogue for one in outcomes if isinstance(one, Loaded)]
+    assert [one.id for one in dialogues] == ["a", "b"]
+    for dialogue in dialogues:
+        (spoken,) = dialogue.turns
+        assert spoken.text == "I can see it."
+        start, end = spoken.to_log(spoken.text.index("see"), spoken.text.index("it") + 2)
+        assert good[start:end] == "see\ufeff\ufeff it"
+    assert counts.warnings == {"W_BOM": 5}
 
 
 # row 7: encodings

@@ -271,7 +271,6 @@ def test_naming_the_format_gives_the_same(tmp_path: Path, format: str) -> None:
 
 TEXT_FAULTS: list[tuple[str, bytes, str]] = [
     ("5 UTF-8", b"\xff", "E_UTF8"),
-    ("6 byte order mark", b"\xef\xbb\xbf", "E_BOM"),
     ("9 NUL", b"\0", "E_NUL"),
 ]
 JSON_FAULTS: list[tuple[str, bytes, str]] = [
@@ -627,6 +626,34 @@ def test_csv_columns_roles_privacy_and_times(tmp_path: Path) -> None:
     assert said(loaded[0]) == [("agent", "hi")]
 
 
+ROWS_OF_SIDES = """ticket_id,role,text,agent_name,team,channel,lang
+t,customer,Hola,Ann,customers,form,es
+t,bot,Hello,Robo,bots,chat,en
+t,agent,Hi,Leo,second line,mail,en
+t,agent,Bye,Leo,second line,mail,en
+t,agent,Hi,Mia,first line,mail,en
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (ROWS_OF_SIDES, ("Leo", "second line", "mail", None)),  # sides of two languages: found by turn
+        (ROWS_OF_SIDES.replace("es\n", "en\n"), ("Leo", "second line", "mail", "en")),
+        (ROWS_OF_SIDES.replace("agent_name", "author"), ("Leo", "second line", "mail", None)),
+        ("ticket_id,role,text,agent,team\nt,customer,Hola,Leo,first line\nt,agent,Hi,,\n", ("Leo", "first line", None, None)),
+        ("ticket_id,role,text,author\nt,customer,Hola,Ann\nt,bot,Hi,Robo\n", (None, None, None, None)),
+    ],
+)  # fmt: skip
+def test_agent_team_and_channel_are_those_of_the_agents_rows(
+    tmp_path: Path, rows: str, expected: tuple[str | None, ...]
+) -> None:
+    (tmp_path / "log.csv").write_text(rows)
+    (item,), _, _ = load(tmp_path / "log.csv")
+    dialogue = item.dialogue
+    assert (dialogue.agent, dialogue.team, dialogue.channel, dialogue.language) == expected
+
+
 @pytest.mark.parametrize(
     ("column", "hidden", "shown"), [("private", "true", "False"), ("public", "false", "1")]
 )
@@ -748,7 +775,6 @@ def test_parquet_of_messages(tmp_path: Path) -> None:
         ({"turns": [{"turn_id": 0, "role": "agent", "text": None, "action": None}]}, "E_TYPE"),
         ({"turns": [None]}, "E_TYPE"),
         ({"turns": [{"turn_id": 0, "role": "agent", "text": "a\0", "action": None}]}, "E_NUL"),
-        ({"turns": [{"turn_id": 0, "role": "agent", "text": "\ufeffa", "action": None}]}, "E_BOM"),
         ({"turns": [{"turn_id": 0, "role": "agent", "text": "a" * 100_001, "action": None}]}, "E_TURN_SIZE"),
         ({"turns": NESTED[0]["turns"] * 2501}, "E_TURNS"),
     ],
