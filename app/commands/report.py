@@ -34,7 +34,7 @@ class ReportConfig:
     """What is reported, and where to."""
 
     html: Path | None = None
-    """Report as one page without scripts; must not exist."""
+    """Report as one page, which loads nothing; must not exist."""
     xlsx: Path | None = None
     """Report as a workbook with every finding; must not exist. Needs XlsxWriter: dialint[report]."""
     log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
@@ -95,7 +95,8 @@ def report(verdicts: Path, /, *, config: ReportConfig | None = None) -> int:
     if config.html is not None:
         examples = _examples(figures.examples, config, manifest)
         with atomic_file(config.html) as file:
-            file.write(page(figures, verdicts.name, manifest, examples).encode())
+            content = page(figures, verdicts.name, manifest, examples, with_text=not config.no_text)
+            file.write(content.encode())
         print_line(f"{config.html}: {figures.tally.n:,} dialogues, {len(examples)} examples")
     if config.xlsx is not None:
         with atomic_file(config.xlsx) as file:

@@ -25,6 +25,8 @@ LEAST = 20
 themselves."""
 DIMENSIONS = ("team", "agent", "channel", "week")
 UNKNOWN = "(not in the log)"
+MAX_LISTED = 1000
+"""Findings that the page lists, the gravest first; the workbook has all."""
 Cell = str | int | float | Figure | None
 """Of a table: a `Figure` is a share per 100 with its interval, none says that there is no figure."""
 
@@ -83,6 +85,19 @@ class SampledFinding:
     finding: Finding = field(compare=False)
 
 
+@dataclass(frozen=True, order=True)
+class ListedFinding:
+    """A finding of the page's list, in order of severity and then of the file; numbers are negative, as a
+    heap drops the smallest."""
+
+    severity: int
+    number: int
+    dialogue: str = field(compare=False)
+    agent: str | None = field(compare=False)
+    team: str | None = field(compare=False)
+    finding: Finding = field(compare=False)
+
+
 @dataclass
 class Figures:
     """All counts over the verdicts of one file."""
@@ -97,6 +112,8 @@ class Figures:
     sampled: dict[str, list[SampledFinding]] = field(default_factory=dict)
     suggested: dict[str, list[SampledFinding]] = field(default_factory=dict)
     """Of suggestions, which are in no other figure than their own table."""
+    listed: list[ListedFinding] = field(default_factory=list)
+    """A heap; `findings` has them in order."""
     knows_turns: bool = True
 
     def add(self, verdict: Verdict) -> None:
@@ -111,6 +128,7 @@ class Figures:
         self._add_codes(verdict)
         for finding in verdict.findings:
             self._draw(self.sampled, verdict, finding)
+            self._list(verdict, finding)
         for finding in verdict.suggestions:
             self._draw(self.suggested, verdict, finding)
 
@@ -133,6 +151,21 @@ class Figures:
             self.codes[code].severities[severity] += n
         for code in {code for code, _ in findings}:
             self.codes[code].flagged += 1
+
+    def _list(self, verdict: Verdict, finding: Finding) -> None:
+        severity = -SEVERITIES.index(finding.severity)
+        entry = ListedFinding(
+            severity, -self.tally.n, verdict.dialogue_id, verdict.agent, verdict.team, finding
+        )
+        if len(self.listed) < MAX_LISTED:
+            heapq.heappush(self.listed, entry)
+        elif entry > self.listed[0]:
+            heapq.heapreplace(self.listed, entry)
+
+    @property
+    def findings(self) -> list[ListedFinding]:
+        """The gravest findings, in order."""
+        return sorted(self.listed, reverse=True)
 
     def _draw(self, samples: dict[str, list[SampledFinding]], verdict: Verdict, finding: Finding) -> None:
         rank = permanent_random_number(
@@ -207,7 +240,7 @@ def _codes(figures: Figures) -> Table:
                 n,
                 counts.flagged,
                 counts.dialogues,
-                _per_100(counts.flagged, counts.dialogues),
+                per_100(counts.flagged, counts.dialogues),
                 counts.turns if figures.knows_turns else None,
                 _rate(n, counts.turns) if figures.knows_turns and counts.dialogues >= LEAST else None,
             )
@@ -269,8 +302,8 @@ def _groups(figures: Figures, dimension: str) -> Table:
                 group.turns if figures.knows_turns else None,
                 group.findings.total(),
                 group.serious,
-                _per_100(group.serious, group.judged),
-                _per_100(group.flagged, group.judged),
+                per_100(group.serious, group.judged),
+                per_100(group.flagged, group.judged),
                 _rate(group.findings.total(), group.turns) if enough else None,
                 " ".join(f"{code} {n}" for code, n in group.findings.most_common(3)),
             )
@@ -289,7 +322,8 @@ def _groups(figures: Figures, dimension: str) -> Table:
     )  # fmt: skip
 
 
-def _per_100(k: int, n: int) -> Figure:
+def per_100(k: int, n: int) -> Figure:
+    """A share per 100 with its interval; without a value where that is too wide."""
     figure = proportion(k, n)
     if figure.value is None or figure.low is None or figure.high is None:
         return figure
@@ -307,11 +341,11 @@ def headline(figures: Figures) -> list[tuple[str, Cell]]:
         _rate(whole.findings.total(), whole.turns) if figures.knows_turns and whole.judged >= LEAST else None
     )
     return [
+        ("Dialogues with an S1 or S2 per 100", per_100(whole.serious, whole.judged)),
+        ("Dialogues with a finding per 100", per_100(whole.flagged, whole.judged)),
+        ("Findings per 100 agent turns", rate),
         ("Judged dialogues", whole.judged),
         ("Judged agent turns", whole.turns if figures.knows_turns else None),
-        ("Dialogues with an S1 or S2 per 100", _per_100(whole.serious, whole.judged)),
-        ("Dialogues with a finding per 100", _per_100(whole.flagged, whole.judged)),
-        ("Findings per 100 agent turns", rate),
         ("Failed dialogues", whole.failed),
         ("Not judged, by language", whole.not_judged),
     ]

@@ -1,7 +1,10 @@
-"""A report as one HTML page: no script, no network, light and dark; every text of a dialogue is escaped."""
+"""A report as one HTML page: no script but our own, no network, light and dark; every text of a dialogue is
+escaped."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -115,15 +118,19 @@ def page(report: Mapping[str, Any], excerpts: Mapping[str, Sequence[Excerpt]] | 
     return document(report["release"], header, sets, footer)
 
 
-def document(title: str, header: str, main: str, footer: str) -> str:
-    """A whole page; `title` and `footer` are text, `header` and `main` are HTML that is escaped already."""
+def document(title: str, header: str, main: str, footer: str, script: str = "") -> str:
+    """A whole page; `title` and `footer` are text, `header` and `main` are HTML that is escaped already. The
+    page runs `script`, and no other."""
     style = STYLE.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"{POLICY}; script-src 'sha256-{digest}'" if script else POLICY
+    runs = f"<script>{script}</script>" if script else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>dialint: {escape(title)}</title><style>\n{style}</style></head><body>"
-        f"<header>{header}</header><main>{main}</main><footer>{escape(footer)}</footer></body></html>"
+        f"<header>{header}</header><main>{main}</main><footer>{escape(footer)}</footer>{runs}</body></html>"
     )
 
 

@@ -3,20 +3,27 @@ verdicts are made up."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import zipfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from console_client import find_browser
+from playwright.sync_api import sync_playwright
 
 from dialint.app.commands.report import ReportConfig, report
+from dialint.app.reporting import figures as report_figures
 from dialint.app.reporting.figures import Figures, Table, count, headline, tables
+from dialint.app.reporting.page import SCRIPT
 from dialint.detector import extras
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused
@@ -184,7 +191,7 @@ def nasty() -> list[Verdict]:
 
 def test_nothing_in_a_page_acts(tmp_path: Path) -> None:
     more = {
-        "reading": {"rejected": 1, "rejects": {HOSTILE: 1}},
+        "reading": {"read": 1, "rejected": 1, "rejects": {HOSTILE: 1}},
         "ended_at": "2026-03-04T05:06:07+00:00",
         "work": {"release": {"id": HOSTILE}},
     }
@@ -192,14 +199,113 @@ def test_nothing_in_a_page_acts(tmp_path: Path) -> None:
     assert report(finished(tmp_path, nasty(), **more), config=ReportConfig(html=out)) == 0
     page = Tags()
     page.feed(out.read_text())
-    assert not {"script", "img", "a", "link", "iframe", "object", "form"} & set(page.names)
+    assert not {"img", "a", "link", "iframe", "object", "form"} & set(page.names)
+    assert page.names.count("script") == 1
+    script = SCRIPT.read_text()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"<script>{script}</script>" in out.read_text()
+    assert f"script-src 'sha256-{digest}'" in out.read_text(), "no other script runs"
     assert not [name for name, value in page.attributes if name.startswith("on") or name in ("src", "href")]
-    assert not [value for _, value in page.attributes if "x.example" in (value or "")]
+    texts = ("aria-label", "value", "data-agent", "data-code")
+    assert not [name for name, value in page.attributes if "x.example" in (value or "") and name not in texts]
     assert "\u202e" not in page.text
     assert "\x1b" not in page.text
     assert "<script>alert(1)</script>" in page.text
     assert "default-src 'none'" in out.read_text()
     assert out.stat().st_mode & 0o077 == 0
+
+
+def weekly(n: int, **more: Any) -> list[Verdict]:
+    """Dialogues of four weeks and three agents, every fifth with an S1."""
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    return [
+        scored(
+            f"d{i}", *([finding("T1", "S1", quote=f"words {i}")] if i % 5 == 0 else []),
+            agent=("ada", "bob", "cy")[i % 3], started_at=at + timedelta(days=i % 28), **more,
+        )
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def test_pictures_have_their_numbers_as_text(tmp_path: Path) -> None:
+    """The gravest first, agents by name with intervals, weeks in order; a picture that says nothing is none."""
+    out = tmp_path / "r.html"
+    report(finished(tmp_path, [*weekly(120), scored("m", finding("M2"))]), config=ReportConfig(html=out))
+    labels = re.findall(r'<svg class="picture"[^>]*aria-label="([^"]*)"', out.read_text())
+    assert [label.split(".")[0] for label in labels] == [
+        "Findings by code and severity", "Dialogues with an S1 or S2 by agent",
+        "Dialogues with an S1 or S2 by week, of 100",
+    ]  # fmt: skip
+    assert "T1 Rude or blaming: S1 24; M2 Unfilled or wrong placeholder: S2 1" in labels[0]
+    assert re.search(r"ada: \d+ % \(\d+ to \d+\), 41 dialogues; bob: .*; cy: ", labels[1])
+    assert re.search(r"2026-W02: .*; 2026-W03: .*; 2026-W05: ", labels[2])
+    small = tmp_path / "small.html"
+    report(finished(tmp_path, [scored("d")]), config=ReportConfig(html=small))
+    assert "<svg" not in small.read_text()
+
+
+def test_what_was_not_found_takes_no_row(tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    report(finished(tmp_path, weekly(30)), config=ReportConfig(html=out))
+    section = out.read_text().partition("<h2>By code</h2>")[2].partition("</section>")[0]
+    assert re.search("Looked for and not found: .*M2", section)
+    assert section.count("<tr>") == 2, "the headings and T1"
+    assert "S3</th>" not in section
+
+
+def test_the_gravest_findings_are_listed_first_and_the_others_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_figures, "MAX_LISTED", 3)
+    verdicts = [
+        scored(f"d{n}", finding("M2", "S3"), finding("T1", "S1" if n == 4 else "S2")) for n in range(5)
+    ]
+    out = tmp_path / "r.html"
+    report(finished(tmp_path, verdicts), config=ReportConfig(html=out))
+    page = out.read_text()
+    assert "The 3 gravest of 10; --xlsx has all of them." in page
+    assert re.findall(r'class="case finding" data-severity="(S.)"', page) == ["S1", "S2", "S2"]
+    assert re.findall(r"turn 1 of (d\d)", page) == ["d4", "d0", "d1"]
+
+
+def test_the_list_is_filtered_in_a_browser_and_whole_without_scripts(tmp_path: Path) -> None:
+    """In Chromium: nothing of a hostile log acts, nothing is wider than a phone, and paper has the whole list."""
+    path = find_browser()
+    if path is None:
+        pytest.skip("no Chromium on the PATH")
+    out = tmp_path / "r.html"
+    maybe = [scored("m", finding("M2", quote="Dear {name}")), scored("h" * 400, finding(quote=HOSTILE))]
+    report(finished(tmp_path, [*weekly(30), *nasty(), *maybe]), config=ReportConfig(html=out))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        said: list[str] = []
+        page.on("console", lambda each: said.append(each.text))
+        page.on("pageerror", lambda each: said.append(str(each)))
+        page.on("dialog", lambda each: said.append(each.message))
+        page.goto(out.as_uri())
+        assert page.title().startswith("dialint: findings in")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        shown = page.locator(".finding:visible")
+        n_all = shown.count()
+        page.locator("select[name=severity]").select_option("S1")
+        assert (shown.count(), page.locator(".count").inner_text()) == (6, f"6 of {n_all} shown")
+        page.locator("select[name=agent]").select_option("bob")
+        assert shown.count() == 2
+        page.locator("select[name=severity]").select_option("")
+        page.locator("select[name=agent]").select_option("")
+        page.get_by_label("Words", exact=True).fill("DEAR {name}")
+        assert shown.count() == 1
+        page.emulate_media(media="print")
+        assert page.locator(".filters").is_hidden()
+        assert said == []
+        plain = browser.new_context(java_script_enabled=False).new_page()
+        plain.goto(out.as_uri())
+        assert plain.locator(".finding").count() == n_all
+        assert plain.locator(".filters").is_hidden()
+        failures = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [each["id"] for each in failures if each["impact"] in ("serious", "critical")] == []
+        browser.close()
 
 
 def strings(path: Path) -> list[str]:
@@ -288,7 +394,7 @@ def test_examples_stand_in_their_dialogue_masked(tmp_path: Path, capsys: pytest.
 def test_what_is_not_covered_is_said(tmp_path: Path) -> None:
     more = {
         "not_covered": ["X1"],
-        "reading": {"rejected": 7, "rejects": {"E_ID": 7}},
+        "reading": {"read": 8, "rejected": 7, "rejects": {"E_ID": 7}},
         "work": {"options": {"codes": ["C1", "X1"], "severities": ["S1", "S2"], "limit": 5}},
     }
     out = tmp_path / "r.html"
