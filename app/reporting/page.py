@@ -89,7 +89,9 @@ def _codes_picture(figures: Figures) -> tuple[str, str, str] | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (*(-row[1][severity] for severity in SEVERITIES), row[0]))
-    names = [(title(code, figures.taxonomy), {s: n[s] for s in SEVERITIES}) for code, n in rows[:MAX_BARS]]
+    names: list[tuple[str, Mapping[str, int]]] = [
+        (title(code, figures.taxonomy), {s: n[s] for s in SEVERITIES}) for code, n in rows[:MAX_BARS]
+    ]
     caption = "Findings by code and severity."
     note = "The gravest first." if len(rows) <= MAX_BARS else f"The {MAX_BARS} gravest of {len(rows)}."
     return caption, note, charts.severity_bars(caption, names)
