@@ -65,21 +65,27 @@ AFTER = 2
 """Turns shown after the judged one."""
 
 
-@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class SpotCheckConfig:
-    """Options of `dialint eval spot-check`."""
+class DrawSize:
+    """How much is drawn."""
 
-    log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
-    """The log that was scored."""
-    out: Path
-    """A new folder for the sheet."""
     findings: Annotated[int, Field(ge=1)] = 60
     """Findings and suggestions to draw; two thirds are findings where there are enough."""
     turns: Annotated[int, Field(ge=0)] = 60
     """Agents' turns without a finding to draw."""
     seed: int = 0
     """The same seed draws the same."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SpotCheckConfig(DrawSize):
+    """Options of `dialint eval spot-check`."""
+
+    log: Annotated[tuple[str, ...], Parameter(consume_multiple=True)]
+    """The log that was scored."""
+    out: Path
+    """A new folder for the sheet."""
     taxonomy: Path | None = None
     """The taxonomy file that the log was scored with, if it was not the packaged one."""
 
@@ -127,24 +133,6 @@ def spot_check(
     work = read_manifest(find_manifest(verdicts), expected=VerdictManifest).get("work", {})
     if work.get("release", {}).get("spot_check"):
         raise ConfigError("E_OPTION", f"{verdicts}: scored with --spot-check; draw from verdicts without it")
-    reported = [
-        (kind, finding.code, verdict.dialogue_id, finding)
-        for verdict in scored
-        for kind, findings in (("finding", verdict.findings), ("suggestion", verdict.suggestions))
-        for finding in findings
-    ]
-    if not reported and not config.turns:
-        raise InputRefused("E_EMPTY", f"{verdicts}: holds no finding, so there is nothing to judge")
-    sizes: dict[Literal["finding", "suggestion"], dict[str, int]] = {
-        "finding": dict(sorted(Counter(code for kind, code, *_ in reported if kind == "finding").items())),
-        "suggestion": dict(sorted(Counter(code for kind, code, *_ in reported if kind != "finding").items())),
-    }
-    sample: list[tuple[Kind, str, str, int, Finding | None, float]] = []
-    for kind, code, n in _allocate(sizes, config.findings):
-        stratum = [each for each in reported if each[:2] == (kind, code)]
-        chosen = heapq.nsmallest(n, stratum, key=lambda each: _order(config.seed, each[2], each[3].turn))
-        sample += [(kind, code, name, f.turn, f, len(stratum) / n) for _, _, name, f in chosen]
-    sample.sort(key=lambda each: _order(config.seed, "rows", each[1], each[2], each[3]))
     sources = open_logs(list(config.log))
     hashes = sorted(inspect(source, reading) for source in sources)
     if "inputs" in work and hashes != sorted(each["sha256"] for each in work["inputs"]):
@@ -161,11 +149,51 @@ def spot_check(
                 missing.discard(item.dialogue.id)
                 yield item.dialogue
 
-    turns, unflagged, dialogues = _draw_turns(log(), scored, {name for _, _, name, *_ in sample}, config)
+    result, lines = draw(scored, log(), fingerprint(hashes), taxonomy, config)
     if missing:  # what is drawn from a part of the log stands for that part only
         raise ConfigError(
             "E_OPTION", f"--log: {len(missing)} of {len(scored)} dialogues of {verdicts} are not in it"
         )
+    write_sheet(config.out, result, lines, taxonomy)
+    n_turns = sum(row.kind == "turn" for row in result.rows)
+    n_findings, minutes = len(result.rows) - n_turns, math.ceil(len(result.rows) * SECONDS_A_ROW / 60)
+    print(
+        f"{n_findings} findings and suggestions and {n_turns} turns without a finding in "
+        f"{config.out / SHEET}: about {minutes} minutes. How to judge them: "
+        f"{config.out / 'instructions.md'}; then: dialint eval tally {config.out / SHEET}"
+    )
+
+
+def draw(
+    scored: Sequence[Verdict], log: Iterable[Dialogue], log_hash: str, taxonomy: Taxonomy, size: DrawSize
+) -> tuple[SpotCheck, list[dict[str, Any]]]:
+    """Draw from verdicts and the dialogues of their log, which is read once, and return the lines of the
+    sheet, too. `log_hash` is the fingerprint of the log.
+
+    Raises:
+        InputRefused: E_EMPTY, there is nothing to judge.
+        ConfigError: E_OPTION, a drawn turn is not in its dialogue.
+    """
+    reported = [
+        (kind, finding.code, verdict.dialogue_id, finding)
+        for verdict in scored
+        for kind, findings in (("finding", verdict.findings), ("suggestion", verdict.suggestions))
+        for finding in findings
+    ]
+    if not reported and not size.turns:
+        raise InputRefused("E_EMPTY", "the verdicts hold no finding, so there is nothing to judge")
+    sizes: dict[Literal["finding", "suggestion"], dict[str, int]] = {
+        "finding": dict(sorted(Counter(code for kind, code, *_ in reported if kind == "finding").items())),
+        "suggestion": dict(sorted(Counter(code for kind, code, *_ in reported if kind != "finding").items())),
+    }
+    sample: list[tuple[Kind, str, str, int, Finding | None, float]] = []
+    for kind, code, n in _allocate(sizes, size.findings):
+        stratum = [each for each in reported if each[:2] == (kind, code)]
+        chosen = heapq.nsmallest(n, stratum, key=lambda each: _order(size.seed, each[2], each[3].turn))
+        sample += [(kind, code, name, f.turn, f, len(stratum) / n) for _, _, name, f in chosen]
+    sample.sort(key=lambda each: _order(size.seed, "rows", each[1], each[2], each[3]))
+    turns, unflagged, dialogues = _draw_turns(log, scored, {name for _, _, name, *_ in sample}, size)
+    sample = [each for each in sample if each[2] in dialogues]  # what the log lacks is the caller's to refuse
     sample += [("turn", "", name, turn, None, unflagged / len(turns)) for name, turn in turns]
     rows = tuple(
         SheetRow(
@@ -186,24 +214,32 @@ def spot_check(
     result = SpotCheck(
         release=scored[0].release if scored else "",
         taxonomy=scored[0].taxonomy if scored else "",
-        log=fingerprint(hashes),
-        seed=config.seed,
+        log=log_hash,
+        seed=size.seed,
         codes=tuple(taxonomy.codes),
         reported=sizes,
         unflagged=unflagged,
         rows=rows,
     )
-    make_output_folder(config.out)
+    return result, lines
+
+
+def write_sheet(
+    folder: Path, result: SpotCheck, lines: Iterable[Mapping[str, Any]], taxonomy: Taxonomy
+) -> None:
+    """Write what was drawn into a new folder: the sheet, how to judge it, and the manifest."""
+    make_output_folder(folder)
     for name, content in ((SHEET, _csv(lines)), ("instructions.md", _instructions(taxonomy))):
-        with atomic_file(config.out / name) as file:
+        with atomic_file(folder / name) as file:
             file.write(content.encode())
-    write_manifest(config.out / MANIFEST, {"kind": "spot check", **result.model_dump(mode="json")})
-    n_findings, minutes = len(rows) - len(turns), math.ceil(len(rows) * SECONDS_A_ROW / 60)
-    print(
-        f"{n_findings} findings and suggestions and {len(turns)} turns without a finding in "
-        f"{config.out / SHEET}: about {minutes} minutes. How to judge them: "
-        f"{config.out / 'instructions.md'}; then: dialint eval tally {config.out / SHEET}"
-    )
+    write_manifest(folder / MANIFEST, {"kind": "spot check", **result.model_dump(mode="json")})
+
+
+def write_rows(sheet: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a sheet anew whose cells are escaped already, as `eval.tally.read_sheet` gives them."""
+    with atomic_file(sheet) as file:
+        whole = ({name: row.get(name, "") for name in COLUMNS} for row in rows)
+        file.write(_csv(whole, is_escaped=True).encode())
 
 
 def _order(seed: int, *parts: object) -> bytes:
@@ -237,7 +273,7 @@ def _allocate(
 
 
 def _draw_turns(
-    log: Iterable[Dialogue], scored: Sequence[Verdict], wanted: set[str], config: SpotCheckConfig
+    log: Iterable[Dialogue], scored: Sequence[Verdict], wanted: set[str], size: DrawSize
 ) -> tuple[list[tuple[str, int]], int, dict[str, Dialogue]]:
     """Turns of agents without a finding that the release judged, drawn at random, and how many there are; the
     dialogues of these and the `wanted` ones."""
@@ -256,11 +292,11 @@ def _draw_turns(
             if turn.role not in JUDGED_ROLES or not turn.text.strip() or turn.index in excluded[dialogue.id]:
                 continue
             n += 1
-            key = int.from_bytes(_order(config.seed, "turn", dialogue.id, turn.index))
+            key = int.from_bytes(_order(size.seed, "turn", dialogue.id, turn.index))
             entry = (-key, dialogue.id, turn.index)
-            if len(lowest) < config.turns:
+            if len(lowest) < size.turns:
                 heapq.heappush(lowest, entry)
-            elif config.turns and entry > lowest[0]:
+            elif size.turns and entry > lowest[0]:
                 heapq.heapreplace(lowest, entry)
             else:
                 continue
@@ -314,13 +350,14 @@ def _line(turn: Turn) -> str:
     return " ".join([f"{turn.role}: {turn.text}".rstrip(), *unseen])
 
 
-def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+def _csv(rows: Iterable[Mapping[str, Any]], *, is_escaped: bool = False) -> str:
     """The sheet; it begins with a byte order mark, by which Excel knows UTF-8."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     writer.writerows(
-        [escape_cell(str(row[name])) if row[name] != "" else "" for name in COLUMNS] for row in rows
+        [str(row[name]) if is_escaped or row[name] == "" else escape_cell(str(row[name])) for name in COLUMNS]
+        for row in rows
     )
     return "\ufeff" + text.getvalue()
 

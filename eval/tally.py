@@ -51,7 +51,7 @@ def tally(sheet: Path, /, *, apply: bool = False) -> None:
     if apply:
         require_new_files(sheet.parent / RESULT)
     sample = _read_spot_check(sheet)
-    result = count_judgements(sample, _read_sheet(sheet))
+    result = count_judgements(sample, read_sheet(sheet))
     console = Console(markup=False, emoji=False)
     for title, judged in (("Findings", result.findings), ("Suggestions", result.suggestions)):
         if judged:
@@ -91,7 +91,7 @@ def _read_spot_check(sheet: Path) -> SpotCheck:
     raise InputRefused("E_FORMAT", f"{path}: not made by `dialint eval spot-check`")
 
 
-def _read_sheet(sheet: Path) -> list[dict[str, str]]:
+def read_sheet(sheet: Path) -> list[dict[str, str]]:
     """The rows, with commas, semicolons or tabs between cells, as spreadsheets save them. Only numbers, codes
     and judgements are used, so text in another encoding does no harm.
 

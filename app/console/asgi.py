@@ -21,6 +21,7 @@ from dialint.app.console.launch import HOSTS_VARIABLE
 from dialint.app.console.main import PAGES, page_address
 from dialint.app.console.middleware import SecurityMiddleware
 from dialint.app.console.releases.own_thresholds import ROUTES as THRESHOLD_ROUTES
+from dialint.app.console.releases.spot_checks import ROUTES as SPOT_CHECK_ROUTES
 from dialint.app.console.scoring.downloads import ROUTES
 from dialint.app.console.scoring.runner import ScoreRunner
 from dialint.app.console.theme import STATIC, STATIC_PATH
@@ -48,6 +49,7 @@ app = App(
         *ROUTES,
         *THRESHOLD_ROUTES,
         *DEMOTION_ROUTES,
+        *SPOT_CHECK_ROUTES,
         *(oidc.make_routes(PROVIDER, os.environ.get("DIALINT_STORE", "")) if PROVIDER else ()),
     ],
     lifespan=run_jobs,

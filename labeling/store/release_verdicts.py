@@ -14,10 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import and_, case, func, select
 
-from dialint.detector.records import Record, Verdict
+from dialint.detector.records import Dialogue, Record, Verdict
 from dialint.labeling.annotation import Annotation, questions_in
 from dialint.labeling.store.counted_annotations import iterate_counted_on
 from dialint.labeling.store.database.schema import audit, verdicts
+from dialint.labeling.store.database.schema import dialogues as dialogue_rows
 from dialint.labeling.store.database.transactions import Store, Transaction, read_operation, write_operation
 from dialint.labeling.store.dialogues import parse_verdict
 from dialint.labeling.store.permissions import require_permission
@@ -108,6 +109,27 @@ def count_by_release(transaction: Transaction, actor: str) -> tuple[ReleaseCount
     return tuple(
         ReleaseCount(release=row.release, dialogues=row.n, flagged=int(row.flagged), newest_ms=row.newest)
         for row in rows
+    )
+
+
+@read_operation
+def load_judged(transaction: Transaction, actor: str, release: str) -> tuple[tuple[Dialogue, Verdict], ...]:
+    """The newest `MAX_DIALOGUES` dialogues that a release has judged, with its verdicts.
+
+    Raises:
+        NotAllowed: the actor does not plan.
+    """
+    require_permission(transaction, actor, "plan")
+    newest = (
+        select(verdicts.c.content, dialogue_rows.c.content.label("dialogue"))
+        .join(dialogue_rows, dialogue_rows.c.id == verdicts.c.dialogue)
+        .where(verdicts.c.release == release)
+        .order_by(verdicts.c.created_ms.desc(), verdicts.c.dialogue)
+        .limit(MAX_DIALOGUES)
+    )
+    return tuple(
+        (Dialogue.model_validate_json(row.dialogue), parse_verdict(row.content))
+        for row in transaction.run(newest)
     )
 
 

@@ -54,7 +54,7 @@ def releases_page(store: Store, account: Account) -> None:
     elif view == "threshold":
         show_threshold(store, account, entries, list(counts))
     elif view == "spot checks":
-        show_spot_checks()
+        show_spot_checks(store, account, list(counts))
     elif view == "change":
         show_changes(store, account, entries)
     else:

@@ -25,10 +25,12 @@ from dialint.app.console.releases.spot_checks import SPOT_CHECKS_VARIABLE, list_
 from dialint.app.console.releases.threshold import apply_threshold
 from dialint.detector.artifacts import fingerprint, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.natural import load_natural
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.registry import Registry
 from dialint.detector.release import EMBEDDED
 from dialint.detector.thresholds import read_thresholds
+from dialint.eval.tally import read_sheet
 from dialint.labeling.store import dialogues
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.errors import NotAllowed
@@ -385,6 +387,43 @@ def test_two_releases_are_compared_on_the_dialogues_of_both(
     table = page.test.table[-1].value
     assert "/dialogue?id=d1" in str(table.iloc[0, 0]) or "/dialogue?id=d2" in str(table.iloc[0, 0])
     assert all("<img" not in each.replace("\\<", "") for each in table.columns)
+
+
+def test_a_spot_check_is_drawn_read_judged_and_evaluated_in_the_console(
+    open_page: Callable[..., Any], store: Store, home: Path
+) -> None:
+    """Before: the page named two commands. The sheet is the command's own, and the result what scoring takes."""
+    page = open_page("lea", at="Releases")
+    page.test.segmented_control[0].set_value("spot checks").run()
+    assert "dialint eval" not in page.words
+    page.press("Draw")
+    (folder,) = (home / "spot_checks").iterdir()
+    assert "rows were drawn" in page.words
+    assert "Anything else?" in page.words
+    sheet = read_sheet(folder / "sheet.csv")
+    n_findings = sum(row["kind"] != "turn" for row in sheet)
+    assert n_findings == 5
+    for label in ("Right", "Wrong", "Arguable", "Right", "Right"):
+        page.press(label)
+    page.press("Take back the last answer")
+    page.press("Wrong")
+    page.press("No error")
+    page.test.multiselect[0].set_value(["T1"]).run()
+    page.press("These errors")
+    answers = [(row["judgement"], row["missed"]) for row in read_sheet(folder / "sheet.csv")]
+    assert answers[: n_findings + 2] == [
+        ("right", ""), ("wrong", ""), ("arguable", ""), ("right", ""), ("wrong", ""), ("", "none"), ("", "T1"),
+    ]  # fmt: skip
+    page.press("Evaluate")
+    assert "Evaluated, with all that is judged" in page.words
+    natural = load_natural(folder / "natural.json", "model-7")
+    assert natural is not None
+    assert sum(each.right for each in natural.findings.values()) == 2
+    assert (natural.turns.read, natural.turns.missed) == (2, {"T1": 1})
+    assert not page.enabled("Evaluate"), "nothing new"
+    again = open_page("lea", at="Releases")
+    again.test.segmented_control[0].set_value("spot checks").run()
+    assert f"7 of {len(sheet)} rows judged" in str(again.test.get("progress")[0].proto.text)
 
 
 def test_spot_checks_are_listed_with_what_is_wrong_with_them(
