@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dialint.detector.child_environment import child_environment
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.isolation import (
@@ -203,7 +204,7 @@ class _Worker:
             os.set_inheritable(theirs.fileno(), True)
             start = f"from dialint.detector.watchdog import main; main({theirs.fileno()}, {os.getpid()})"
             command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {start}"]
-            self._pid = os.posix_spawn(sys.executable, command, os.environ, setsigmask=SIGNALS)
+            self._pid = os.posix_spawn(sys.executable, command, child_environment(), setsigmask=SIGNALS)
             theirs.close()
             with suppress(BrokenPipeError):
                 ours.send(what)

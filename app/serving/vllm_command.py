@@ -8,7 +8,6 @@ vLLM 0.32 and 0.33.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -22,6 +21,7 @@ from pydantic import Field
 
 from dialint.app.ports import LOOPBACK
 from dialint.detector.artifacts import MANIFEST, read_manifest, verify_files
+from dialint.detector.child_environment import SERVER_PREFIXES, child_environment
 from dialint.detector.engines.judge_folder import (
     CHAT_TEMPLATE,
     JudgeFolder,
@@ -303,9 +303,10 @@ def server_variables(config: VllmConfig, models: ServedModels) -> dict[str, str]
 
 
 def server_environment(variables: Mapping[str, str], key: str | None) -> dict[str, str]:
-    """The whole environment of the server's process: ours, `variables`, and the key, which is in no command
-    line. A folder called vllm in the working directory is not imported."""
-    ours = {name: value for name, value in os.environ.items() if name not in (KEY_VARIABLE, "VLLM_API_KEY")}
+    """The whole environment of the server's process: what a server may have of ours, `variables`, and the
+    key, which is in no command line. A folder called vllm in the working directory is not imported."""
+    ours = child_environment(*SERVER_PREFIXES)
+    ours.pop("VLLM_API_KEY", None)
     environment = {**ours, **variables, "PYTHONSAFEPATH": "1", "PYTHONUNBUFFERED": "1"}
     return environment if key is None else {**environment, "VLLM_API_KEY": key}
 
@@ -324,7 +325,7 @@ def probe_vllm(python: Path) -> str:
     Raises:
         ConfigError: E_VLLM, it has none, or is no interpreter.
     """
-    environment = {**os.environ, "PYTHONSAFEPATH": "1"}
+    environment = {**child_environment(), "PYTHONSAFEPATH": "1"}
     try:
         ended = subprocess.run(
             [str(python), "-c", PROBE],

@@ -23,7 +23,7 @@ import secrets
 import shutil
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,7 @@ from dialint.detector.artifacts import (
     sha256_file,
     write_json,
 )
+from dialint.detector.child_environment import child_environment
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.outcomes import without_hints
 from dialint.detector.records import Record
@@ -379,10 +380,9 @@ def score_command(folder: JobFolder, options: ScoreOptions) -> list[str]:
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment of processes that work for a job: half of the cores, and nothing of the store."""
+    """The environment of processes that work for a job: half of the cores, and no secret of the server."""
     cores = max(1, (os.cpu_count() or 2) // 2)
-    environment: Mapping[str, str] = {"OMP_NUM_THREADS": str(cores), **os.environ}
-    return {name: value for name, value in environment.items() if name != "DIALINT_STORE"}
+    return {"OMP_NUM_THREADS": str(cores), **child_environment()}
 
 
 def remove_folder(folder: JobFolder) -> None:

@@ -77,7 +77,7 @@ def serve(vllm_path: Path, home: Path, free_port: int) -> Iterator[Callable[...,
     running: list[subprocess.Popen[str]] = []
 
     def start(*words: str, mode: str = "", key: str | None = None) -> subprocess.Popen[str]:
-        environment = {**os.environ, "FAKE_MODE": mode}
+        environment = {**os.environ, "VLLM_FAKE_MODE": mode}
         environment["PYTHONPATH"] = os.pathsep.join((str(vllm_path), os.environ.get("PYTHONPATH", "")))
         if key is not None:
             environment["DIALINT_JUDGE_KEY"] = key

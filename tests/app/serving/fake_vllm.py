@@ -1,6 +1,6 @@
 """Stands in for vLLM's server: the options, routes and answers that `dialint serve` and `release` rely on.
 
-Run as ``vllm.entrypoints.cli.main serve MODEL ...`` by the fixtures, which copy it there. FAKE_MODE changes
+Run as ``vllm.entrypoints.cli.main serve MODEL ...`` by the fixtures, which copy it there. VLLM_FAKE_MODE changes
 it: ``fail`` ends at once, ``deaf`` ignores SIGTERM, ``never`` is never healthy, ``die`` ends after the first
 question. Each answer names the folder of the adapter that gave it, as it was when the request came.
 """
@@ -15,7 +15,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-MODE = os.environ.get("FAKE_MODE", "")
+MODE = os.environ.get("VLLM_FAKE_MODE", "")
 
 
 class Handler(BaseHTTPRequestHandler):

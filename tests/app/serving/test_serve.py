@@ -123,7 +123,7 @@ def test_a_server_that_does_not_stop_is_killed_with_its_workers(
     monkeypatch.setattr(process, "STOP_S", 0.5)
     command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", "m", "--served-model-name", "m",
                "--host", "127.0.0.1", "--port", str(free_port)]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(vllm_path), "FAKE_MODE": "deaf"}
+    environment = {**os.environ, "PYTHONPATH": str(vllm_path), "VLLM_FAKE_MODE": "deaf"}
     earlier = signal.getsignal(signal.SIGINT)
     with ServerProcess(command, environment, home / "x.log") as server:
         server.wait_ready(ServerClient.of(f"http://127.0.0.1:{free_port}"), 30)
