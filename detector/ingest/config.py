@@ -25,31 +25,29 @@ from dialint.detector.ingest.mapping import (
     parse_route,
 )
 from dialint.detector.ingest.phrases import fold
+from dialint.detector.ingest.tree_mapping import shipped_names
 from dialint.detector.records import Role
 
-__all__ = ["FORMATS", "ROLES", "ReadConfig"]
+__all__ = ["ROLES", "ReadConfig"]
 
-FORMATS = (
+CODED = (
     "canonical",
     "openai",
     "sharegpt",
     "csv",
     "parquet",
-    "zendesk",
-    "zendesk-messaging",
-    "intercom",
-    "freshdesk",
-    "hubspot",
-    "twilio",
-    "connect",
     "abcd",
     "multiwoz",
-    "sgd",
     "tau",
     "tau2",
     "opentelemetry",
     "openinference",
+    "webvtt",
+    "srt",
+    "whatsapp",
+    "transcript",
 )
+"""Formats that are read by code; the others are mapping files (`shipped_names`)."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +121,12 @@ class ReadConfig:
     """Bytes a Parquet row group may hold (E_PARQUET)."""
 
     def __post_init__(self) -> None:
-        if self.format not in ("auto", *FORMATS):
+        if self.format not in ("auto", *CODED, *shipped_names()):
             raise ConfigError(
                 "E_OPTION",
                 "--input-format {name!r}: expected auto, {names}",
                 name=self.format,
-                names=", ".join(FORMATS),
+                names=", ".join((*CODED, *shipped_names())),
             )
         if not 0.0 <= self.max_bad <= 1.0:
             raise ConfigError("E_OPTION", "--max-bad: expected a share between 0 and 1")
@@ -165,6 +163,7 @@ class ReadConfig:
             self.time_zone or base.time_zone,
             base.html,
             {**base.places, **{meaning: f"--column {meaning}" for meaning in columns}},
+            base.tree,
         )
 
     def describe(self) -> dict[str, Any]:

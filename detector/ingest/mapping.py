@@ -20,6 +20,7 @@ from dialint.detector.errors import ConfigError, Message
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.phrases import fold
 from dialint.detector.ingest.times import check_time_format
+from dialint.detector.ingest.tree_mapping import TreeMapping, build_tree_mapping, value_at
 from dialint.detector.records import Role
 from dialint.detector.yaml_document import Document, read_document
 
@@ -61,7 +62,7 @@ class LogMapping:
 
     `fields` maps a meaning to a column or path, `roles` a speaker as written to a role, `privacy` a folded
     word to whether it means internal. `html` is whether texts are HTML, None to detect it for each text.
-    `places` is where each field was set, for error messages.
+    `places` is where each field was set, for error messages. `tree` is the mapping of a file with `turns`.
     """
 
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class LogMapping:
     time_zone: str | None = None
     html: bool | None = None
     places: Mapping[str, str] = field(default_factory=dict)
+    tree: TreeMapping | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -81,7 +83,8 @@ class LogMapping:
 
     def as_json(self) -> dict[str, Any]:
         """The mapping as JSON, for a manifest."""
-        return {name: value for name, value in vars(self).items() if name != "places"}
+        results = {name: value for name, value in vars(self).items() if name not in ("places", "tree")}
+        return results if self.tree is None else {**results, "tree": self.tree.source}
 
 
 def load_mapping(path: Path) -> LogMapping:
@@ -94,6 +97,8 @@ def load_mapping(path: Path) -> LogMapping:
     value = document.value
     if not isinstance(value, dict):
         raise ConfigError(CODE, "{path}: expected fields such as 'fields:' and 'roles:'", path=path)
+    if "turns" in value:
+        return LogMapping(tree=build_tree_mapping(document, CODE))
     field_names = ("fields", "roles", "privacy", "encoding", "delimiter", "time_format", "time_zone", "text")
     for key in value:
         if key not in field_names:
@@ -258,22 +263,6 @@ def parse_route(text: str) -> Route:
     if len(parts) - 1 > MAX_LISTS:
         raise InvalidRoute(Message("at most {n} lists within one another", n=MAX_LISTS))
     return Route(tuple(part.removeprefix(".") for part in parts[:-1]), parts[-1].removeprefix("."))
-
-
-def value_at(item: object, key: str) -> Any:
-    """The value at a dotted `key`, or None; a key that itself contains the dots is preferred."""
-    if not key:
-        return item
-    if not isinstance(item, dict):
-        return None
-    if key in item:
-        return item[key]
-    position = key.find(".")
-    while position >= 0:
-        if key[:position] in item:
-            return value_at(item[key[:position]], key[position + 1 :])
-        position = key.find(".", position + 1)
-    return None
 
 
 class MappedRecord:

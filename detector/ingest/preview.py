@@ -17,8 +17,9 @@ from itertools import islice
 from typing import Any
 
 from dialint.detector.errors import InputRefused, Message
+from dialint.detector.ingest.column_words import column_names, dialect_of, normalize_name, speaker_roles
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of, value_at
+from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, without_hints
 from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.read import inspect, read
@@ -30,19 +31,12 @@ from dialint.detector.ingest.readers.format_detection import (
     is_one_record_a_line,
 )
 from dialint.detector.ingest.readers.json_logs import json_records
-from dialint.detector.ingest.readers.message_rows import (
-    FIELDS,
-    MAX_NOTE_WORDS,
-    Columns,
-    column_names,
-    dialect_of,
-    normalize_name,
-    speaker_roles,
-)
+from dialint.detector.ingest.readers.message_rows import FIELDS, MAX_NOTE_WORDS, Columns
 from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, magic
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
+from dialint.detector.ingest.tree_mapping import value_at
 from dialint.detector.records import Dialogue, Role
 
 N_SAMPLE = 400
@@ -160,6 +154,12 @@ def _preview_detected(source: Source, detected: DetectedFormat, config: ReadConf
             return None
         rows = [[record.get(name) for name in header] for record in records]
         return _of_columns(source, Message("Parquet, one message a row"), header, rows, config)
+    if detected.text is not None:
+        format = Message("{name}, one dialogue a file", name=detected.text.name)
+        return Preview(source.name, format, native=True, config=config)
+    if detected.framing == "rows":
+        format = Message("{name}, a table", name=detected.shape.name)
+        return Preview(source.name, format, native=True, config=config)
     if detected.framing == "document" and detected.split in ("members", "lists"):
         format = Message("{name}, a JSON document", name=detected.shape.name)
         return Preview(source.name, format, native=True, config=config)

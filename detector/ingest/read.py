@@ -22,7 +22,7 @@ from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, 
 from dialint.detector.ingest.readers.csv_logs import check_csv, read_csv
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
 from dialint.detector.ingest.readers.format_detection import DetectedFormat, detect_format
-from dialint.detector.ingest.readers.json_logs import read_document, read_lines, read_parts
+from dialint.detector.ingest.readers.json_logs import read_document, read_lines, read_parts, read_text
 from dialint.detector.ingest.readers.mapped_logs import check_mapped, mapped_format, read_mapped_rows
 from dialint.detector.ingest.readers.parquet_logs import check_parquet, read_parquet
 from dialint.detector.ingest.readers.streams import BOM
@@ -88,10 +88,8 @@ def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, di
             "lines end with a carriage return only; convert them to line feeds (tr '\\r' '\\n')",
         )
     if (
-        detected.framing == "document"
-        and detected.split == "whole"
-        and size > config.max_document_bytes + len(BOM)
-    ):
+        detected.framing == "text" or (detected.framing == "document" and detected.split == "whole")
+    ) and size > config.max_document_bytes + len(BOM):
         raise file_error(
             "E_LINE_SIZE",
             source.name,
@@ -182,6 +180,8 @@ def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[lis
         facts.append(guessed if encoding.guessed else stated)
     if detected.framing == "csv":
         return read_csv(source, config, counts.warnings, facts)
+    if detected.framing == "text":
+        return read_text(source, detected, config, counts.warnings)
     if detected.by_mapping:
         return _by_mapping(source, detected, config, counts.warnings, facts)
     if detected.shape.parts is not None:

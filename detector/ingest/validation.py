@@ -25,6 +25,7 @@ from dialint.detector.ingest.config import ROLES, ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.privacy import BLANK, format_word, has_note_prefix
+from dialint.detector.ingest.speakers import roles_of
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.offsets import Edit, Piece, assemble, compose, remove_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall
@@ -73,13 +74,14 @@ class DraftTurn:
 @dataclass
 class Draft:
     """A dialogue as read from a log, not yet validated. `fields` are further fields of `Dialogue`; `path` is
-    the JSON path of the list of turns."""
+    the JSON path of the list of turns. `named`: roles are the names of speakers."""
 
     id: object
     turns: list[DraftTurn]
     fields: Mapping[str, Any] = field(default_factory=dict)
     warnings: Counter[str] = field(default_factory=Counter)
     path: str = "turns"
+    named: bool = False
 
 
 def validate_draft(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> Dialogue:
@@ -147,6 +149,13 @@ def _turns(draft: Draft, config: ReadConfig, warnings: Counter[str]) -> list[dic
             warnings["W_BOM"] += len(spans)
             turn.text, edits = assemble(turn.text, remove_ranges([Piece(0, len(turn.text))], spans))
             turn.edits = compose(edits, turn.edits)
+    if draft.named:
+        spoken = [
+            (str(turn.role), str(turn.text))
+            for turn in draft.turns
+            if isinstance(turn.role, str) and turn.role not in ROLES
+        ]
+        roles = {**roles, **roles_of(spoken, roles, draft.path, warnings)}
     clean = _clean(draft, config)
     turns = []
     size = 0

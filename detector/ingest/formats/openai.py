@@ -113,7 +113,7 @@ def drafts(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
     turns: list[DraftTurn] = []
     for key, messages in lists.items():
         for index, message in enumerate(fields.items({key: messages}, key, name)):
-            _add_message(turns, message, f"{key}[{index}]", name, warnings)
+            add_message(turns, message, f"{key}[{index}]", name, warnings)
     if not any(turn.role == "system" for turn in turns):
         turns = [*_instructions(record, name, warnings), *turns]
     yield Draft(name, turns, warnings=warnings, path=next(iter(lists)))
@@ -128,7 +128,7 @@ def _instructions(record: dict[str, Any], name: str, warnings: Counter[str]) -> 
     return []
 
 
-def _add_message(
+def add_message(
     turns: list[DraftTurn], message: dict[str, Any], path: str, name: str, warnings: Counter[str]
 ) -> None:
     """Append the turns of a message; of an item that is none, such as a call that stands alone, those of the
@@ -155,7 +155,8 @@ def _add_message(
         elif turn.role != "tool":
             turn.author = author if isinstance(author, str) else None
     if role == "bot":
-        calls = read_calls(message.get("tool_calls"), f"{path}.tool_calls", name)
+        key = "tools_called" if "tools_called" in message else "tool_calls"
+        calls = read_calls(message.get(key), f"{path}.{key}", name)
         if message.get("function_call") is not None:
             calls = (*calls, read_call(message["function_call"], f"{path}.function_call", name))
         if calls and not (results and results[-1].role == "bot"):

@@ -10,17 +10,18 @@ have `tool_calls` (`[{"name", "arguments", "id"}]`), one of the role ``tool`` `t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any
 
 from dialint.detector.errors import Message
-from dialint.detector.ingest.formats import fields, helpdesk, messaging, openai, research, traces
+from dialint.detector.ingest.formats import fields, mapped, openai, research, traces
+from dialint.detector.ingest.formats.log_format import LogFormat
 from dialint.detector.ingest.formats.tool_turns import read_calls
 from dialint.detector.ingest.mapping import nearest
 from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.privacy import format_word, is_note_type
+from dialint.detector.ingest.tree_mapping import shipped_mappings
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
 TEXT_FIELDS = ("language", "channel", "agent", "team", "policy")
@@ -111,78 +112,37 @@ def _kind(value: object) -> str:
     return names.get(type(value), Message("number"))
 
 
-@dataclass(frozen=True)
-class LogFormat:
-    """One format. `drafts(record, fallback_id)` reads a record. `array` is how a JSON array at the top of a
-    file is read; `members` are the members of a top-level object that hold a list of records, ``*`` if every
-    member is a record with its key as id.
-
-    Where a dialogue may be spread over the records of a file, `parts(record, fallback_id)` yields the parts
-    of dialogues with their ids, as JSON, and `read` gets the parts of one dialogue, in the order of the log,
-    and its id."""
-
-    name: str
-    matches: Callable[[Any], bool]
-    read: Callable[[Any, str], Iterable[Draft]]
-    array: Literal["elements", "whole", "refused"] = "elements"
-    members: tuple[str, ...] = ()
-    parts: Callable[[Any, str], Iterable[tuple[str, Any]]] | None = None
-
-    def drafts(self, record: Any, fallback_id: str) -> Iterator[Draft]:
-        """The dialogues of one decoded record.
-
-        Raises:
-            BadRecord: it is not an object, or not of this shape.
-        """
-        if not isinstance(record, dict) and not (self.array == "whole" and isinstance(record, list)):
-            kind = Message("list") if isinstance(record, list) else Message("a single value")
-            raise BadRecord("E_TYPE", "", kind, "an object, one a line")
-        yield from self.read(record, fallback_id)
-
-
 def _canonical_matches(record: Any) -> bool:
     first = fields.first(record, "turns")
     return "role" in first and ("text" in first or "content" not in first)
 
 
-CANONICAL = LogFormat(
-    "canonical", _canonical_matches, lambda record, _: [canonical_draft(record)], array="refused"
-)
+CANONICAL = LogFormat("canonical", _canonical_matches, lambda record, _: [canonical_draft(record)])
 
 
-LOG_FORMATS: tuple[LogFormat, ...] = (
+CODED: tuple[LogFormat, ...] = (
     CANONICAL,
     LogFormat("tau", research.matches_tau, research.drafts_tau),
     LogFormat("tau2", research.matches_tau2, research.drafts_tau2, members=("simulations",)),
-    LogFormat("sgd", research.matches_sgd, research.drafts_sgd),
     LogFormat("abcd", research.matches_abcd, research.drafts_abcd, members=("train", "dev", "test")),
-    LogFormat("zendesk", helpdesk.matches_zendesk, helpdesk.drafts_zendesk),
-    LogFormat("zendesk-messaging", messaging.matches_zendesk, messaging.drafts_zendesk),
-    LogFormat("intercom", helpdesk.matches_intercom, helpdesk.drafts_intercom, members=("conversations",)),
-    LogFormat("freshdesk", helpdesk.matches_freshdesk, helpdesk.drafts_freshdesk, array="whole"),
-    LogFormat("hubspot", messaging.matches_hubspot, messaging.drafts_hubspot),
-    LogFormat("twilio", messaging.matches_twilio, messaging.drafts_twilio),
-    LogFormat("connect", messaging.matches_connect, messaging.drafts_connect),
     LogFormat("multiwoz", research.matches_multiwoz, research.drafts_multiwoz, members=("*",)),
     LogFormat("opentelemetry", traces.matches_opentelemetry, traces.drafts, parts=traces.parts),
     LogFormat("openinference", traces.matches_openinference, traces.drafts, parts=traces.parts),
-    LogFormat("openai", openai.matches, openai.drafts, array="refused"),
+)
+CHATS: tuple[LogFormat, ...] = (
+    LogFormat("openai", openai.matches, openai.drafts),
     LogFormat("sharegpt", openai.matches_sharegpt, openai.drafts_sharegpt),
 )
+"""Forms that stand in the records of many tools, and are tried last."""
 
 
-def unsupported_hint(record: Any) -> Message | None:
-    """A hint for records of tools whose format is recognised and not read."""
-    if not isinstance(record, dict):
-        return None
-    messages = record.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    if isinstance(record.get("chats"), list):
-        what = Message("a Zendesk Chat or Telegram export")
-    elif isinstance(record.get("transcripts"), list):
-        what = Message("a Genesys transcript")
-    elif isinstance(first, dict) and "date_unixtime" in first:
-        what = Message("a Telegram export")
-    else:
-        return None
-    return Message("looks like {what}, which is not read yet; write it as canonical JSON lines", what=what)
+@cache
+def _mapped_formats() -> tuple[LogFormat, ...]:
+    return tuple(mapped.log_format(mapping) for mapping in shipped_mappings())
+
+
+def log_formats() -> Iterator[LogFormat]:
+    """Every format of JSON records; mapping files are read when the first of them is asked for."""
+    yield from CODED
+    yield from _mapped_formats()
+    yield from CHATS

@@ -1,4 +1,4 @@
-"""Research corpora: ABCD, MultiWOZ 2.0 and 2.1 (keyed by file name), SGD, MultiWOZ 2.2, tau- and tau2-bench.
+"""Research corpora: ABCD, MultiWOZ 2.0 and 2.1 (keyed by file name), tau- and tau2-bench.
 
 Of an agent of tau-bench that writes ``Thought: ... Action: {...}`` only the text that the customer saw is
 read, as in tau-bench's own loop: the part after the last ``Action:``, or the content if that part is the JSON
@@ -25,7 +25,6 @@ from dialint.detector.ingest.outcomes import BadRecord
 from dialint.detector.ingest.validation import Draft, DraftTurn
 
 ABCD_ROLES = {"customer": "customer", "agent": "agent", "action": "system"}
-SGD_ROLES = {"USER": "customer", "SYSTEM": "bot"}
 
 
 def matches_abcd(record: Any) -> bool:
@@ -66,22 +65,6 @@ def drafts_multiwoz(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]
         for index, item in enumerate(fields.items(record, "log", fallback_id))
     ]
     yield Draft(fields.name(record.get("dialogue_id")) or fallback_id, turns, path="log")
-
-
-def matches_sgd(record: Any) -> bool:
-    """A dialogue of SGD or MultiWOZ 2.2."""
-    first = fields.first(record, "turns")
-    return "speaker" in first and "utterance" in first
-
-
-def drafts_sgd(record: dict[str, Any], fallback_id: str) -> Iterator[Draft]:
-    """One dialogue."""
-    name = fields.name(record.get("dialogue_id")) or fallback_id
-    turns = [
-        DraftTurn(fields.map_role(item.get("speaker"), SGD_ROLES), item.get("utterance"))
-        for item in fields.items(record, "turns", name)
-    ]
-    yield Draft(name, turns)
 
 
 ROLES = {"user": "customer", "assistant": "bot", "system": "system"}

@@ -21,6 +21,8 @@ from dialint.detector.records import ToolCall
 
 INPUT = "input"
 """The argument that holds an input which is no JSON object."""
+ARGUMENTS = ("arguments", "input", "args", "input_parameters")
+"""The keys under which tools and frameworks write a call's arguments."""
 MAX_DEPTH = 32
 """Arguments that are nested deeper are kept as JSON text."""
 ACTION = "Action:"
@@ -64,7 +66,7 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
     if not isinstance(name, str) or not name.strip():
         found = Message("an empty text") if isinstance(name, str) else fields.kind(name)
         raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
-    arguments = next((inner[key] for key in ("arguments", "input", "args") if key in inner), None)
+    arguments = next((inner[key] for key in ARGUMENTS if key in inner), None)
     return tool_call(name, arguments, call_id(value))
 
 

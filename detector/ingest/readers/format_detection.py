@@ -5,16 +5,21 @@ Reads the first megabyte. Formats that are recognised and not supported are refu
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
 from dialint.detector.errors import Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import CANONICAL, LOG_FORMATS, LogFormat, unsupported_hint
+from dialint.detector.ingest.formats.log_format import LogFormat, TextFormat
+from dialint.detector.ingest.formats.mapped import log_format
+from dialint.detector.ingest.formats.registry import CANONICAL, log_formats
+from dialint.detector.ingest.formats.transcripts import TEXT_FORMATS
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
 from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of
@@ -24,21 +29,24 @@ from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, ch
 from dialint.detector.ingest.sources import Source
 
 PREFIX_BYTES = 1 << 20
+N_ELEMENTS = 20
+"""Elements of an array by which its format is recognised."""
+_CHAT_HEAD = re.compile(rb"\[\d{1,4}[./-]\d{1,2}[./-]\d{2,4},? ")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
-_CHAT_EXPORT = re.compile(rb"\A\s*+(?:\xe2\x80\x8e)?\[?\d{1,4}[./]\d{1,2}[./]\d{2,4},? ")
 
 
 @dataclass(frozen=True)
 class DetectedFormat:
     """Framing of the file, and the format of its records if they are JSON. `split` is how a document is split
     into records: the whole, its elements, its members, or lists in members. `by_mapping`: JSON is read by a
-    mapping."""
+    mapping. `rows`: the rows of a table are records of `shape`. `text` is the format of a text."""
 
-    framing: Literal["lines", "document", "csv", "parquet"]
+    framing: Literal["lines", "document", "csv", "rows", "text", "parquet"]
     shape: LogFormat = CANONICAL
     split: Literal["whole", "elements", "members", "lists"] = "whole"
     bom: bool = False
     by_mapping: bool = False
+    text: TextFormat | None = None
 
 
 def detect_format(source: Source, config: ReadConfig) -> DetectedFormat:
@@ -66,7 +74,10 @@ def _detect_text(prefix: bytes, source: Source, config: ReadConfig, ending: str)
         if config.format == "parquet" or text[:1] in b"{[":
             raise file_error("E_FORMAT", source.name, "is not {name}", name=config.format)
         return DetectedFormat("csv")
-    if text[:1] in b"{[" and ending not in (".csv", ".tsv", ".parquet"):
+    requested = next((one for one in TEXT_FORMATS if one.name == config.format), None)
+    if requested is not None:
+        return DetectedFormat("text", text=requested)
+    if text[:1] in b"{[" and not _CHAT_HEAD.match(text) and ending not in (".csv", ".tsv", ".parquet"):
         return _json(text, source, config, ending)
     return _text(text, source, config, ending)
 
@@ -86,14 +97,21 @@ def _prefix(source: Source, config: ReadConfig) -> bytes:
 def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> DetectedFormat:
     header = text.partition(b"\n")[0].decode(errors="replace").rstrip("\r")
     names = cells_of(header, delimiter_of(header, config))
-    if text[:1] in b"{[" or (ending == ".json" and not text[:1].isalpha()):
+    is_json = text[:1] in b"{[" and not _CHAT_HEAD.match(text)
+    if is_json or (ending == ".json" and not text[:1].isalpha()):
         raise file_error("E_FORMAT", source.name, "holds JSON, against its ending {ending}", ending=ending)
+    row = _first_row(text, names, header, config)
+    shape = _requested_format(config) or next((one for one in log_formats() if one.matches(row)), None)
+    if shape is not None and shape.parts is not None and not config.column and not config.mapped.is_whole:
+        return DetectedFormat("rows", shape)
     if ending in (".csv", ".tsv") or not isinstance(Columns.of(names, config), Message):
         return DetectedFormat("csv")
     if ending in (".json", *JSON_LINES):
         return DetectedFormat("lines", _requested_format(config) or CANONICAL)
-    if _CHAT_EXPORT.match(text):
-        raise file_error("E_FORMAT", source.name, "looks like a WhatsApp export, which is not read yet")
+    start = text.decode(errors="replace")
+    for format in TEXT_FORMATS:
+        if format.matches(start):
+            return DetectedFormat("text", text=format)
     raise file_error(
         "E_FORMAT", source.name, "{problem}; {hint}",
         problem=Message("is none of the formats that are read"),
@@ -101,8 +119,20 @@ def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
     )  # fmt: skip
 
 
+def _first_row(text: bytes, names: list[str], header: str, config: ReadConfig) -> dict[str, str]:
+    """The first row of a table by its header; empty if there is none."""
+    lines = text[:PREFIX_BYTES].decode(errors="replace").splitlines(keepends=True)
+    with suppress(csv.Error):
+        rows = csv.reader(lines, delimiter=delimiter_of(header, config))
+        return dict(zip(names, next(islice(rows, 1, None), []), strict=False))
+    return {}
+
+
 def _requested_format(config: ReadConfig) -> LogFormat | None:
-    return next((shape for shape in LOG_FORMATS if shape.name == config.format), None)
+    """The format that the options name, or that of a mapping file with `turns`."""
+    if config.format == "auto":
+        return None if config.mapped.tree is None else log_format(config.mapped.tree)
+    return next((shape for shape in log_formats() if shape.name == config.format), None)
 
 
 def _detect_mapped(text: bytes, config: ReadConfig, ending: str) -> DetectedFormat:
@@ -125,22 +155,12 @@ def _json(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
         return _detect_mapped(text, config, ending)
     whole = parse_prefix(text)
     if is_one_record_a_line(text, ending):
-        return DetectedFormat("lines", _requested_format(config) or _of_lines(text, source))
-    shapes = [_requested_format(config)] if _requested_format(config) else list(LOG_FORMATS)
-    detected = _document(whole, [shape for shape in shapes if shape])
+        return DetectedFormat("lines", _requested_format(config) or _of_lines(text))
+    requested = _requested_format(config)
+    detected = _document(whole, [requested] if requested else list(log_formats()))
     if detected is None:
-        hint = unsupported_hint(whole)
-        if hint:
-            raise file_error("E_FORMAT", source.name, hint)
         detected = DetectedFormat(
-            "document", _requested_format(config) or CANONICAL, "elements" if text[:1] == b"[" else "whole"
-        )
-    if detected.split == "elements" and detected.shape.array == "refused":
-        raise file_error(
-            "E_FORMAT",
-            source.name,
-            "{name} records in one JSON array; write one object a line (jq -c '.[]')",
-            name=detected.shape.name,
+            "document", requested or CANONICAL, "elements" if text[:1] == b"[" else "whole"
         )
     if detected.split == "whole" and text[:1] == b"{" and b"\n" not in text and ending != ".json":
         return DetectedFormat("lines", detected.shape)  # one long line: passed over if it is too long
@@ -170,15 +190,11 @@ def _is_object(line: bytes) -> bool | None:
         return None
 
 
-def _of_lines(text: bytes, source: Source) -> LogFormat:
-    hint = None
+def _of_lines(text: bytes) -> LogFormat:
     for record in islice(_records(text), 50):
-        for shape in LOG_FORMATS:
+        for shape in log_formats():
             if shape.matches(record):
                 return shape
-        hint = hint or unsupported_hint(record)
-    if hint:
-        raise file_error("E_FORMAT", source.name, hint)
     return CANONICAL
 
 
@@ -192,18 +208,20 @@ def _records(text: bytes) -> Iterator[Any]:
 
 def _document(whole: Any, shapes: list[LogFormat]) -> DetectedFormat | None:
     for shape in shapes:
+        lists = [whole.get(name) for name in shape.members] if isinstance(whole, dict) else []
+        if any(isinstance(value, list) and value and shape.matches(value[0]) for value in lists):
+            return DetectedFormat("document", shape, "lists")
         if shape.matches(whole):
             return DetectedFormat("document", shape, "whole")
     for shape in shapes:
-        if isinstance(whole, list) and whole and shape.matches(whole[0]):
+        if isinstance(whole, list) and any(map(shape.matches, whole[:N_ELEMENTS])):
             return DetectedFormat("document", shape, "elements")
-        if isinstance(whole, dict) and shape.members == ("*",):
-            if whole and all(shape.matches(value) for value in whole.values()):
-                return DetectedFormat("document", shape, "members")
-        elif isinstance(whole, dict):
-            lists = [whole.get(name) for name in shape.members]
-            if any(isinstance(value, list) and value and shape.matches(value[0]) for value in lists):
-                return DetectedFormat("document", shape, "lists")
+        if (
+            isinstance(whole, dict)
+            and shape.members == ("*",)
+            and all(map(shape.matches, whole.values() or [0]))
+        ):
+            return DetectedFormat("document", shape, "members")
     return None
 
 

@@ -13,17 +13,20 @@ from itertools import chain, groupby, islice
 from typing import Any
 
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import LogFormat
+from dialint.detector.ingest.formats.log_format import LogFormat
 from dialint.detector.ingest.outcomes import BadRecord, line_too_long, record_boundary, record_too_large
+from dialint.detector.ingest.readers.csv_logs import delimiter_of
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.fast_lines import FastLines
 from dialint.detector.ingest.readers.format_detection import DetectedFormat
 from dialint.detector.ingest.readers.message_rows import Columns, Row, group_on_disk
 from dialint.detector.ingest.readers.streams import BOM, Chunk, chunks
-from dialint.detector.ingest.readers.strict_json import decode
+from dialint.detector.ingest.readers.strict_json import check_characters, decode
 from dialint.detector.ingest.readers.tables import (
     Segment,
+    csv_rows,
     decode_or_fault,
+    first_line,
     json_lines,
     json_parts,
     segments,
@@ -123,6 +126,22 @@ def read_document(
     yield batch
 
 
+def read_text(
+    source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str]
+) -> Iterator[list[ParsedRecord]]:
+    """The one dialogue of a text."""
+    raw = b"".join(without_bom(blocks(source, config)))
+    try:
+        text = raw.decode()
+        check_characters("", text)
+    except (UnicodeDecodeError, BadRecord) as fault:
+        bad = fault if isinstance(fault, BadRecord) else BadRecord("E_UTF8", "", "a byte", "UTF-8 text")
+        yield [ParsedRecord(1, 0, bad)]
+        return
+    assert detected.text is not None
+    yield list(validate_drafts(detected.text.drafts(text, source.label, config), 1, 0, config, warnings))
+
+
 def read_parts(
     source: Source, detected: DetectedFormat, config: ReadConfig, warnings: Counter[str]
 ) -> Iterator[list[ParsedRecord]]:
@@ -172,6 +191,9 @@ def json_records(
     source: Source, detected: DetectedFormat, config: ReadConfig
 ) -> Iterator[tuple[int, int, Any]]:
     """Line or number, byte offset and value of every record, or its `BadRecord`; not for members."""
+    if detected.framing == "rows":
+        yield from csv_rows(source, config, delimiter_of(first_line(source, config), config))
+        return
     if detected.framing == "lines":
         yield from json_lines(source, config)
         return

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dialint.detector.errors import InputRefused, Message
 from dialint.detector.ingest.config import ReadConfig
-from dialint.detector.ingest.formats.registry import LogFormat as Format
+from dialint.detector.ingest.formats.log_format import LogFormat as Format
 from dialint.detector.ingest.mapping import CODE, MappedRecord, nearest, paths_of
 from dialint.detector.ingest.outcomes import BadRecord, file_error, record_boundary
 from dialint.detector.ingest.privacy import is_note_type

@@ -8,7 +8,6 @@ is streamed.
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import tempfile
 from array import array
@@ -16,11 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dialint.detector.errors import Message
+from dialint.detector.ingest.column_words import column_names, dialect_of, normalize_name, speaker_roles
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats import fields
 from dialint.detector.ingest.mapping import ANY_ROLE, MappedRecord, nearest
@@ -29,7 +28,6 @@ from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_
 from dialint.detector.ingest.times import DateOrderDetector, TimeFormat
 from dialint.detector.ingest.validation import Draft, DraftTurn, ParsedRecord, validate_drafts
 from dialint.detector.records import Role
-from dialint.detector.yaml_document import read_document
 
 RICH = ("richtext", "richbody")
 """Names of HTML columns, beside those that contain ``html``."""
@@ -37,7 +35,6 @@ REQUIRED = ("id", "role", "text")
 TRUE, FALSE = ("true", "1", "yes", "t", "y"), ("false", "0", "no", "f", "n", "")
 
 
-WORDS = Path(__file__).parents[1] / "columns.yaml"
 NOTE_MEANINGS = ("type", "channel", "role")
 """Meanings of columns whose words may mark internal notes, beside columns without a meaning."""
 MAX_SPEAKERS = 200
@@ -48,33 +45,6 @@ FIELDS = ("language", "channel", "agent", "team")
 """Meanings of which a dialogue has one value."""
 SIDES = ("agent", "bot", "other")
 """Roles of rows, those first whose values are the dialogue's."""
-
-
-@cache
-def column_names() -> dict[str, list[str]]:
-    """The usual column names of each meaning, normalised, the likeliest first."""
-    result = read_document(WORDS, "E_WORDS").value["columns"]
-    return {meaning: [normalize_name(name) for name in words] for meaning, words in result.items()}
-
-
-@cache
-def speaker_roles() -> dict[str, Role]:
-    """Words for speakers, normalised, and the role of each."""
-    result = read_document(WORDS, "E_WORDS").value["speakers"]
-    return {normalize_name(word): role for role, words in result.items() for word in words}
-
-
-@cache
-def _dialects() -> list[dict[str, Role]]:
-    results = read_document(WORDS, "E_WORDS").value["dialects"]
-    return [{normalize_name(word): role for word, role in words.items()} for words in results]
-
-
-def dialect_of(words: Iterable[str]) -> dict[str, Role]:
-    """The roles of a column's words where one tool uses them otherwise than others; empty if none does."""
-    spoken = {normalize_name(word) or BLANK for word in words}
-    known = (one for one in _dialects() if spoken <= one.keys() and len(spoken - {BLANK}) > 1)
-    return next((one for one in known if {"customer", "agent"} <= {one[word] for word in spoken}), {})
 
 
 def one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:
@@ -90,21 +60,6 @@ def one_sided(words: Iterable[str], config: ReadConfig) -> list[str]:
         if len(guessed) > 1 and other not in roles.values():
             return sorted(guessed.values())
     return []
-
-
-@cache
-def _note_columns() -> tuple[str, ...]:
-    return tuple(map(normalize_name, read_document(WORDS, "E_WORDS").value["note_columns"]))
-
-
-def may_mark_notes(name: str) -> bool:
-    """Whether a column's name is one under which tables mark internal notes by words."""
-    return any(part in normalize_name(name) for part in _note_columns())
-
-
-def normalize_name(name: str) -> str:
-    """A column's name or a speaker without case, spaces, underscores, hyphens and signs such as ``?``."""
-    return re.sub(r"[\s_.?:#/-]+", "", name).lower()
 
 
 @dataclass(frozen=True)

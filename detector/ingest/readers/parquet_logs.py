@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dialint.detector.errors import Message
+from dialint.detector.ingest.column_words import may_mark_notes
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.registry import METADATA_FIELDS, TEXT_FIELDS
 from dialint.detector.ingest.formats.tool_turns import (
@@ -34,7 +35,6 @@ from dialint.detector.ingest.readers.message_rows import (
     check_privacy,
     gather_dialogues,
     group_on_disk,
-    may_mark_notes,
 )
 from dialint.detector.ingest.readers.parquet_rows import (
     BATCH_ROWS,

@@ -90,7 +90,7 @@ def read_rows(
     if table_format == "parquet":
         return _parquet_rows(source, config)
     if table_format in ("csv", "tsv"):
-        return _csv_rows(source, config)
+        return csv_rows(source, config, "\t" if table_format == "tsv" else ",")
     values = json_lines if table_format == "jsonl" else _json_array
     return (TableRow(line, offset, _as_row(value)) for line, offset, value in values(source, config))
 
@@ -115,9 +115,13 @@ def _parquet_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
             yield TableRow(number, 0, bad)
 
 
-def _csv_rows(source: Source, config: ReadConfig) -> Iterator[TableRow]:
-    first = next(blocks(source, config)).partition(b"\n")[0]
-    reader = CsvReader(source, config, "\t" if b"\t" in first else ",", MAX_CELL)
+def csv_rows(source: Source, config: ReadConfig, delimiter: str) -> Iterator[TableRow]:
+    """The rows of a CSV file by its header.
+
+    Raises:
+        InputRefused: E_CSV, the rest cannot be read.
+    """
+    reader = CsvReader(source, config, delimiter, MAX_CELL)
     header = [cell.strip() for cell in reader.next_row() or []]
     if len(set(header)) != len(header):
         raise file_error("E_CSV", source.name, "line {n}: a column stands twice", n=reader.line)

@@ -4,16 +4,20 @@ ends as a dialogue or as a reject with a code of its own, never as a traceback."
 from __future__ import annotations
 
 import copy
+import csv
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tool_exports import EXPORTS
 
-from dialint.detector.ingest.formats.registry import LOG_FORMATS, LogFormat
+from dialint.detector.ingest.formats.log_format import LogFormat
+from dialint.detector.ingest.formats.registry import log_formats
 from dialint.detector.ingest.outcomes import BadRecord, record_boundary
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.ingest.validation import Draft, DraftTurn, validate_drafts
@@ -153,6 +157,14 @@ def read_one(shape: LogFormat, record: Any) -> list[Any]:
     return [one.outcome for one in validate_drafts(drafts, 1, 0, CONFIG, warnings)]
 
 
+LOG_FORMATS = tuple(log_formats())
+for export in EXPORTS:
+    if not isinstance(export.value, str):
+        RECORDS.setdefault(export.name, export.value)
+    elif export.ending == ".csv":
+        RECORDS.setdefault(export.name, next(csv.DictReader(io.StringIO(export.value))))
+    elif export.ending == ".jsonl":
+        RECORDS.setdefault(export.name, json.loads(export.value.partition("\n")[0]))
 CASES = [pytest.param(shape, RECORDS[shape.name], id=shape.name) for shape in LOG_FORMATS]
 CASES += [
     pytest.param(shape, record, id=f"chat {n}")
@@ -172,15 +184,15 @@ def test_a_hostile_value_costs_its_record_alone(shape: LogFormat, record: Any) -
     assert "E_RECORD" not in codes, "a value ended in the boundary: the format should say what is wrong"
 
 
-@pytest.mark.parametrize(("shape", "good"), [case for case in CASES if case.id != "freshdesk"])
+@pytest.mark.parametrize(("shape", "good"), [case for case in CASES if not isinstance(case.values[1], list)])
 def test_hostile_values_in_a_file_leave_the_good_record(tmp_path: Path, shape: LogFormat, good: Any) -> None:
     path, number = tmp_path / "log.jsonl", count()
     written = [
-        json.dumps(good).replace('"d"', '"good"'),
+        json.dumps(good).replace('"d"', '"good"').replace('"c1"', '"good"'),
         *(json.dumps(one) for one in mutants(good) if next(number) % 7 == 0),
     ]
     path.write_text("\n".join(written) + "\n")
-    config = ReadConfig(max_bad=1.0, format=shape.name)
+    config = ReadConfig(max_bad=1.0, format=shape.name, role=("Lamp House=agent", "leo=agent"))
     (source,) = open_logs([str(path)])
     inspect(source, config)
     counts = Counts()
@@ -214,7 +226,7 @@ def test_an_error_of_a_formats_code_is_a_reject_of_its_own_code(error: type[Exce
     assert (bad.code, bad.found) == ("E_RECORD", error.__name__)
 
 
-def test_every_format_looks_at_every_mutant() -> None:
+def test_every_format_looks_at_mutants_of_every_other() -> None:
     for record in (*RECORDS.values(), *CHATS):
-        for mutant in mutants(record):
+        for mutant in islice(mutants(record), 0, None, 11):
             assert {shape.matches(mutant) for shape in LOG_FORMATS} <= {True, False}

@@ -1,0 +1,288 @@
+"""Reads records by a `TreeMapping`: its dialogues, their messages, and the role and text of each.
+
+Roles, texts and times are passed on as they stand; `validation` checks them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC
+from itertools import groupby
+from typing import Any
+
+from dialint.detector.ingest.formats import fields, traces
+from dialint.detector.ingest.formats.log_format import LogFormat
+from dialint.detector.ingest.formats.openai import add_message
+from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
+from dialint.detector.ingest.formats.transcripts import read_transcript
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.privacy import record_flag
+from dialint.detector.ingest.times import from_epoch, parse_iso
+from dialint.detector.ingest.tree_mapping import (
+    ANY,
+    Paths,
+    Scope,
+    TreeMapping,
+    TurnMapping,
+    decoded,
+    first_value,
+    holds,
+    whole_value,
+    word_of,
+)
+from dialint.detector.ingest.validation import Draft, DraftTurn
+
+FIELDS = ("language", "channel", "agent", "team")
+N_COMPARED = 20
+"""Dialogues of a record by which its format is recognised."""
+_EPOCH = re.compile(r"\d{9,14}(?:\.\d{1,9})?")
+
+
+def log_format(mapping: TreeMapping) -> LogFormat:
+    """The format that a mapping describes."""
+    texts = [path.text for path in mapping.dialogues]
+    members = tuple(text[:-2] for text in texts if re.fullmatch(r"[^\[\]./]+\[\]", text))
+
+    def matches(record: Any) -> bool:
+        pieces = _dialogues(mapping, record)[:N_COMPARED]
+        return any(holds(mapping.recognise, piece, Scope(piece)) for piece in pieces)
+
+    def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Any]]:
+        for piece in _dialogues(mapping, record):
+            yield fields.name(first_value(mapping.id, piece, Scope(piece))) or fallback_id, piece
+
+    def read(record: Any, fallback_id: str) -> Iterator[Draft]:
+        for number, piece in enumerate(_dialogues(mapping, record)):
+            name = fields.name(first_value(mapping.id, piece, Scope(piece)))
+            yield _draft(mapping, [piece], name or (f"{fallback_id}/{number}" if number else fallback_id))
+
+    if mapping.spread:
+        return LogFormat(
+            mapping.name, matches, lambda pieces, name: _joined(mapping, pieces, name),
+            "whole" if "[]" in texts else "elements", parts=parts,
+        )  # fmt: skip
+    return LogFormat(mapping.name, matches, read, members=members)
+
+
+def _dialogues(mapping: TreeMapping, record: Any) -> list[Any]:
+    for path in mapping.dialogues:
+        results = [item for item in path.values(record, Scope(record)) if isinstance(item, dict)]
+        if results:
+            return results
+    return []
+
+
+def _joined(mapping: TreeMapping, pieces: list[Any], name: str) -> Iterator[Draft]:
+    if not mapping.repeated:
+        draft = _draft(mapping, pieces, name)
+        if draft.turns or not draft.warnings["W_EVENT_SKIPPED"]:  # mere events are no dialogue
+            yield draft
+        return
+    drafts = [_draft(mapping, [piece], name) for piece in pieces]
+    for joined in traces.drafts([_span(draft) for draft in drafts], name):
+        joined.warnings = sum((draft.warnings for draft in drafts), Counter())
+        yield joined
+
+
+def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> Draft:
+    """The dialogue of one piece, or of several with the same id."""
+    warnings: Counter[str] = Counter()
+    values: dict[str, Any] = {}
+    ordered: list[tuple[Any, DraftTurn]] = []
+    for piece in pieces:
+        scope = Scope(piece)
+        for meaning in FIELDS:
+            value = fields.name(first_value(getattr(mapping, meaning), piece, scope))
+            values.setdefault(meaning, value.lower() if value and meaning == "channel" else value)
+        ordered += _turns(mapping, scope, name, warnings)
+    lists = [path.text for turn in mapping.turns for path in (*turn.of, *mapping.dialogues)]
+    path = next((text for text in lists if text not in (".", "[]")), "")
+    draft = Draft(name, _in_order(ordered), values, warnings, path.removesuffix("[]"))
+    draft.named = mapping.named
+    return draft
+
+
+def _in_order(turns: list[tuple[Any, DraftTurn]]) -> list[DraftTurn]:
+    """The turns by their places if all have one, by number if all are numbers; else in the order of the
+    log."""
+    places = [place for place, _ in turns]
+    if all(isinstance(place, int | float) for place in places) or all(
+        isinstance(place, str) and place for place in places
+    ):
+        return [turns[at][1] for at in sorted(range(len(turns)), key=places.__getitem__)]
+    return [turn for _, turn in turns]
+
+
+def _turns(
+    mapping: TreeMapping, scope: Scope, name: str, warnings: Counter[str]
+) -> Iterator[tuple[Any, DraftTurn]]:
+    """The turns of a dialogue, each with its place in the order."""
+    groups = [list(group) for _, group in groupby(mapping.turns, key=lambda turn: turn.of)]
+    for kinds in groups:
+        of = kinds[0].of
+        items, path = _messages(of, scope, name)
+        for kind in kinds:
+            totals = [value for one in kind.total for value in one.values(scope.dialogue, scope)]
+            if any(isinstance(n, int) and n > len(items) for n in totals):
+                warnings["W_INCOMPLETE"] += 1
+        for index, item in enumerate(items):
+            used = [kind for kind in kinds if not kind.when or holds(kind.when, item, scope)]
+            for kind in used:
+                where = f"{path}[{index}]" if path else ""
+                if holds(kind.incomplete_if, item, scope):
+                    warnings["W_INCOMPLETE"] += 1
+                place = first_value(kind.order, item, scope)
+                for turn in _read(kind, mapping, item, scope, where, name, warnings):
+                    yield place, turn
+            if not used and (path or (mapping.spread and len(groups) == 1)):
+                warnings["W_EVENT_SKIPPED"] += 1
+
+
+def _messages(of: Paths, scope: Scope, name: str) -> tuple[list[Any], str]:
+    """The items of the first list that is there, and its path; an object in place of a list is one item."""
+    for path in of:
+        if not path.steps:
+            return [scope.dialogue], ""
+        listed, items = path.text.removesuffix("[]"), path.values(scope.dialogue, scope)
+        if path.steps[-1].kind == "all":
+            held = [
+                value
+                for value in path.parent.values(scope.dialogue, scope)
+                if value != [] and not isinstance(value, str)
+            ]
+            if not items and held and len(of) == 1:
+                raise BadRecord("E_TYPE", listed, fields.kind(held[0]), "a list", name)
+        else:
+            items = [item for item in map(decoded, items) if isinstance(item, dict)]
+        for index, item in enumerate(items):
+            if not isinstance(item, dict | list):
+                raise BadRecord("E_TYPE", f"{listed}[{index}]", fields.kind(item), "an object", name)
+        if items:
+            return items, listed
+    return [], ""
+
+
+def _read(
+    kind: TurnMapping,
+    mapping: TreeMapping,
+    item: Any,
+    scope: Scope,
+    path: str,
+    name: str,
+    warnings: Counter[str],
+) -> Iterator[DraftTurn]:
+    """The turns of one message."""
+    at = first_value(kind.time, item, scope)
+    at = float(at) if isinstance(at, str) and _EPOCH.fullmatch(at) else at or None
+    if kind.transcript:
+        text = first_value(kind.transcript, item, scope)
+        for line in read_transcript(text) if isinstance(text, str) else ():
+            yield DraftTurn(
+                mapping.roles.get(line.speaker, line.role or line.speaker), line.text, line.after(at)
+            )
+        return
+    if kind.chat:
+        if not isinstance(item, dict):
+            raise BadRecord("E_TYPE", path, fields.kind(item), "a message", name)
+        turns: list[DraftTurn] = []
+        add_message(turns, item, path, name, warnings)
+        for turn in turns:
+            turn.at = at
+        yield from turns
+        return
+    role = _role(kind, mapping, item, scope)
+    text = _text(whole_value(kind.text, item, scope), kind.join)
+    html: bool | None = None
+    if kind.html and text is None:
+        text, html = _text(first_value(kind.html, item, scope), kind.join), True
+    call_id, author = first_value(kind.call_id, item, scope), first_value(kind.author, item, scope)
+    if role == "tool":
+        failed = holds(kind.failed_if, item, scope) if kind.failed_if else None
+        yield tool_turn("" if text is None else _as_text(text), call_id, failed, at)
+        return
+    turn = DraftTurn(role, "" if text is None else text, at, fields.name(author), html=html)
+    turn.internal = _internal(kind, item, scope, path)
+    if role in ("agent", "bot"):
+        calls = whole_value(kind.calls, item, scope)
+        turn.tool_calls = read_calls(calls, f"{path}.{kind.calls[0].text}" if kind.calls else path, name)
+        called = first_value(kind.call, item, scope)
+        if isinstance(called, str) and called.strip():
+            arguments = first_value(kind.arguments, item, scope)
+            turn.tool_calls = (*turn.tool_calls, tool_call(called, arguments, call_id))
+    yield turn
+
+
+def _role(kind: TurnMapping, mapping: TreeMapping, item: Any, scope: Scope) -> object:
+    for role, conditions in kind.role_if.items():
+        if holds(conditions, item, scope):
+            return role
+    value = first_value(kind.role, item, scope)
+    if value is None or isinstance(value, dict | list):
+        return "no role" if value is None else value
+    word = word_of(value)
+    if word in mapping.roles:
+        return mapping.roles[word]
+    beginnings = (
+        role for start, role in mapping.roles.items() if start.endswith(ANY) and word.startswith(start[:-1])
+    )
+    return next(beginnings, word)
+
+
+def _text(value: object, join: str) -> object:
+    """The text of a value: a list is joined, of whose parts objects have their own `text`."""
+    if not isinstance(value, list):
+        return value
+    texts = [part.get("text") if isinstance(part, dict) else part for part in value]
+    return join.join(text for text in texts if isinstance(text, str) and text)
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _internal(kind: TurnMapping, item: Any, scope: Scope, path: str) -> bool | None:
+    """Whether a message is an internal note; None if nothing says."""
+    if holds(kind.note_if, item, scope):
+        return True
+    for flags, public in ((kind.public, True), (kind.private, False)):
+        for flag in flags:
+            key = flag.text.removeprefix("/")
+            values = flag.values(item, scope)
+            internal = record_flag({key: values[0]} if values else {}, key, path, public=public)
+            if internal is not None:
+                return internal
+    return None
+
+
+def _span(draft: Draft) -> dict[str, Any]:
+    """The turns of a call of a model, as `traces` joins them.
+
+    Raises:
+        BadRecord: E_TYPE, one has no text.
+    """
+    messages = []
+    for index, turn in enumerate(draft.turns):
+        if not isinstance(turn.text, str) or not isinstance(turn.role, str):
+            path = f"{draft.path}[{index}]"
+            raise BadRecord(
+                "E_TYPE", path, fields.kind(turn.text), "a message with role and text", str(draft.id)
+            )
+        calls = [[call.name, call.arguments, call.id] for call in turn.tool_calls]
+        messages.append({"role": turn.role, "text": turn.text, "calls": calls, "call_id": turn.tool_call_id,
+                         "error": turn.tool_error, "at": _iso(turn.at)})  # fmt: skip
+    times = [str(message["at"]) for message in messages if message["at"]]
+    return {
+        "start": min(times, default=None),
+        "instructions": "\n".join(str(one["text"]) for one in messages if one["role"] == "system"),
+        "messages": [one for one in messages if one["role"] != "system"],
+        "agent": draft.fields["agent"],
+    }
+
+
+def _iso(at: object) -> str | None:
+    """A time as ISO 8601 in UTC; None if it is none."""
+    time = parse_iso(at) if isinstance(at, str) else from_epoch(at) if isinstance(at, int | float) else None
+    return None if time is None else (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()

@@ -1,0 +1,239 @@
+"""Transcripts: texts in which each turn follows the name of its speaker.
+
+WebVTT and SRT, whose cues are joined until the speaker changes; chats that WhatsApp exports; lines such as
+``Agent: Hello``, also within a record, as Salesforce's chats are. Times of cues count from the start of a
+call and are left out. A speaker is a name: `speakers` gives it a role.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import unescape
+
+from dialint.detector.errors import excerpt
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.formats.log_format import TextFormat
+from dialint.detector.ingest.html_text import is_html, read_html
+from dialint.detector.ingest.outcomes import BadRecord
+from dialint.detector.ingest.phrases import phrases
+from dialint.detector.ingest.times import DAY_FIRST, MONTH_FIRST, DateOrderDetector, TimeFormat, parse_iso
+from dialint.detector.ingest.validation import Draft, DraftTurn
+from dialint.detector.offsets import assemble
+
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_BLANKS = re.compile("[ \t\u00a0\u202f]+")
+_NAME = r"([^\s:<>\[\](){}][^:<>\n]{0,59}?)"
+_LINE = re.compile(rf"{_NAME}[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
+_OFFSET_LINE = re.compile(
+    rf"\(\s*(?:(\d{{1,3}})h\s+)?(?:(\d{{1,3}})m\s+)?(\d{{1,5}})s\s*\)\s*{_NAME}:[ \t]?(.*)$"
+)
+_AGENT_HEADER = re.compile(r"Agent ([^:]{1,60})$")
+_CUE = re.compile(
+    r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]+-->[ \t]+(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+)
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]{1,200})>")
+_TAG = re.compile(r"</?[a-z0-9:.]{1,40}(?:[ \t][^<>]{0,200})?>", re.IGNORECASE)
+_HEAD = re.compile(
+    r"\[?(\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? (\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)(?: ?([AaPp])\.? ?[Mm]\.?)?"
+    r"(?:\] ?| [-\u2013\u2014] )"
+)
+_SPEAKER = re.compile(r"~? ?([^:\n]{1,60}): ?(.*)", re.DOTALL)
+_MEDIA = re.compile(r"<[^<>]{3,60}>|\S{1,120}\.\w{2,5} \([^()]{3,40}\)")
+_EDITED = re.compile("\\s*\u200e\\s?<[^<>]{3,60}>\\Z")
+N_COMPARED = 200
+"""Lines by which a transcript is recognised."""
+MAX_SPEAKERS = 6
+
+
+@dataclass
+class Line:
+    """A turn of a transcript. `offset_s` counts from the start of the conversation; `role` is that which the
+    transcript itself gives the speaker."""
+
+    speaker: str
+    text: str
+    offset_s: int | None = None
+    role: str | None = None
+
+    def after(self, start: object) -> object:
+        """The time of the turn in a conversation that began at `start`."""
+        time = parse_iso(start) if isinstance(start, str) else None
+        return None if time is None or self.offset_s is None else time + timedelta(seconds=self.offset_s)
+
+
+def read_transcript(text: str) -> list[Line]:
+    """The turns of a text of lines that begin with their speaker, or with ``( 1m 19s )`` and the speaker;
+    other lines go on with the turn before. A header ``Agent NAME`` says who is the agent."""
+    if is_html(text):
+        text, _ = assemble(text, read_html(text).pieces)
+    agents: set[str] = set()
+    results: list[Line] = []
+    timed = _OFFSET_LINE.search(text) is not None or any(map(_OFFSET_LINE.match, text.splitlines()))
+    for line in map(str.strip, text.splitlines()):
+        match = (_OFFSET_LINE if timed else _LINE).match(line)
+        header = _AGENT_HEADER.match(line)
+        if match is None and header is not None:
+            agents.add(header[1])
+        elif match is None:
+            if results and line:
+                results[-1].text = f"{results[-1].text}\n{line}" if results[-1].text else line
+        elif timed:
+            hours, minutes, seconds, speaker, words = match.groups()
+            offset = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds)
+            results.append(Line(speaker, words, offset))
+        else:
+            results.append(Line(match[1], match[2] or ""))
+    if agents and any(line.speaker in agents for line in results):
+        for turn in results:
+            turn.role = "agent" if turn.speaker in agents else "customer"
+    return results
+
+
+def _is_script(text: str) -> bool:
+    """Whether nearly all lines begin with one of a few speakers, who alternate."""
+    lines = [line.strip() for line in text.splitlines()[:N_COMPARED] if line.strip()]
+    names = Counter(match[1] for line in lines if (match := _LINE.match(line)))
+    often = [name for name, n in names.items() if n > 1 or len(lines) < 6]
+    return 2 <= len(names) <= MAX_SPEAKERS and bool(often) and sum(names.values()) >= 0.9 * len(lines)
+
+
+def _script_drafts(text: str, fallback_id: str, _: ReadConfig) -> Iterator[Draft]:
+    yield _draft(fallback_id, [DraftTurn(line.speaker, line.text) for line in read_transcript(text)])
+
+
+def _draft(name: str, turns: list[DraftTurn], warnings: Counter[str] | None = None) -> Draft:
+    return Draft(name, turns, warnings=warnings or Counter(), named=True)
+
+
+def _is_vtt(text: str) -> bool:
+    return re.match(r"WEBVTT(?:[ \t\r\n]|\Z)", text) is not None
+
+
+def _is_srt(text: str) -> bool:
+    lines = text.split("\n", 2)
+    return len(lines) > 2 and lines[0].strip().isdecimal() and _CUE.match(lines[1].strip()) is not None
+
+
+def _cue_drafts(text: str, fallback_id: str, _: ReadConfig) -> Iterator[Draft]:
+    """One call; consecutive cues of one speaker are one turn."""
+    turns: list[DraftTurn] = []
+    for speaker, words in _cues(text):
+        if turns and speaker in (turns[-1].role, ""):
+            turns[-1].text = f"{turns[-1].text} {words}"
+        else:
+            turns.append(DraftTurn(speaker or "unnamed", words))
+    yield _draft(fallback_id, turns)
+
+
+def _cues(text: str) -> Iterator[tuple[str, str]]:
+    """Speaker ("" if a cue names none) and words of every cue."""
+    for block in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
+        lines = block.strip().split("\n")
+        start = next((at for at, line in enumerate(lines[:2]) if _CUE.match(line.strip())), None)
+        if start is None:  # a header, a note, a style
+            continue
+        payload = "\n".join(lines[start + 1 :])
+        voices = _VOICE.split(payload)
+        if len(voices) > 1:
+            pairs = [("", voices[0]), *zip(voices[1::2], voices[2::2], strict=True)]
+        else:
+            match = _SPEAKER.match(payload) if _LINE.match(payload.split("\n")[0]) else None
+            pairs = [(match[1], match[2])] if match else [("", payload)]
+        for speaker, words in pairs:
+            said = " ".join(unescape(_TAG.sub("", words)).split())
+            if said:
+                yield unescape(speaker).strip(), said
+
+
+def _is_whatsapp(text: str) -> bool:
+    return _HEAD.match(_head_text(text.lstrip()[:100])) is not None
+
+
+def _head_text(line: str) -> str:
+    return _BLANKS.sub(" ", _MARKS.sub("", line))
+
+
+def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterator[Draft]:
+    """One chat. Notices, deleted messages and media without words are counted and left out."""
+    warnings: Counter[str] = Counter()
+    messages: list[tuple[re.Match[str], str]] = []
+    for line in text.replace("\r\n", "\n").rstrip("\n").split("\n"):
+        head = _HEAD.match(_head_text(line))
+        if head is not None:
+            messages.append((head, _after_head(line, head)))
+        elif messages:
+            messages[-1] = (messages[-1][0], f"{messages[-1][1]}\n{line}")
+    times = _times([head for head, _ in messages], config)
+    turns = []
+    for (_, rest), at in zip(messages, times, strict=True):
+        match = _SPEAKER.fullmatch(rest.lstrip("\u200e\u200f\u202a\u202c "))
+        if match is None:
+            warnings["W_EVENT_SKIPPED"] += 1
+            continue
+        words = _EDITED.sub("", match[2]) if _MEDIA.fullmatch(match[2].strip("\u200e ")) is None else match[2]
+        bare = _MARKS.sub("", words).strip()
+        is_notice = words.startswith("\u200e") or bare.rstrip(".").casefold() in phrases("deleted_messages")
+        if is_notice or _MEDIA.fullmatch(bare):
+            warnings["W_EVENT_SKIPPED"] += 1
+            continue
+        turns.append(DraftTurn(_MARKS.sub("", match[1]).strip(), words, at))
+    yield _draft(fallback_id, turns, warnings)
+
+
+def _after_head(line: str, head: re.Match[str]) -> str:
+    """What follows the head in the line as it stands; the head was matched without marks and with single
+    blanks."""
+    n_left, position = head.end(), 0
+    while n_left and position < len(line):
+        if not _MARKS.match(line[position]):
+            blank = _BLANKS.match(line, position)
+            position = blank.end() - 1 if blank else position
+            n_left -= 1
+        position += 1
+    return line[position:]
+
+
+def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | None]:
+    """The times of the messages. The order of day and month is that of the options, or that which the dates
+    show: a day above 12, or messages that are in order one way only.
+
+    Raises:
+        BadRecord: E_TIME, neither says.
+    """
+    wanted = config.mapped.time_format
+    texts = [
+        f"{head[1].replace('-', '/')} {head[2].replace('.', ':')}" + (f" {head[3]}M" if head[3] else "")
+        for head in heads
+    ]
+    dates = DateOrderDetector()
+    for text in texts:
+        dates.add(text)
+    ways = {
+        order: [TimeFormat.of(order, config.mapped.time_zone).parse(text) for text in texts]
+        for order in (DAY_FIRST, MONTH_FIRST)
+    }
+    if wanted in ways:
+        return ways[wanted]
+    if not dates.is_ambiguous:
+        return ways[dates.order]
+    in_order = [order for order, times in ways.items() if _rises(times)]
+    if len(in_order) == 1:
+        return ways[in_order[0]]
+    raise BadRecord("E_TIME", "", excerpt(heads[0][1]), dates.ambiguity_message())
+
+
+def _rises(times: list[datetime | None]) -> bool:
+    known = [time for time in times if time is not None]
+    return len(known) == len(times) and known == sorted(known)
+
+
+TEXT_FORMATS = (
+    TextFormat("webvtt", _is_vtt, _cue_drafts),
+    TextFormat("srt", _is_srt, _cue_drafts),
+    TextFormat("whatsapp", _is_whatsapp, _whatsapp_drafts),
+    TextFormat("transcript", _is_script, _script_drafts),
+)

@@ -1,0 +1,164 @@
+"""Exports of other tools, as they come: roles, texts, times, notes and calls; each is of one format only."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from tool_exports import ANSWERED, ASKED, EXPORTS, HELLO, THANKED, Export
+
+from dialint.detector.ingest.formats.registry import CHATS, log_formats
+from dialint.detector.ingest.formats.transcripts import TEXT_FORMATS
+from dialint.detector.ingest.preview import preview
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+from dialint.detector.ingest.tree_mapping import shipped_names
+
+GENERIC = {shape.name for shape in CHATS}
+"""Chat forms stand in the records of other tools, too, and are tried last."""
+
+WHATSAPP = {
+    "android, day first": ["25/02/2026, 09:14 - {}", "25/02/2026, 09:15 - {}", "25/02/2026, 09:16 - {}"],
+    "android, month first": ["2/25/26, 9:14\u202fAM - {}", "2/25/26, 9:15\u202fAM - {}", "2/25/26, 9:16\u202fAM - {}"],
+    "order shows in what follows": ["2/3/26, 9:14 pm - {}", "2/3/26, 9:15 pm - {}", "3/1/26, 9:16 pm - {}"],
+    "ios": ["\u200e[25.02.26, 09:14:05] {}", "[25.02.26, 09:15:05] {}", "[25.02.26, 09:16:05] {}"],
+    "ios, 12 hours": ["[2/25/26, 9:14:05\u202fAM] {}", "[2/25/26, 9:15:05\u202fAM] {}", "[2/25/26, 9:16:05\u202fAM] {}"],
+    "year first": ["2026-02-25, 09:14 - {}", "2026-02-25, 09:15 - {}", "2026-02-25, 09:16 - {}"],
+    "spanish": ["25/2/26 9:14 p.\u00a0m. - {}", "25/2/26 9:15 p.\u00a0m. - {}", "25/2/26 9:16 p.\u00a0m. - {}"],
+}  # fmt: skip
+
+
+def write(export: Export, folder: Path) -> Path:
+    path = folder / f"export{export.ending}"
+    path.write_text(export.value if isinstance(export.value, str) else json.dumps(export.value, indent=1))
+    return path
+
+
+def load(path: Path, config: ReadConfig) -> tuple[list[Loaded], list[Reject], Counts]:
+    sources, counts = open_logs([str(path)]), Counts()
+    for source in sources:
+        inspect(source, config)
+    outcomes = list(read(sources, config, counts))
+    return (
+        [one for one in outcomes if isinstance(one, Loaded)],
+        [one for one in outcomes if isinstance(one, Reject)],
+        counts,
+    )
+
+
+@pytest.mark.parametrize("export", EXPORTS, ids=lambda one: f"{one.name}{one.ending}")
+def test_exports_are_read_as_they_come(export: Export, tmp_path: Path) -> None:
+    path, config = write(export, tmp_path), ReadConfig(max_bad=1.0, role=export.options)
+    loaded, rejects, counts = load(path, config)
+    assert [reject.as_json() for reject in rejects] == []
+    dialogue = loaded[-1].dialogue
+    greeting = [("agent", HELLO)] if export.greeted else []
+    said = [(turn.role, turn.text.strip()) for turn in dialogue.turns if turn.text and turn.role != "tool"]
+    assert said == [*greeting, ("customer", ASKED), (export.agent, ANSWERED), ("customer", THANKED)]
+    if export.id is not None:
+        assert dialogue.id == export.id
+    assert {call.name for turn in dialogue.turns for call in turn.tool_calls} == set(export.calls)
+    times = [turn.at for turn in dialogue.turns if turn.role == "customer"]
+    assert all(time is not None and time.date().isoformat() == "2026-03-02" for time in times) == export.timed
+    assert counts.warnings["W_INTERNAL_NOTE"] == export.notes
+    assert counts.warnings["W_EVENT_SKIPPED"] == export.events
+    shown = preview(open_logs([str(path)])[0], config, 10)
+    assert shown.is_readable
+    assert export.name in shown.format
+
+
+def test_every_mapping_has_an_example_and_recognises_nothing_else(tmp_path: Path) -> None:
+    assert {export.name for export in EXPORTS} >= set(shipped_names())
+    for export in EXPORTS:
+        value = export.value
+        if isinstance(value, str) and export.ending == ".csv":
+            value = next(csv.DictReader(io.StringIO(value)))
+        elif isinstance(value, str) and export.ending == ".jsonl":
+            value = json.loads(value.partition("\n")[0])
+        if isinstance(value, str):
+            assert [shape.name for shape in TEXT_FORMATS if shape.matches(value)] == [export.name]
+            continue
+        records = [value, *(value if isinstance(value, list) else [])]
+        members = [
+            value[key]
+            for shape in log_formats()
+            for key in shape.members
+            if isinstance(value, dict) and key in value
+        ]
+        records += [one for listed in members if isinstance(listed, list) for one in listed[:1]]
+        names = {shape.name for shape in log_formats() for record in records if shape.matches(record)}
+        assert export.name in names
+        assert names - GENERIC == {export.name} - GENERIC
+
+
+@pytest.mark.parametrize("style", WHATSAPP)
+def test_whatsapp_in_each_of_its_styles(style: str, tmp_path: Path) -> None:
+    heads = WHATSAPP[style]
+    is_ios = heads[0].lstrip("\u200e").startswith("[")
+    lines = [
+        heads[0].format(
+            "Lamp House: \u200eMessages are end-to-end encrypted."
+            if is_ios
+            else "Messages are end-to-end encrypted."
+        ),
+        heads[0].format(f"~\u202fAnn Lee: {ASKED}"),
+        heads[1].format(f"Lamp House: {ANSWERED}"),
+        "On Saturday at the latest.",
+        heads[1].format("Ann Lee: \u200eimage omitted" if is_ios else "Ann Lee: <Media omitted>"),
+        heads[1].format("Lamp House: This message was deleted"),
+        heads[2].format(f"~\u202fAnn Lee: {THANKED}\u200e <This message was edited>"),
+    ]
+    path = tmp_path / "chat.txt"
+    path.write_text("\r\n".join(lines) + "\r\n")
+    asked = load(path, ReadConfig(max_bad=1.0))[1]
+    assert [
+        (reject.code, "--role 'Ann Lee=customer' --role 'Lamp House=agent'" in reject.expected)
+        for reject in asked
+    ] == [("E_ROLE", True)]
+    loaded, _, counts = load(path, ReadConfig(max_bad=1.0, role=("Lamp House=agent", "Ann Lee=customer")))
+    turns = loaded[0].dialogue.turns
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("customer", ASKED), ("agent", f"{ANSWERED}\nOn Saturday at the latest."), ("customer", THANKED)]  # fmt: skip
+    assert counts.warnings["W_EVENT_SKIPPED"] == 3
+    first = turns[0].at
+    assert first is not None
+    assert (first.month, first.day, first.minute) == ((2, 3, 14) if "follows" in style else (2, 25, 14))
+
+
+def test_whatsapp_asks_for_the_order_of_day_and_month(tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text("02/03/2026, 09:14 - Ann: Where is it?\n02/03/2026, 09:15 - Leo: Here.\n")
+    (reject,) = load(path, ReadConfig(max_bad=1.0, role=("Leo=agent",)))[1]
+    assert (reject.code, "--time-format month-first" in reject.expected) == ("E_TIME", True)
+    loaded, _, _ = load(path, ReadConfig(role=("Leo=agent",), time_format="month-first"))
+    assert [turn.at.month for turn in loaded[0].dialogue.turns if turn.at] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("turns", "options", "roles"),
+    [
+        ([("A", HELLO), ("B", ASKED)], (), ["agent", "customer"]),
+        ([("A", ASKED), ("B", HELLO)], (), ["customer", "agent"]),
+        ([("A", ASKED), ("B", ANSWERED)], ("B=agent",), ["customer", "agent"]),
+        ([("A", ASKED), ("B", ANSWERED)], ("A=customer",), ["customer", "agent"]),
+        ([("Ann", ASKED), ("Leo (Support)", ANSWERED)], (), ["customer", "agent"]),
+        ([("A", ASKED), ("B", ANSWERED)], (), None),
+        ([("A", HELLO), ("B", HELLO)], (), None),
+        ([("A", HELLO), ("B", ASKED), ("C", ANSWERED)], (), None),
+    ],
+)
+def test_speakers_get_their_roles_by_option_name_or_greeting(
+    turns: list[tuple[str, str]], options: tuple[str, ...], roles: list[str] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "call.json"
+    path.write_text(
+        json.dumps({"id": "c1", "utterances": [{"speaker": who, "text": words} for who, words in turns]})
+    )
+    loaded, rejects, counts = load(path, ReadConfig(max_bad=1.0, role=options))
+    if roles is None:
+        assert [(reject.code, "--role" in reject.expected) for reject in rejects] == [("E_ROLE", True)]
+    else:
+        assert [turn.role for turn in loaded[0].dialogue.turns] == roles
+        assert counts.warnings["W_ROLE_GUESSED"] == 1
