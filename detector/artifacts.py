@@ -10,9 +10,11 @@ them. To share an output, change its mode (``chmod -R g+rX``).
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -133,7 +135,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         WorldError: the disk is full or failed; `path` is as it was, or complete.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
     try:
         with open(temporary, "xb", opener=create_private) as file:
             yield file
@@ -235,7 +237,7 @@ def write_json(path: Path, value: Any) -> None:
 
 def remove_orphans(path: Path) -> int:
     """Remove temporary files that killed writers of `path` left behind. Returns their number."""
-    orphans = list(path.parent.glob(f".{path.name}.*{TEMPORARY_SUFFIX}"))
+    orphans = list(path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY_SUFFIX}"))
     for orphan in orphans:
         orphan.unlink(missing_ok=True)
     return len(orphans)

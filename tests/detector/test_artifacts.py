@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,40 @@ def test_full_disk_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
         file.write(b"new")
     assert caught.value.exit_code == 3
     assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_write_one_file_and_each_write_is_whole(tmp_path: Path) -> None:
+    target = tmp_path / "a.bin"
+    contents = [bytes([number]) * 100_000 for number in range(8)]
+
+    def write(number: int) -> None:
+        with artifacts.atomic_file(target) as file:
+            for part in range(10):
+                file.write(contents[number % 8][part * 10_000 : (part + 1) * 10_000])
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, range(160)))
+    assert target.read_bytes() in contents
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+
+
+def test_an_orphan_of_the_same_process_id_stops_nobody(tmp_path: Path) -> None:
+    orphan = tmp_path / f".a.bin.{os.getpid()}.tmp"
+    orphan.write_bytes(b"half")
+    artifacts.write_json(tmp_path / "a.bin", 1)
+    assert artifacts.remove_orphans(tmp_path / "a.bin") == 1
+    assert not orphan.exists()
+
+
+@pytest.mark.parametrize("name", ["a.bin", "v[1].jsonl", "*"])
+def test_orphans_are_those_of_one_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".other.1.tmp").write_bytes(b"half")
+    with artifacts.atomic_file(tmp_path / name):
+        (temporary,) = (path for path in tmp_path.iterdir() if path.name != ".other.1.tmp")
+        orphan = temporary.with_suffix(".2.tmp")
+    orphan.write_bytes(b"of a killed writer")
+    assert artifacts.remove_orphans(tmp_path / name) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {".other.1.tmp", name}
 
 
 def test_orphan_temporaries_are_removed_and_counted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ in a process of low priority, as a conversion may take minutes and the console h
 from __future__ import annotations
 
 import json
-import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -70,7 +70,7 @@ def make_file(folder: JobFolder, name: str) -> Path:
     if target.exists():
         return target
     if name.startswith("report."):
-        part = folder.out.with_name(f".{os.getpid()}-{os.urandom(4).hex()}.{name}")
+        part = folder.out.with_name(f".{secrets.token_hex(8)}.{name}")
         option = f"--{name.rpartition('.')[2]}"
         command = [sys.executable, "-m", "dialint", "report", str(folder.out), option, str(part)]
     else:

@@ -319,7 +319,7 @@ def test_f19_one_bit_of_a_backup_is_found(place: str, elsewhere: str, store: Sto
 def test_what_a_killed_backup_left_is_no_hindrance_but_anything_else_is(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
     folder.mkdir()
-    name = "store.sqlite" if "sqlite" in store.engine.name else ".audit.copy.77.tmp"
+    name = "store.sqlite" if "sqlite" in store.engine.name else ".audit.copy.77ab.tmp"
     (folder / name).write_text("half")
     backup(store, folder)
     assert verify_path(folder) > 0
