@@ -14,7 +14,13 @@ from dialint.detector.masking.spans import View
 Cue = Literal["keep", "phone", "card", "ssn", "id"]
 """`keep`: an order, a ticket, a price: not personal."""
 
-_BY_GROUP: dict[str, Cue] = {"phone": "phone", "card": "card", "ssn": "ssn", "id": "id"}
+_BY_GROUP: dict[str, Cue] = {
+    "phone": "phone",
+    "unspaced_phone": "phone",
+    "card": "card",
+    "ssn": "ssn",
+    "id": "id",
+}
 
 WINDOW = 64
 
@@ -25,7 +31,7 @@ _KEEP = (
     r"article|"
     r"flights?|trains?|buses|rma|return|returns|transactions?|txn|voucher|coupon|promo|code|pin|otp|po|"
     r"purchase|"
-    r"version|firmware|build|batch|lot|isbn|ean|upc|barcode|asin|quote|claim|policy|contract|account|acct|"
+    r"trace|span|run|session|hash|commit|version|firmware|build|batch|lot|isbn|ean|upc|barcode|asin|quote|claim|policy|contract|account|acct|"
     r"customer|"
     r"member(?:ship)?|loyalty|subscription|user|meter|imei|error|incident|chat|job|request|id|gift card|"
     r"pedido|pedidos|factura|reserva|seguimiento|envío|envio|referencia|bestellung|bestellnummer|rechnung|"
@@ -63,7 +69,7 @@ _ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|pe
 _CUES = re.compile(
     rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|"
     rf"(?P<keep>{_KEEP}))(?![^\W_])"
-    r"|(?P<hash>[#№$€£¥₽])"
+    r"|(?P<hash>[#№$€£¥₽])|(?P<unspaced_phone>电话|電話|手机|手機|携帯|联系方式|号码是|번호|전화|휴대폰|โทร|هاتف|رقمي|جوال|טלפון|फोन|मोबाइल)"
 )
 _FOREIGN = re.compile(r"\d{3}|[{}\[\]]")
 _FILLER = re.compile(
@@ -71,7 +77,7 @@ _FILLER = re.compile(
     r"was|are|were|it's|"
     r"its|it|the|my|your|our|"
     r"of|for|with|by|and|or|a|this|that|here|has|reads|says|ending|starting|called|s|número|numero|es|"
-    r"номер\w*|мой|ваш|nummer|ist|de|del|y|и)\b)*+"
+    r"номер\w*|мой|ваш|nummer|ist|de|del|y|и)\b|[是为為はがの号码號碼番号]|번호|[는은가이])*+"
 )
 _LINK = re.compile(
     r"(?:[^\w.!?\n]++|\b(?:number|no|on|for|of|in|the|my|your|this|that|our|associated|with|linked|to|under|"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from dialint.detector.masking.digit_runs import NUMBER_WORD, SPELLED_NUMBER
 from dialint.detector.masking.id_numbers import HAS_DIGIT
 from dialint.detector.masking.lexicon import NOT_NAMES, words
 from dialint.detector.masking.spans import Entity, Kind, View
@@ -98,10 +99,11 @@ _CODE_WORD = (
     r"de sécurité|de "
     r"vérification|reçu|sms)|cryptogramme|пин(?:-?код\w*)?|код (?:из|подтверждения|безопасности)"
 )
-_CODE = re.compile(rf"(?<!\w)(?:{_CODE_WORD})(?!\w){_LINK}(?P<value>\d(?:[ -]?\d){{2,7}})(?![\w%]|[.,:]\d)")
+_SPELLED = rf"(?:(?:{NUMBER_WORD})[\s,-]{{1,2}}){{2,7}}(?:{NUMBER_WORD})"
+_CODE_VALUE = rf"(?P<value>\d(?:[ -]?\d){{2,7}}|{_SPELLED})"
+_CODE = re.compile(rf"(?<!\w)(?:{_CODE_WORD})(?:'s)?(?!\w){_LINK}{_CODE_VALUE}(?![\w%]|[.,:]\d)")
 _CODE_BEFORE = re.compile(
-    r"(?<![\w.,:-])(?P<value>\d(?:[ -]?\d){2,7})\s(?:is|as|was|als|ist|war|es|como|est|comme|était|это|-|"
-    r"как)\s"
+    rf"(?<![\w.,:-]){_CODE_VALUE}\s(?:is|as|was|als|ist|war|es|como|est|comme|était|это|-|как)\s"
     rf"(?:(?:my|the|your|mein|meine|die|der|das|mi|el|la|mon|le|мой) )?(?:{_CODE_WORD})(?!\w)"
 )
 _EXPIRY = re.compile(
@@ -227,7 +229,7 @@ def find(view: View, before: str) -> Iterator[Entity]:
                 yield result
         for match in _PASSWORD_FAR.finditer(low):
             yield Entity(match.start("value"), match.end("value"), "SECRET", match["value"].rstrip(".!?:"))
-    if not HAS_DIGIT.search(low):
+    if not HAS_DIGIT.search(low) and not SPELLED_NUMBER.search(low):
         return
     for match in _VIN.finditer(low):
         digits = sum(char.isdigit() for char in match[0])

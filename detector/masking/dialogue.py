@@ -6,6 +6,7 @@ The same value gets the same placeholder in all turns, also where only another t
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from dialint.detector.masking import (
     email_addresses,
     id_numbers,
     names,
+    online_ids,
     street_addresses,
 )
 from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
@@ -84,6 +86,7 @@ Recogniser = Callable[[View, str], Iterator[Entity]]
 
 RECOGNISERS: tuple[Recogniser, ...] = (
     email_addresses.find,
+    online_ids.find,
     id_numbers.find,
     cued_values.find,
     street_addresses.find,
@@ -262,15 +265,18 @@ class _Numbering:
                 if match := PLACEHOLDER.fullmatch(item.key):
                     self._names[item.kind, item.key] = item.key
                     self._last[item.kind] = max(self._last.get(item.kind, 0), int(match[2]))
-        self._people: dict[str, str] = {}
         keys = {item.key for draft in drafts for item in draft.entities if item.kind == "NAME"}
-        for person in sorted(keys, key=lambda key: (-len(key.split()), key)):
-            for word in person.split():
-                self._people.setdefault(word, person)
+        self._people: dict[str, str] = {}
+        for person in sorted(keys, key=lambda key: (-len(_name_parts(key)), key)):
+            for part in _name_parts(person):
+                self._people.setdefault(part, person)
+        phones = {item.key for draft in drafts for item in draft.entities if item.kind == "PHONE"}
+        self._phones = {phone[-9:]: phone for phone in sorted(phones, key=lambda phone: (len(phone), phone))}
 
     def name(self, item: Entity) -> str:
         """The placeholder of an entity."""
-        key = self._person(item.key) if item.kind == "NAME" else item.key
+        by_kind = {"NAME": self._person, "PHONE": self._phone}
+        key = by_kind[item.kind](item.key) if item.kind in by_kind else item.key
         placeholder = self._names.get((item.kind, key))
         if placeholder is None:
             number = self._last[item.kind] = self._last.get(item.kind, 0) + 1
@@ -279,6 +285,19 @@ class _Numbering:
 
     def _person(self, key: str) -> str:
         """The longest name of the dialogue that `key` is part of: "anna" is "anna kowalska"."""
-        words = key.split()
-        person = self._people.get(words[0], key)
-        return person if set(words) <= set(person.split()) else key
+        parts = _name_parts(key)
+        person = self._people.get(parts[0], key)
+        return person if set(parts) <= set(_name_parts(person)) else key
+
+    def _phone(self, key: str) -> str:
+        """The longest number of the dialogue that ends in `key` without its leading zeros: with the prefix of
+        the country."""
+        national = key.lstrip("0")
+        longest = self._phones.get(national[-9:], key)
+        return longest if longest.endswith(national) else key
+
+
+def _name_parts(key: str) -> list[str]:
+    """The words of a name without accents, those of a double name apart."""
+    plain = "".join(char for char in unicodedata.normalize("NFD", key) if not unicodedata.combining(char))
+    return plain.replace("-", " ").split() or [key]

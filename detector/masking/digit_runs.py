@@ -37,11 +37,13 @@ _TENS = {
 _VALUES = _DIGITS | _TENS
 _TIMES = {"double": 2, "triple": 3, "doble": 2, "дважды": 2}
 
-_WORD = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
+NUMBER_WORD = "|".join(sorted((*_VALUES, *_TIMES), key=len, reverse=True))
+SPELLED_NUMBER = re.compile(rf"(?<!\w)(?:{NUMBER_WORD})[\s,-]{{1,2}}(?:{NUMBER_WORD})(?!\w)")
+"""Two number words in a row: a cheap test."""
 SPELLED_RUN = re.compile(
-    rf"(?<![\w])(?:plus\s)?\(?(?:{_WORD})(?:[\s,.()-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{3,24}}(?!\w)"
-    rf"|(?<![\w.,$€£])\+?\d{{1,4}}(?:[\s,.()-]{{1,3}}\d{{1,4}}){{0,4}}[\s,.()-]{{1,3}}(?:{_WORD})"
-    rf"(?:[\s,.()-]{{1,3}}(?:{_WORD}|\d{{1,4}})){{2,24}}(?!\w)"
+    rf"(?<![\w])(?:plus\s)?\(?(?:{NUMBER_WORD})(?:[\s,.()-]{{1,3}}(?:{NUMBER_WORD}|\d{{1,4}})){{3,24}}(?!\w)"
+    rf"|(?<![\w.,$€£])\+?\d{{1,4}}(?:[\s,.()-]{{1,3}}\d{{1,4}}){{0,4}}[\s,.()-]{{1,3}}(?:{NUMBER_WORD})"
+    rf"(?:[\s,.()-]{{1,3}}(?:{NUMBER_WORD}|\d{{1,4}})){{2,24}}(?!\w)"
 )
 """Four or more numbers in a row, words among them. `spelled_digits` says how many digits that makes."""
 
@@ -79,7 +81,7 @@ _AREA_IN_BRACKETS = re.compile(r"(?:\+?\d{1,3}[ .-]?)?\(\d{2,5}\)[ .-]?\d[\d .-]
 _RUSSIAN = re.compile(r"8[ -]?\(?[3489]\d\d\)?[ -]?\d{3}[ -]\d\d[ -]?\d\d")
 _EIGHT_FREE = re.compile(r"1?[ -]?(?:800|888|877|866|855|844|833)[ .-]\d{3}[ .-]?\d{4}")
 _TRUNK = re.compile(r"\(?0\d{1,4}\)?(?:[ ./-]{1,3}\d{2,8}){1,5}")
-_MOBILE = re.compile(r"07\d{9}|01[567]\d{8,9}|0[67]\d{8}|04\d{8}|8?9\d{9}(?<=^8\d{10})")
+_MOBILE = re.compile(r"07\d{9}|01[567]\d{8,9}|0[5-7]\d{8}|04\d{8}|8?9\d{9}(?<=^8\d{10})")
 _SINGLE = re.compile(r"\d(?:[ .\-*_•·~/]{1,3}\d){6,14}")
 _COUNTING = "0123456789101112131415"
 

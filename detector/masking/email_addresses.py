@@ -16,6 +16,8 @@ MAX_LOCAL = 64
 MAX_DOMAIN = 120
 
 _PLAIN_DOMAIN = re.compile(r"(?:[^\W_][\w-]{0,63}+(?<=[^\W_])\.){1,6}[^\W\d_]{2,24}(?![\w@])")
+_AT_SIGN = re.compile("@|%40")
+"""As typed, and as in the address of a page."""
 _LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
 
 _OPEN, _CLOSE = r"\s?[\[({<*|]\s?", r"\s?[\])}>*|]\s?"
@@ -85,9 +87,9 @@ _VERBS = words(
 def find(view: View, before: str) -> Iterator[Entity]:
     """E-mail addresses in `view`; `before`, the turn before, may request one."""
     low = view.low
-    if "@" not in low and not _may_be_spelled(low):
+    if "@" not in low and "%40" not in low and not _may_be_spelled(low):
         return
-    for match in re.finditer("@", low):
+    for match in _AT_SIGN.finditer(low):
         result = _plain(low, match)
         if result:
             yield result
@@ -108,12 +110,14 @@ def _plain(low: str, match: re.Match[str]) -> Entity | None:
     floor = max(0, at - MAX_LOCAL)
     while start > floor and (low[start - 1].isalnum() or low[start - 1] in _LOCAL_CHARS):
         start -= 1
+    if match[0] == "%40":
+        start = max(start, low.rfind("=", start, at) + 1, low.rfind("&", start, at) + 1)
     while start < at and low[start] in "!#$%&'*/=?^`{|}~.-":
         start += 1
     domain = _PLAIN_DOMAIN.match(low, match.end(), match.end() + MAX_DOMAIN)
     if not domain or start == at:
         return None
-    return Entity(start, domain.end(), "EMAIL", low[start : domain.end()])
+    return Entity(start, domain.end(), "EMAIL", low[start : domain.end()].replace("%40", "@"))
 
 
 def _obfuscated_entity(low: str, match: re.Match[str], before: str) -> Entity | None:

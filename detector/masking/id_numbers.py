@@ -20,7 +20,7 @@ _IP4_HIDDEN = re.compile(
 )
 _IP6 = re.compile(r"(?<![\w:])[0-9a-f:]{3,45}(?![\w:])")
 _VERSION = re.compile(
-    r"(?:\bv|version|build|firmware|release|driver|chapter|section|update|ios|app)[\s:]{0,3}(?:is|was|to|"
+    r"(?:\bv|version|build|firmware|release|driver|chapter|section|update|ios|app|更新完?|版本|バージョン|버전)[\s:]{0,3}(?:is|was|to|"
     r"number)?\s?$"
 )
 _NINO = re.compile(

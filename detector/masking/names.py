@@ -53,7 +53,7 @@ _PLACE = re.compile(
     r"\s(?:hotel|restaurant|college|street|road|inn|house|museum|park|guest|lodge|bar|cafe|salon|airport|"
     r"store|station|bed|b&b|avenue|ave|square|hall|church|cathedral|school|university|theat(?:re|er)|"
     r"cinema|center|centre|"
-    r"mall|bridge|bay|beach|island|hill|lake|river|city|tower|drive|lane|st|rd|kitchen|grill|pizza|"
+    r"mall|bridge|bay|hole|springs|falls|heights|valley|creek|county|port|harbou?r|forest|canyon|mountain|woods|beach|island|hill|lake|river|city|tower|drive|lane|st|rd|kitchen|grill|pizza|"
     r"pizzeria|bistro|spa|"
     r"suites?|resort|apartments?|plaza|court|collection|sofa|sponge|lamp|shirt|dress|model|edition|"
     r"series|hospital|clinic|"
@@ -110,6 +110,7 @@ _ANSWER_END = re.compile(r"\s?(?:[.,!?\n;]|$)")
 _INITIALS = re.compile(r" (?:[А-ЯЁ]\. ?){1,2}(?<=\.)|, (?=[A-ZÀ-Þ]{2})(?<=[A-ZÀ-Þ]{2}, )[A-ZÀ-Þ]{2,20}(?!\w)")
 """Initials or a given name after a family name: "Мельник О.П.", "DUVAL, ANNE"."""
 _NEXT_WORD = re.compile(r"\.? (?=\w)")
+_NEXT_LOWERCASE = re.compile(r" ([a-zà-ÿа-яё]+(?:['-][a-zà-ÿа-яё]+)*)(?![\w@])")
 _PLAIN_TITLES = ("señor", "sr", "monsieur", "madame", "mme", "mlle", "господин", "госпож", "граждан", "г-")
 """Titles that are no other words, even in lower case."""
 _SHORT_WORD = re.compile(r"(?:^|\W)(?i:\w{1,2}|prof|mrs|sra|srta|dra|lic|ing|mme|mlle|г-н|г-жа)$")
@@ -333,17 +334,22 @@ def _name_after_greeting(view: View, position: int) -> Entity | None:
 
 
 def _lowercase_given_name(view: View, position: int) -> Entity | None:
-    """A lower-case given name that is no common word, as in "hi sarah,", with nothing after it that
-    contradicts."""
+    """A lower-case given name that is no common word, as in "hi sarah,": alone before a word that may follow
+    a name, or with the family name that follows: "i'm jane doe btw"."""
     word = _WORD.match(view.low, position)
-    if (
-        word
-        and word[0] in GIVEN_NAMES
-        and word[0] not in THINGS_TOO
-        and _AFTER_WEAK.match(view.low, word.end())
-    ):
+    if not word or word[0] not in GIVEN_NAMES or word[0] in THINGS_TOO or _PLACE.match(view.low, word.end()):
+        return None
+    if _AFTER_WEAK.match(view.low, word.end()):
         return _entity(view, word.start(), word.end())
-    return None
+    family = _NEXT_LOWERCASE.match(view.text, word.end())
+    if (
+        family
+        and len(family[1]) > 2
+        and family[1] not in NOT_NAMES
+        and not _PLACE.match(view.low, family.end())
+    ):
+        return _entity(view, word.start(), family.end())
+    return _entity(view, word.start(), word.end()) if family and family[1] in NOT_NAMES else None
 
 
 def _signature(view: View, match: re.Match[str]) -> Iterator[Entity]:

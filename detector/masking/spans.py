@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -32,9 +32,11 @@ Kind = Literal[
     "ACCOUNT",
     "PLATE",
     "VIN",
+    "DEVICE",
 ]
 """`SSN` is any social security, insurance or tax number, `ID` a passport, licence or identity card,
-`BIRTH` a date of birth, `SECRET` a password, PIN or code, `ACCOUNT` a bank's or customer's account."""
+`BIRTH` a date of birth, `SECRET` a password, PIN, code or API key, `ACCOUNT` an account at a bank, a
+shop or a platform, `DEVICE` a MAC address or the number of a phone."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -126,6 +128,15 @@ BLANK = "\ue000"
 """Replaces a whole placeholder in a view. No recogniser may match it."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff"
+)
+"""Letters of scripts that set no blank between words, or in which people set none before Latin and digits."""
+_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
+_SCRIPT_CHANGE = re.compile(
+    rf"(?<=[{_UNSPACED}])(?=[\da-zA-Z+(@])|(?<=[\da-zA-Z)])(?=[{_UNSPACED}])|(?<=[Ѐ-ӿ])(?=\d{{6}})|(?<=\d{{6}})(?=[Ѐ-ӿ])"
+)
+"""Where a value stands right beside letters of another script; the view has a blank there."""
 _APOSTROPHES = dict.fromkeys(map(ord, "‘’ʼ´`"), ord("'"))
 
 
@@ -176,12 +187,24 @@ class View:
         return self.origins[position] + offset - self.starts[position]
 
 
+def _beside_letters(text: str, cuts: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """A blank on each side of a masked span that has a letter there beside which a value would get one."""
+    for start, end, sign in cuts:
+        if sign == BLANK:
+            if start and _UNSPACED_LETTER.match(text, start - 1):
+                yield start, start, " "
+            if _UNSPACED_LETTER.match(text, end):
+                yield end, end, " "
+
+
 def make_view(text: str, selected: Iterable[tuple[int, int]]) -> View:
     """The view of `text` with the ranges `selected` (in order, disjoint) cut to one `BLANK` each."""
     folded = text if text.isascii() else text.translate(_FOLD)
     cuts = [(start, end, BLANK) for start, end in selected]
     if folded is not text:
-        cuts = sorted(cuts + [(match.start(), match.end(), "") for match in _INVISIBLE.finditer(text)])
+        cuts += [(match.start(), match.end(), "") for match in _INVISIBLE.finditer(text)]
+        cuts += [(match.start(), match.start(), " ") for match in _SCRIPT_CHANGE.finditer(folded)]
+        cuts = sorted({*cuts, *_beside_letters(text, cuts)})
     if not cuts:
         return View(folded, folded.lower(), [0], [0])
     pieces: list[str] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,3 +149,21 @@ def test_names_of_tools_and_keys_of_their_arguments_are_masked(value: str, form:
     shown, same = after.turns[0].tool_calls
     assert value not in shown.model_dump_json()
     assert same == plain
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I'm Siobhan O'Brien-Nguyen", "hello Ms. O'Brien, hello Siobhan"),
+        ("my name is José García", "Hello Jose! Thanks, Mr Garcia."),
+        ("My name is Anna-Maria Schmidt", "Hello Anna Maria! Hello Anna."),
+        ("my name is Jane M. Doe", "Thanks Jane Doe. Ms. Doe, wait"),
+        ("call +44 20 7946 0958", "so it is 020 7946 0958?"),
+    ],
+)
+def test_one_person_or_number_has_one_placeholder(first: str, second: str) -> None:
+    turns = (Turn(index=0, role="customer", text=first), Turn(index=1, role="agent", text=second))
+    masked, _ = mask_dialogue(Dialogue(id="d", turns=turns))
+    placeholders = re.findall(r"\[\w+\]", " ".join(turn.text for turn in masked.turns))
+    assert len(placeholders) > 1
+    assert len(set(placeholders)) == 1

@@ -24,6 +24,26 @@ GOES = [
     ("this is Dr. Anna Kowalska speaking", "this is Dr. [NAME_1] speaking"),
     ("Regards,\nTom Lee", "Regards,\n[NAME_1]"),
     ("Hi Sarah, thanks", "Hi [NAME_1], thanks"),
+    ("i'm nora lindqvist btw", "i'm [NAME_1] btw"),
+    ("this is rahul from flat 3", "this is [NAME_1] from flat 3"),
+    ("the CVC is four oh nine", "the CVC is [SECRET_1]"),
+    ("nine eight seven six is my PIN", "[SECRET_1] is my PIN"),
+    ("my PIN's 4711", "my PIN's [SECRET_1]"),
+    ("手机号是13900001111谢谢", "手机号是[PHONE_1]谢谢"),
+    ("私のメールはhanako@example.jpです", "私のメールは[EMAIL_1]です"),
+    ("이메일은minsu@example.kr입니다", "이메일은[EMAIL_1]입니다"),
+    ("رقمي هو0551234567", "رقمي هو[PHONE_1]"),
+    ("тел89161234567", "тел[PHONE_1]"),
+    ("https://shop.example/a?mail=bob.lee%40example.com&x=1", "https://shop.example/a?mail=[EMAIL_1]&x=1"),
+    ("the router is 3c-22-fb-9a-01-ee", "the router is [DEVICE_1]"),
+    ("IMEI: 35-209900-176148-1", "IMEI: [DEVICE_1]"),
+    ("token ghp_16C7e42F292c6912E7710c838347Ae178B4a", "token [SECRET_1]"),
+    ("the secret key: wJalrXUtnFEMIbK7MDENGbPxRfiCY", "the secret key: [SECRET_1]"),
+    ("eth 0x52908400098527886E0F7030069857D2E4169EE7", "eth [ACCOUNT_1]"),
+    ("my insta is @maria_g89", "my insta is [ACCOUNT_1]"),
+    ("add me on discord: mariag#1234", "add me on discord: [ACCOUNT_1]"),
+    ("facebook.com/maria.gonzalez.12 is me", "facebook.com/[ACCOUNT_1] is me"),
+    ("dm me @maria_g89", "dm me [ACCOUNT_1]"),
 ]
 
 STAYS = [
@@ -39,6 +59,14 @@ STAYS = [
     "Version 10.0.19.45 of the app",
     "We meet at noon, see example.com",
     "{first_name}, your order has shipped",
+    "trace 046-1297901-77 of request 5f0bcd25-a55d-453a-8046-129790ea0c02",
+    "a hotel near Niagara Falls or in Palm Springs",
+    "open Siri & Search, then say Hey Siri",
+    "one two three, go! The PIN is one of three options",
+    "12:30:45:10:20:30 is a countdown",
+    "Bearer tokens expire; the API key is on the settings page",
+    "our Twitter is down, pay with PayPal, please. Ask @acme_support",
+    "订单2023年5月，更新完1.4.8.5后",
 ]
 
 FRAGMENTS = [
@@ -76,6 +104,18 @@ FRAGMENTS = [
         "+",
     ),
     *("\u200b", "\ue000", "４１", "é", "İ", "ß", "one two ", "three four ", "street", "12 Elm ", "passport "),
+    *(
+        "电话",
+        "です",
+        "тел",
+        "هو",
+        "%40",
+        "@bob_1",
+        "my insta is ",
+        "the PIN is ",
+        "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
+        "13900001111",
+    ),
 ]
 TEXTS = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=9).map("".join), st.text(max_size=60))
 
