@@ -251,7 +251,10 @@ def silence_libraries() -> None:
 def exit_after_defect(error: Exception) -> NoReturn:
     """Name the missing extra, or the file and line of the defect and nothing else: the text of an exception
     may be a dialogue's."""
-    module = error.name if isinstance(error, ModuleNotFoundError) else None
+    cause: BaseException | None = error
+    while isinstance(cause, ImportError) and not isinstance(cause, ModuleNotFoundError):
+        cause = cause.__cause__  # cyclopts wraps what the import of a command raises
+    module = cause.name if isinstance(cause, ModuleNotFoundError) else None
     if module and (extra := extras.extra_providing(module)):
         refusal = extras.missing_extra_error(extra, "this", [module])
         print_error(refusal)

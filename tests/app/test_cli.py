@@ -21,7 +21,7 @@ from dialint.detector import extras
 WITHOUT_EXTRAS = """
 import contextlib, io, json, sys
 
-blocked, commands = set(json.loads(sys.argv[1])), json.loads(sys.argv[2])
+blocked, commands, options = set(json.loads(sys.argv[1])), json.loads(sys.argv[2]), sys.argv[3:]
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
@@ -36,7 +36,7 @@ from dialint.app.cli import main
 told = []
 for command in commands:
     touched.clear()
-    sys.argv = ["dialint", *command.split(), "--no-such-option", "input.jsonl"]
+    sys.argv = ["dialint", *command.split(), *options]
     with contextlib.redirect_stderr(io.StringIO()) as errors, contextlib.redirect_stdout(io.StringIO()) as output:
         try:
             code = main()
@@ -59,6 +59,10 @@ def commands(group: App = app, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    return run_all(tmp_path_factory, "--no-such-option", "input.jsonl")
+
+
+def run_all(tmp_path_factory: pytest.TempPathFactory, *options: str) -> list[Any]:
     """Command, exit code, standard error and whether the input was opened, with all extras missing."""
     folder = tmp_path_factory.mktemp("empty")
     (folder / "input.jsonl").write_text("{}\n")
@@ -68,12 +72,21 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     }
     arguments = (json.dumps(sorted(missing)), json.dumps(list(commands())))
     ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments], cwd=folder, capture_output=True, text=True,
+        [sys.executable, "-c", WITHOUT_EXTRAS, *arguments, *options], cwd=folder, capture_output=True, text=True,
         env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "PATH": "", "HOME": str(folder), "COLUMNS": "400"}, check=True,
     )  # fmt: skip
     assert [path.name for path in folder.iterdir()] == ["input.jsonl"]
     told: list[Any] = json.loads(ended.stdout)
     return told
+
+
+def test_help_without_extras_is_shown_or_names_the_extra(tmp_path_factory: pytest.TempPathFactory) -> None:
+    for command, code, message, _ in run_all(tmp_path_factory, "--help"):
+        assert (code or 0) in (0, 2), (command, message)
+        if code:
+            assert re.fullmatch(
+                r"dialint: E_EXTRA: this needs \w+: pip install 'dialint\[\w+\]'\n", message
+            ), message
 
 
 def test_every_command_runs_or_names_its_extra(results: list[Any]) -> None:
