@@ -57,7 +57,7 @@ def clean_texts(texts: Sequence[str], html: Sequence[bool | None], most: int) ->
     earlier = EarlierMessages(read)
     results = []
     for index, (text, plain, markup) in enumerate(zip(texts, read, pieces, strict=True)):
-        marks = () if markup is None else markup.marks
+        marks = None if markup is None else markup.marks
         ranges, kinds = (
             find_quoted_text(plain, marks, partial(earlier.before, index))
             if len(plain) <= most
@@ -81,7 +81,7 @@ def may_change(text: str) -> bool:
     """Whether cleaning may change a text that has no tags, whatever the other messages are."""
     if "\n" not in text and "##-" not in text:
         return False
-    return bool(find_quoted_text(text, (), lambda words: True)[0])
+    return bool(find_quoted_text(text, None, lambda words: True)[0])
 
 
 def _are_html(texts: Sequence[str], declared: Sequence[bool | None]) -> list[bool]:

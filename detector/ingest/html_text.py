@@ -52,12 +52,20 @@ MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 400
 """Characters at the head of a tag that are searched for its class."""
 
-Mark = Literal["quote", "blockquote", "signature"]
+Mark = Literal["quote", "blockquote", "introduction", "reply", "signature"]
+"""A `reply` holds introduction and quotation of an earlier message, and maybe own words among them."""
 _MARKS: dict[str, Mark] = {
     "type=cite": "quote",
+    "gmail_attr": "introduction",
+    "moz-cite-prefix": "introduction",
     "gmail_quote": "quote",
-    "gmail_attr": "quote",
-    "moz-cite-prefix": "quote",
+    "data-marker=__quoted_text__": "quote",
+    "data-marker=__headers__": "quote",
+    "blockquote_zmail": "quote",
+    "zmail_extra": "quote",
+    "name=quote": "quote",
+    "name=messagereplysection": "quote",
+    "ms-outlook-mobile-reference-message": "quote",
     "yahoo_quoted": "quote",
     "protonmail_quote": "quote",
     "tutanota_quote": "quote",
@@ -69,6 +77,8 @@ _MARKS: dict[str, Mark] = {
 }
 """What mail programs write into the tags around a quoted message or a signature."""
 _CONTAINERS = ("div", "blockquote", "span", "p", "section")
+_REST = ("id=zwchr", "data-marker=__divider__", "divrplyfwdmsg", "id=appendonsend", "outlookmessageheader")
+"""Of tags above an earlier message that ends the text (Zimbra, Outlook)."""
 
 
 class Markup(NamedTuple):
@@ -137,6 +147,7 @@ class _Reader:
         self.size = 0
         self._open: dict[str, list[tuple[int, Mark | None]]] = {name: [] for name in _CONTAINERS}
         self._pre = 0
+        self._rest: int | None = None
         self._break: tuple[int, int] | None = None
         self._blank: tuple[int, int] | None = None
         self._next_ends: dict[str, int] = {}
@@ -166,6 +177,7 @@ class _Reader:
         for name in _CONTAINERS:
             for prefix, mark in self._open[name]:
                 self._mark(prefix, mark)
+        self._mark(self.size if self._rest is None else self._rest, "quote")
         return Markup(self.pieces, sorted(self.marks))
 
     def _next(self, sign: str, start: int) -> int:
@@ -206,12 +218,14 @@ class _Reader:
             self._blank = self._blank or (start, end)
         if name == "pre":
             self._pre = max(0, self._pre + (-1 if closing else 1))
-        if name in self._open:
-            if not closing:
-                attributes = self.html[inside : min(end, inside + MAX_ATTRIBUTES)].lower()
+        if not closing and (name in self._open or name == "hr"):
+            attributes = _bare(self.html[inside : min(end, inside + MAX_ATTRIBUTES)])
+            if self._rest is None and any(sign in attributes for sign in _REST):
+                self._rest = self.size
+            if name in self._open:
                 self._open[name].append((self.size, _mark_of(name, attributes)))
-            elif self._open[name]:
-                self._mark(*self._open[name].pop())
+        elif closing and self._open.get(name):
+            self._mark(*self._open[name].pop())
         if name in _SILENT and not closing and name not in self._unclosed:
             close = _SILENT[name].search(self.html, end)
             if close is None:
@@ -221,6 +235,8 @@ class _Reader:
         return end
 
     def _mark(self, prefix: int, mark: Mark | None) -> None:
+        if mark == "reply":  # of which the parts have marks of their own, or which is one quotation
+            mark = None if self.marks and self.marks[-1][0] >= prefix else "quote"
         if mark is not None and self.size > prefix:
             self.marks.append((prefix, self.size, mark))
 
@@ -279,9 +295,12 @@ def _quote_open(attributes: str) -> str:
     return last
 
 
+def _bare(attributes: str) -> str:
+    return attributes.lower().replace('"', "").replace("'", "")
+
+
 def _mark_of(name: str, attributes: str) -> Mark | None:
-    bare = attributes.replace('"', "").replace("'", "")
     for sign, mark in _MARKS.items():
-        if sign in bare and not (sign == "gmail_quote" and name == "div"):  # holds own words, too
-            return mark
+        if sign in attributes:
+            return "reply" if sign == "gmail_quote" and name == "div" else mark
     return "blockquote" if name == "blockquote" else None

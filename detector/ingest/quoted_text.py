@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate, islice
+from functools import cache
+from itertools import islice, pairwise
 from typing import Literal
 
 from dialint.detector.ingest.html_text import Mark
@@ -23,7 +24,9 @@ from dialint.detector.ingest.phrases import fold, introductions, phrases, starts
 
 Kind = Literal["quote", "signature", "chrome"]
 
-_STRONGEST: tuple[Mark, ...] = ("quote", "signature", "blockquote")
+_STRONGEST: tuple[Mark, ...] = ("quote", "introduction", "signature", "blockquote")
+_LABEL_IN_LINE = re.compile(r"(?<=[.!?…)\]])[^\S\n]{1,3}(\w{1,12}+)[^\S\n]?:")
+_LINE_FEED = re.compile("\n")
 _CLOCK = re.compile(r"\d[:.h]\d\d")
 _DIGIT = re.compile(r"\d")
 _INLINE_MARK = re.compile(r"##-[^#\n]{1,200}-##\s*+")
@@ -32,6 +35,7 @@ _WORD = re.compile(r"\w++")
 _PHONE = re.compile(r"(?<![\w#])\+?\d(?:[ ()/.-]{0,2}\d){6,18}")
 
 LONGEST_INTRODUCTION = 300
+LONGEST_HEAD = 400
 HEAD_LINES = 8
 SIGNATURE_LINES = 12
 FOOTER_LINES = 15
@@ -66,15 +70,15 @@ def _triples(text: str) -> list[tuple[str, ...]]:
 
 
 def find_quoted_text(
-    text: str, marks: Sequence[tuple[int, int, Mark]], was_written_before: Callable[[str], bool]
+    text: str, marks: Sequence[tuple[int, int, Mark]] | None, was_written_before: Callable[[str], bool]
 ) -> tuple[list[tuple[int, int]], set[Kind]]:
     """Return the ranges of `text` that are not part of its message, in order and disjoint, and their kinds.
 
-    `marks` are those of HTML; `was_written_before` is whether words are in an earlier message. No range is
-    returned if nothing would remain.
+    `marks` are those of HTML, None for a text that was none; `was_written_before` is whether words are in an
+    earlier message. No range is returned if nothing would remain.
     """
-    if "\n" in text:
-        return _Message(text, marks, was_written_before).ranges()
+    if "\n" in text or marks is not None:
+        return _Message(text, marks or (), was_written_before).ranges()
     if "##-" in text and _WORD.search(_INLINE_MARK.sub("", text)):
         results = [match.span() for match in _INLINE_MARK.finditer(text)]
         return results, {"chrome"} if results else set()
@@ -88,11 +92,12 @@ class _Message:
         self, text: str, marks: Sequence[tuple[int, int, Mark]], was_written_before: Callable[[str], bool]
     ) -> None:
         self.text = text
-        self.raw = text.split("\n")
+        self.starts = [0, *sorted({*_line_starts(text), *_inline_heads(text)}), len(text) + 1]
+        self.raw = [text[start : end - 1] if end > len(text) or text[end - 1] == "\n" else text[start:end]
+                    for start, end in pairwise(self.starts)]  # fmt: skip
         self.low = [fold(line) for line in self.raw]
         self.kinds: list[Kind | None] = [None] * len(self.raw)
         self._was_written_before = was_written_before
-        self.starts = [0, *accumulate(len(line) + 1 for line in self.raw)]
         self.following = list(range(len(self.raw)))  # the next line with words, from each line on
         for index in range(len(self.raw) - 2, -1, -1):
             if not self.low[index]:
@@ -139,6 +144,8 @@ class _Message:
             last = self._introduction(position)
             if self.marked[position] in ("quote", "blockquote"):
                 position = self._marked_run(position, introduced)
+            elif self.marked[position] == "introduction":
+                position = introduced = self._marked_introduction(position)
             elif last is not None:
                 position = introduced = self._introduction_of(position, last)
             elif self._ends_the_message(position):
@@ -200,6 +207,16 @@ class _Message:
             self._append(position, quoted, "quote")
         return max(quoted, last + 1)
 
+    def _marked_introduction(self, position: int) -> int:
+        """Mark an introduction that HTML marks, and what follows if nothing marks the quotation. Returns the
+        next position."""
+        end = position
+        while end < len(self.raw) and (self.marked[end] == "introduction" or not self.low[end]):
+            end += 1
+        is_marked = end < len(self.raw) and self.marked[end] in ("quote", "blockquote")
+        self._append(position, end if is_marked or not self._has_own(position) else len(self.raw), "quote")
+        return end if is_marked else len(self.raw)
+
     def _marked_run(self, position: int, introduced: int) -> int:
         """Mark lines that are marked as a quotation by more than a single ``>``. Returns the next
         position."""
@@ -209,12 +226,19 @@ class _Message:
         ):
             end += 1
         lines = [each for each in range(position, end) if self.low[each]]
-        sure = position == introduced or any(self.marked[each] == "quote" for each in lines)
         angled = [each for each in lines if self.raw[each].lstrip().startswith(">")]
+        sure = position == introduced or any(self.marked[each] == "quote" for each in lines)
+        sure = sure or not (angled or self._is_own_quotation(position, end))
         words = "\n".join(self.raw[each].lstrip("> \t") for each in lines)
         if sure or len(angled) > 1 or self._was_written_before(words):
             self._append(position, end, "quote")
         return end
+
+    def _is_own_quotation(self, position: int, end: int) -> bool:
+        """Whether a quotation marked by HTML, and by no mail program, is the message's own, such as that of a
+        rule: words before it announce it with a colon."""
+        before = next((self.low[each] for each in range(position - 1, -1, -1) if self.low[each]), "")
+        return before.endswith((":", "：", "…", "...")) or (not before and end == len(self.raw))
 
     def _blank_within(self, position: int) -> bool:
         """Whether a line is blank and the next line with words is marked as a quotation."""
@@ -242,9 +266,14 @@ class _Message:
 
     def _is_head(self, position: int) -> bool:
         """Whether the head of a quoted message begins here: sender, date or recipient, and subject, with a
-        date or an address."""
+        date or an address; or sender and the time of sending, also in one line."""
         if _field(self.low[position]) not in phrases("from"):
             return False
+        if _is_terse_head(self.low[position]):
+            return True
+        below = self._next_text_line(position)
+        if below is not None and _field(self.low[below]) in _sent_words() and _DIGIT.search(self.low[below]):
+            return True
         head = list(
             islice((low for low in self.low[position : position + 2 * HEAD_LINES] if low), HEAD_LINES)
         )
@@ -354,6 +383,38 @@ class _Message:
             start = len(self.text[: results[-1][0]].rstrip())
             results[-1] = (start, len(self.text))
         return results
+
+
+def _line_starts(text: str) -> list[int]:
+    return [match.end() for match in _LINE_FEED.finditer(text)]
+
+
+def _inline_heads(text: str) -> list[int]:
+    """Where the head of a quoted message stands within a line, behind the end of a sentence."""
+    return [
+        match.start(1)
+        for match in _LABEL_IN_LINE.finditer(text)
+        if _is_terse_head(fold(text[match.start(1) : match.start(1) + LONGEST_HEAD].partition("\n")[0]))
+    ]
+
+
+@cache
+def _sent_words() -> frozenset[str]:
+    """The labels of a time of sending that label nothing else."""
+    return phrases("sent") - phrases("dates")
+
+
+def _is_terse_head(low: str) -> bool:
+    """Whether one line holds the head of a quoted message: behind the sender the time of sending, or subject
+    and another field."""
+    name, colon, rest = low[:LONGEST_HEAD].partition(":")
+    if not colon or name.strip("*_> ") not in phrases("from"):
+        return False
+    sent, others, subject = (
+        any(part.rstrip("*_ ").endswith(tuple(f" {word}" for word in words)) for part in rest.split(":")[:-1])
+        for words in (_sent_words(), phrases("to") | phrases("dates"), phrases("subject"))
+    )
+    return bool(_DIGIT.search(rest) or "@" in rest) and (sent or (subject and others))
 
 
 def _is_reply_mark(low: str) -> bool:

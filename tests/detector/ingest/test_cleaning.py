@@ -466,3 +466,66 @@ def test_mail_is_read_in_linear_time(pump: str, head: str) -> None:
     short_s = max(took_s(20_000), 0.02)
     # 4 times as long if linear, 16 if not; one slow moment of the machine is no proof
     assert any(took_s(80_000) < 10 * short_s for _ in range(4))
+
+
+OWN, THEIRS = "Good morning, it arrives on Friday.", "I recieved nothing since Monday."
+HEAD = "<b>From:</b> Ann &lt;a@example.org&gt;<br><b>Sent:</b> Monday, 2 March 2026 09:14<br>"
+QUOTED_MAILS = {
+    "bare": f"<p>{OWN}</p><blockquote>{THEIRS}</blockquote>",
+    "answered below": f"<blockquote><p>{THEIRS}</p></blockquote><p>{OWN}</p>",
+    "Zimbra": f'<div>{OWN}</div><hr id="zwchr"><div data-marker="__HEADERS__">{HEAD}</div>'
+              f'<div data-marker="__QUOTED_TEXT__">{THEIRS}</div>',
+    "Zimbra's rule alone": f'<div>{OWN}</div><hr id="zwchr"><div>{THEIRS}</div>',
+    "Zimbra's mark alone": f'<div>{OWN}</div><div data-marker="__QUOTED_TEXT__"><p>{THEIRS}</p></div>',
+    "Outlook": f'<p>{OWN}</p><hr tabindex="-1"><div id="divRplyFwdMsg">{HEAD}</div><div>{THEIRS}</div>',
+    "Outlook on the web": f'<p>{OWN}</p><div id="appendonsend"></div><div>{THEIRS}</div>',
+    "Outlook, copied": f'<p>{OWN}</p><div id="x_divRplyFwdMsg">From: Ann</div><div>{THEIRS}</div>',
+    "Outlook, head without subject": f"<p>{OWN}</p><div>{HEAD}</div><p>{THEIRS}</p>",
+    "one line": f"<p>{OWN}</p><p>From: Ann Sent: Monday, 2 March 2026 To: Us Subject: Late</p><p>{THEIRS}</p>",
+    "German": f"<p>{OWN}</p><p>Von: Ann Gesendet: Montag, 2. März 2026 An: Uns Betreff: Spät</p><p>{THEIRS}</p>",
+    "French": f"<p>{OWN}</p><p>De : Ann<br>Envoyé : lundi 2 mars 2026 09:14<br>À : Nous</p><p>{THEIRS}</p>",
+    "no lines at all": f"<span>{OWN}</span> From: Ann Sent: 2 March 2026 To: Us Subject: Late {THEIRS}",
+    "Gmail": f'<div>{OWN}</div><div class="gmail_quote"><div class="gmail_attr">On Monday Ann wrote:</div>'
+             f'<blockquote class="gmail_quote">{THEIRS}</blockquote></div>',
+    "Gmail, no introduction": f'<div>{OWN}</div><div class="gmail_quote">{THEIRS}</div>',
+    "Gmail, no blockquote": f'<div>{OWN}</div><div class="gmail_quote"><div class="gmail_attr">Am Montag schrieb '
+                            f'Ann:</div><div>{THEIRS}</div></div>',
+    "Apple": f'<div>{OWN}</div><blockquote type="cite"><div>{THEIRS}</div></blockquote>',
+    "Yahoo": f'<div>{OWN}</div><div class="yahoo_quoted"><div>On Monday, Ann wrote:</div><p>{THEIRS}</p></div>',
+    "Thunderbird": f'<p>{OWN}</p><div class="moz-cite-prefix">Am 02.03. schrieb Ann:</div>'
+                   f'<blockquote type="cite">{THEIRS}</blockquote>',
+    "Thunderbird, no blockquote": f'<p>{OWN}</p><div class="moz-cite-prefix">Ann schrieb:</div><p>{THEIRS}</p>',
+    "GMX": f'<div>{OWN}<div name="quote"><b>Gesendet:</b> Montag<br>{THEIRS}</div></div>',
+    "plain": f"{OWN}\n\nVon: Ann\nGesendet: Montag, 2. März 2026\n\n{THEIRS}",
+    "plain, Russian": f"{OWN}\n\nОт: Анна\nОтправлено: 2 марта 2026 г.\n\n{THEIRS}",
+    "plain, one line": f"{OWN}\n\nDe: Ana Enviado: lunes, 2 de marzo de 2026 Para: Nos\n\n{THEIRS}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("program", QUOTED_MAILS)
+def test_the_customers_words_in_an_answer_are_not_the_agents(program: str, known: bool) -> None:
+    mail = QUOTED_MAILS[program]
+    earlier = THEIRS if known else "Hello, I have a question."
+    result = clean_texts([earlier, mail], [None, "<" in mail or None], 100_000)[1]
+    assert result.text == OWN
+    assert "W_QUOTED_REPLY" in result.counted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>Our rule says:</p><blockquote>Refunds take five days.</blockquote>",
+        "<blockquote>Refunds take five days.</blockquote>",
+        "<p>Your trip.</p><p>From: London<br>Date: 2 March 2026 09:14<br>To: Paris</p><p>Enjoy!</p>",
+        "Your trip is booked.\nFrom: London 09:14\nTo: Paris 11:20\nSee you.",
+        "Booked. From: London Date: 2 March 2026 To: Paris.\nSee you.",
+        "Please fill in.\nFrom: the day of purchase\nTo: the day of return",
+        "It left.\nSent: 2 March 2026 09:14",
+    ],
+)
+def test_own_quotations_and_other_dates_stay(text: str) -> None:
+    html = "<" in text or None
+    result = clean_texts(["Where is it?", text], [None, html], 100_000)[1]
+    assert "W_QUOTED_REPLY" not in result.counted
+    assert result.text == (assemble(text, read_html(text).pieces)[0] if html else text)
