@@ -146,12 +146,18 @@ def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]
         show = partial(entry.show, store, account) if is_open else _closed_page
         page = _page(show, title, is_hidden=entry.hidden or not is_open)
         sections.setdefault(_(entry.section), []).append(page)
-        start = page if title == START[account.role] else start
+        start = page if title == start_title(account) else start
     assert start is not None
     home = st.Page(
         partial(st.switch_page, start), title=NAME, url_path="home", default=True, visibility="hidden"
     )
     return {"": [home], **sections}
+
+
+def start_title(account: Account) -> str:
+    """The title of the page that an account lands on: of an agent without other work the own findings."""
+    is_agent = account.agent is not None and account.role == "labeler"
+    return "My findings" if is_agent else START[account.role]
 
 
 def _page(show: Callable[[], None], title: str, *, is_hidden: bool = False) -> StreamlitPage:

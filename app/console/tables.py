@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import quote
 
 import streamlit as st
 
-from dialint.app.console.i18n import show_number, show_percent
-from dialint.app.console.links import link
+from dialint.app.console.i18n import N_, show_number, show_percent
+from dialint.app.console.links import dialogue_address, link
 from dialint.app.console.text import safe_markdown
 from dialint.detector.statistics import Estimate, round_interval, wilson_interval
+from dialint.labeling.store.reviewed_scores import ReviewedScore
+
+SCORE_HELP = N_(
+    "Mean quality of the reviewed dialogues by what people decided, beside the model's of the same ones. "
+    "They are no random sample of all dialogues."
+)
 
 
 @dataclass(frozen=True)
 class DialogueLink:
-    """A cell that leads to a dialogue's page; `name` is its id."""
+    """A cell that leads to a dialogue's page; `name` is its id, `filters` of the search that it is a result
+    of."""
 
     name: str
+    filters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ Cell = str | DialogueLink | PageLink | Chips
 def table_cell(cell: Cell) -> str:
     """A cell as Markdown, inert but for the link."""
     if isinstance(cell, DialogueLink):
-        return f"[{safe_markdown(cell.name)}](/dialogue?id={quote(cell.name, safe='')})"
+        return link(cell.name, dialogue_address(cell.name, **cell.filters))
     if isinstance(cell, PageLink):
         return link(cell.text, cell.address)
     if isinstance(cell, Chips):
@@ -87,6 +94,20 @@ def short_share(successes: int, n: int) -> str:
     bounds = round_interval(*wilson_interval(successes, n), 2)
     low, high = (show_number(round(100 * each)) for each in bounds)
     return f"{show_percent(successes / n)} ({low}–{high})"
+
+
+def score_text(score: ReviewedScore | None) -> str:
+    """``92 / 88 (4)``: mean scores by people and by the model, and of how many reviewed dialogues, for a
+    narrow column; a dash without any."""
+    if score is None:
+        return "–"
+    model = "–" if score.model is None else show_number(round(score.model))
+    return f"{show_number(round(score.reviewed))} / {model} ({show_number(score.n)})"
+
+
+def mean_text(mean: float | None) -> str:
+    """A mean score with one decimal; a dash where there is none."""
+    return "–" if mean is None else show_number(round(mean, 1), "0.0")
 
 
 def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:

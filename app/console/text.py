@@ -12,7 +12,7 @@ from dialint.app.console.i18n import _, choose_name, ngettext, show_number
 from dialint.detector.languages import describe_gaps, language_name
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, Severity, Verdict
 from dialint.detector.release import EMBEDDED
-from dialint.detector.taxonomy import Code, Names, Taxonomy
+from dialint.detector.taxonomy import Code, Names, Taxonomy, load_taxonomy
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&@=^\"'])")
 _JOINED = re.compile(
@@ -111,6 +111,47 @@ def judged_codes(verdict: Verdict) -> frozenset[str] | None:
     return _embedded_codes().get(verdict.release)
 
 
+def coverage_lists(verdict: Verdict, taxonomy: Taxonomy) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The taxonomy's codes that were looked for in the dialogue, by the release or its judge, and those that
+    were not; None if it is not known."""
+    covered, judge = judged_codes(verdict), verdict.judge
+    if covered is None:
+        return None
+    searched = covered - {*verdict.no_policy}
+    if judge is not None:
+        silent = {
+            *judge.unmet,
+            *judge.unasked,
+            *(code for codes in judge.failures.values() for code in codes),
+        }
+        searched |= {*judge.codes} - silent
+    whole = {code for gap in verdict.not_judged if verdict.status == "not_judged" for code in gap.codes}
+    codes = tuple(taxonomy.codes)
+    looked = tuple(code for code in codes if code in searched and code not in whole)
+    return looked, tuple(code for code in codes if code not in looked)
+
+
+def no_findings_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
+    """That nothing was found, among which codes, and which were not looked for."""
+    lists = coverage_lists(verdict, taxonomy)
+    if lists is None:
+        return _("No findings. It is not known which codes were looked for.")
+    looked, not_looked = lists
+    if not not_looked:
+        return _("No findings among all {n} codes.").format(n=show_number(len(looked)))
+    text = _("No findings among the {n} codes that were looked for; {m} were not: {codes}.")
+    numbers = {"n": show_number(len(looked)), "m": show_number(len(not_looked))}
+    return text.format(**numbers, codes=", ".join(not_looked))
+
+
+def quality_text(verdict: Verdict) -> str:
+    """The quality of a scored verdict; a number only if the dialogue was judged as a whole."""
+    is_partial = verdict.not_judged or (verdict.judge is not None and verdict.judge.failures)
+    if verdict.quality is None or is_partial:
+        return _("Quality unknown: a part was not judged")
+    return _("Quality {n}").format(n=show_number(round(verdict.quality)))
+
+
 @cache
 def _embedded_codes() -> dict[str, frozenset[str]]:
     """The codes of the embedded release, by its name."""
@@ -160,6 +201,8 @@ def verdict_text(verdict: Verdict | None, n_proposed: int, n_suggested: int = 0)
         silent = _("{release} did not judge this dialogue ({gap}). That is not a clean dialogue.")
         return silent.format(release=verdict.release, gap=gap)
     findings = ngettext("{n} finding", "{n} findings", n_proposed) if n_proposed else _("no findings")
+    if not verdict.findings:
+        findings = no_findings_text(verdict, load_taxonomy()).rstrip(".")
     hidden = len(verdict.findings) - n_proposed
     more = ""
     if hidden:

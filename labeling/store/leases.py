@@ -33,6 +33,8 @@ from dialint.labeling.store.time_cap import is_used_up
 
 MAX_EXPIRED = 100
 """Expired leases that one claim ends at most."""
+ANSWERED = "E_ANSWERED"
+"""Code of the refusal of a task that the actor has answered."""
 REQUIRED_PERMISSION: dict[Purpose, Permission] = {"review": "review", "adjudication": "decide"}
 """Permission that claiming needs, by the purpose of the project, besides `label`."""
 
@@ -112,7 +114,7 @@ def claim_dialogue(transaction: Transaction, actor: str, project: str, dialogue:
     if lease is not None and lease.state == "held":
         return _to_lease(row, lease.token, lease.expires_ms)
     if lease is not None and lease.state in ("answered", "discarded"):
-        raise StoreRefused("E_TASK", "{actor} has answered this task already", actor=actor)
+        raise StoreRefused(ANSWERED, "{actor} has answered this task already", actor=actor)
     if row.state == "full" or row.pool not in ("main", "control"):
         raise StoreRefused("E_TASK", "somebody else has this dialogue in hand in {project}", project=project)
     if is_used_up(transaction, target):

@@ -18,7 +18,7 @@ from dialint.app.console.i18n import _, choose_name, ngettext, show_day, show_nu
 from dialint.app.console.links import explore_address, link
 from dialint.app.console.periods import DAY_MS, Period, choose_period, last_days, show_outside
 from dialint.app.console.quality.coaching_notes import show_notes
-from dialint.app.console.tables import percent_bounds, short_share, show_table
+from dialint.app.console.tables import SCORE_HELP, mean_text, percent_bounds, short_share, show_table
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import compare_shares, difference_interval, wilson_interval
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
@@ -36,12 +36,13 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import read_extent, read_totals
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account
+from dialint.labeling.store.reviewed_scores import ReviewedScore, read_reviewed_scores
 
 WEEKS = 12
 N_DIALOGUES = 4
 """Worst and best dialogues that are shown."""
 N_CODES = 6
-TILE_PX = 210
+TILE_PX = 168
 
 
 def coaching_page(store: Store, account: Account) -> None:
@@ -73,10 +74,14 @@ def coaching_page(store: Store, account: Account) -> None:
     if len(listed) == MAX_DIALOGUES:
         text = _("Only the newest {n} dialogues of the agent are counted here; there may be more.")
         st.caption(safe_markdown(text.format(n=show_number(MAX_DIALOGUES))))
-    _show_tiles(now, before, agent if leads else None, period)
+    span = (period.since_ms, period.until_ms)
+    score = next(iter(read_reviewed_scores(store, account.id, "total", *span, agent=agent)), None)
+    by_week = read_reviewed_scores(store, account.id, "week", weeks.since_ms, weeks.until_ms, agent=agent)
+    _show_tiles(now, before, score, agent if leads else None, period)
     left, right = st.columns(2, gap="medium")
     with left:
         _show_trend(listed, weeks)
+        _show_scores(by_week, weeks)
         _show_changes(now, before)
     with right:
         _show_codes(rates, _count_codes(now), load_taxonomy())
@@ -106,7 +111,11 @@ def _within(listed: Sequence[CoachedDialogue], period: Period) -> list[CoachedDi
 
 
 def _show_tiles(
-    now: Sequence[CoachedDialogue], before: Sequence[CoachedDialogue], agent: str | None, period: Period
+    now: Sequence[CoachedDialogue],
+    before: Sequence[CoachedDialogue],
+    score: ReviewedScore | None,
+    agent: str | None,
+    period: Period,
 ) -> None:
     """The figures of the period; with an `agent`, links to the dialogues."""
     n, errors = len(now), sum(one.has_error for one in now)
@@ -132,6 +141,11 @@ def _show_tiles(
             _("Confirmed errors"), show_number(confirmed),
             ngettext("{n} not decided yet", "{n} not decided yet", is_open), {"status": "reviewed"},
             _("Errors that a reviewer confirmed, corrected or added."),
+        ),
+        (
+            _("Reviewed score"), mean_text(score and score.reviewed),
+            _("model {n}").format(n=mean_text(score and score.model)),
+            {"status": "reviewed"}, _(SCORE_HELP),
         ),
         (
             _("Change"), _change_text(errors, n, sum(one.has_error for one in before), len(before)),
@@ -182,6 +196,21 @@ def _show_trend(listed: Sequence[CoachedDialogue], weeks: Period) -> None:
     )
     draw_weeks(marks, _("With an error"), alt)
     st.caption(_("By the first day of the week. A line is the 95 % interval: short weeks say little."))
+
+
+def _show_scores(by_week: Sequence[ReviewedScore], weeks: Period) -> None:
+    st.markdown(f"**{safe_markdown(_('Reviewed score by week'))}**")
+    if not by_week:
+        st.caption(_("No reviewed dialogue in the last twelve weeks."))
+        return
+    rows = [
+        (
+            f"{weeks.first + timedelta(days=7 * int(each.key)):%m-%d}", mean_text(each.reviewed),
+            mean_text(each.model), show_number(each.n),
+        )
+        for each in sorted(by_week, key=lambda each: int(each.key))
+    ]  # fmt: skip
+    show_table((_("Week from"), _("Reviewed score"), _("By the model"), _("Reviewed")), rows)
 
 
 def _show_codes(rates: CodeRates, dialogues: Counter[str], taxonomy: Taxonomy) -> None:

@@ -13,11 +13,22 @@ from typing import NamedTuple
 import streamlit as st
 
 from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show_percent, show_time
+from dialint.app.console.links import go_to
 from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.quality.result_steps import read_place, show_steps
 from dialint.app.console.tables import DialogueLink, show_table
-from dialint.app.console.text import origin_text, percent, safe_markdown, safe_text
-from dialint.app.console.workspace.answer import Selection
+from dialint.app.console.text import (
+    coverage_lists,
+    no_findings_text,
+    origin_text,
+    percent,
+    quality_text,
+    safe_markdown,
+    safe_text,
+)
+from dialint.app.console.workspace.answer import Selection, parse_selection
 from dialint.app.console.workspace.dialogue_view import Mark, find_page, paginate, render_dialogue, view_data
+from dialint.app.console.workspace.page_session import Adding, list_review_projects, open_dialogue
 from dialint.app.console.workspace.reject_reasons import load as load_reasons
 from dialint.detector.errors import DialintError
 from dialint.detector.records import Dialogue, Finding, Verdict
@@ -29,6 +40,10 @@ from dialint.labeling.store.history import DialogueHistory, LogEntry, find_simil
 from dialint.labeling.store.records import Account
 
 MAX_ENTRIES = 50
+MAX_QUOTE = 120
+LAST = "dialogue address"
+"""Key in session state: the address of the dialogue that was opened on Review. A switch of pages takes it out
+of the browser's history."""
 
 
 class Event(NamedTuple):
@@ -41,6 +56,8 @@ class Event(NamedTuple):
 
 def dialogue_page(store: Store, account: Account) -> None:
     """Show the page to `account`; the store decides what it may do."""
+    if "id" not in st.query_params and LAST in st.session_state:  # the browser's way back from Review
+        st.query_params.from_dict(st.session_state[LAST])
     name = st.query_params.get("id", "")
     if not name:
         st.subheader(_("Dialogue"), anchor=False)
@@ -52,14 +69,30 @@ def dialogue_page(store: Store, account: Account) -> None:
         st.info(_("There is no such dialogue, or you may not see it."))
         return
     taxonomy = load_taxonomy()
-    st.subheader(safe_markdown(name), anchor=False)
+    title, steps = st.columns([1, 1], vertical_alignment="center")
+    with title:
+        st.subheader(safe_markdown(name), anchor=False)
+    with steps, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        show_steps(store, account, name)
+    newest = history.verdicts[-1].verdict if history.verdicts else None
+    if history.reviewed_quality is not None:
+        text = _("Reviewed score {n}, by what people decided; {model}.")
+        reviewed = show_number(round(history.reviewed_quality))
+        by_model = (
+            _("no model has judged it")
+            if newest is None
+            else _("the model's: {quality}").format(
+                quality="–" if newest.quality is None else show_number(round(newest.quality))
+            )
+        )
+        st.markdown(f"**{safe_markdown(text.format(n=reviewed, model=by_model))}**")
     if origin := origin_text(history.dialogue):
         st.caption(safe_markdown(origin))
     st.caption(
         _("You have read what others say of this dialogue: your later answers to it count as not blind.")
     )
+    _show_actions(store, account, history.dialogue)
     left, right = st.columns([11, 9], gap="medium")
-    newest = history.verdicts[-1].verdict if history.verdicts else None
     with left:
         _show_dialogue(history.dialogue, newest)
     with right:
@@ -77,6 +110,45 @@ def dialogue_page(store: Store, account: Account) -> None:
                 _show_entries(history.entries)
         with st.expander(_("Similar dialogues"), expanded=True):
             _show_similar(store, account, name)
+
+
+def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
+    """The ways to review the dialogue, and to add an error to it: both open it as a task on Review."""
+    names = list_review_projects(store, account)
+    selection = parse_selection(dialogue, None, st.session_state.get(_selected_key(dialogue)))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        why = None if names else _("There is no open review project. A lead makes one.")
+        review = st.button(
+            _("Review this"), key="review this", type="primary", disabled=not names, help=why,
+            icon=":material/rate_review:",
+        )  # fmt: skip
+        add = st.button(
+            _("Add an error"), key="add an error", disabled=not names, icon=":material/add:",
+            help=why or _("Select its words in the dialogue first, or on Review."),
+        )  # fmt: skip
+        project = names[0] if names else None
+        if len(names) > 1:
+            project = st.selectbox(_("Project"), names, format_func=safe_text, key="review in", width=240)
+        if selection is not None:
+            text = next(turn.text for turn in dialogue.turns if turn.index == selection.turn)
+            quote = " ".join(text[selection.start : selection.end].split())
+            selected = _("Selected in turn {n}: “{quote}”").format(n=selection.turn, quote=quote[:MAX_QUOTE])
+            st.caption(safe_markdown(selected), width="content")
+    if project is None or not (review or add):
+        return
+    back = {"id": dialogue.id, **read_place()}
+    try:
+        adding = Adding(selection) if add else None
+        open_dialogue(store, account, project, dialogue.id, back, adding)
+    except DialintError as refused:
+        st.error(safe_markdown(explain_as_sentence(refused)))
+        return
+    st.session_state[LAST] = back
+    go_to("review")
+
+
+def _selected_key(dialogue: Dialogue) -> str:
+    return f"selected in:{dialogue.id}"
 
 
 def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
@@ -104,7 +176,13 @@ def _show_dialogue(dialogue: Dialogue, verdict: Verdict | None) -> None:
             ),
         )  # fmt: skip
     data = view_data(dialogue, None, marks, focus, 0, (number, pages[number]))
-    render_dialogue(data, f"dialogue page:{dialogue.id}", lambda: None)
+    key = f"dialogue page:{dialogue.id}"
+
+    def on_selected() -> None:
+        raw = getattr(st.session_state.get(key), "selected", None)
+        st.session_state[_selected_key(dialogue)] = raw
+
+    render_dialogue(data, key, on_selected)
 
 
 def _list_events(history: DialogueHistory, taxonomy: Taxonomy) -> list[Event]:
@@ -137,13 +215,18 @@ def _describe_verdict(verdict: Verdict, taxonomy: Taxonomy) -> tuple[str, ...]:
         return (_("It failed ({failure}). That is not a clean dialogue.").format(failure=verdict.failure),)
     if verdict.status == "not_judged":
         return (_("It was not judged. That is not a clean dialogue."),)
-    lines = [_("Quality {n}").format(n=show_number(round(verdict.quality or 0.0)))]
+    lines = [quality_text(verdict)]
     lines += [_describe_finding(each, taxonomy) for each in verdict.findings]
+    if not verdict.findings:
+        lines.append(no_findings_text(verdict, taxonomy))
+    elif (lists := coverage_lists(verdict, taxonomy)) is not None and lists[1]:
+        text = _("Not looked for: {codes}.")
+        lines.append(text.format(codes=", ".join(lists[1])))
     lines += [
         _("Suggestion: {finding}").format(finding=_describe_finding(each, taxonomy))
         for each in verdict.suggestions
     ]
-    return tuple(lines if len(lines) > 1 else [*lines, _("No findings.")])
+    return tuple(lines)
 
 
 def _describe_answer(answer: Annotation, taxonomy: Taxonomy, unknown: datetime) -> Event:

@@ -6,6 +6,7 @@ leads can send what they found to a review project.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from dialint.app.console.quality.explore_filters import (
     show_controls,
     status_words,
 )
+from dialint.app.console.quality.result_steps import make_place
 from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, show_table
 from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
@@ -64,7 +66,7 @@ def explore_page(store: Store, account: Account) -> None:
         if chosen:
             st.button(_("Clear all filters"), type="tertiary", on_click=open_address, args=({},))
     if results.hits:
-        _show_hits(results.hits, with_text=bool(wanted.text))
+        _show_hits(results.hits, make_place(chosen, after), with_text=bool(wanted.text))
     elif results.complete:
         st.info(_("No dialogue passes all filters."))
     if not results.complete:
@@ -89,16 +91,19 @@ def _describe_total(total: Count) -> str:
     return _("more than {n} dialogues").format(n=show_number(total.n))
 
 
-def _show_hits(hits: Sequence[Hit], *, with_text: bool) -> None:
-    """The results as a table, one dialogue in each row."""
-    headings = [_("Time"), _("Dialogue"), _("Agent, team, channel"), _("Findings"), _("Status"), _("Quality")]
+def _show_hits(hits: Sequence[Hit], place: dict[str, str], *, with_text: bool) -> None:
+    """The results as a table, one dialogue in each row; `place` is the search and its page."""
+    headings = [_("Time"), _("Dialogue"), _("Agent, team, channel"), _("Findings"), _("Status")]
+    headings += [_("Quality"), _("Reviewed score")]
     rows: list[list[Cell]] = []
     for hit in hits:
         origin = " · ".join(filter(None, (hit.agent, hit.team, hit.channel))) or "–"
-        quality = "–" if hit.quality is None else show_number(round(hit.quality))
+        scores = [
+            "–" if each is None else show_number(round(each)) for each in (hit.quality, hit.reviewed_quality)
+        ]
         at = show_time(datetime.fromtimestamp(hit.at_ms / 1000, UTC)).removesuffix(" UTC")
-        row: list[Cell] = [at, DialogueLink(hit.dialogue), origin, _chips(hit.findings)]
-        rows.append([*row, _describe_status(hit), quality])
+        row: list[Cell] = [at, DialogueLink(hit.dialogue, place), origin, _chips(hit.findings)]
+        rows.append([*row, _describe_status(hit), *scores])
         if with_text:
             rows[-1].insert(4, "" if hit.snippet is None else hit.snippet.text)
     show_table([*headings[:4], *([_("Text")] if with_text else []), *headings[4:]], rows)
@@ -164,22 +169,42 @@ def _delete_view(store: Store, account: Account, name: str) -> None:
 
 
 def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
-    """Sending dialogues of this page to a review project."""
+    """Sending dialogues of this page to a review project: all of them by one click, where one project reviews
+    verdicts; some of them, or to a project of blind reviews, by a form."""
     listed = projects.list_projects(store, account.id)
-    names = [each.id for each, state in listed if each.purpose == "review" and state == "open"]
-    popover = st.popover(_("Send to review"), icon=":material/send:", disabled=not hits or not names)
+    found = [each for each, state in listed if each.purpose == "review" and state == "open"]
+    found.sort(key=lambda each: not each.prelabelled)
+    names = [each.id for each in found]
+    usual = names if len(names) == 1 else [each.id for each in found if each.prelabelled]
+    ids = [hit.dialogue for hit in hits]
+    label = ngettext("Send {n} dialogue to review", "Send {n} dialogues to review", len(ids))
+    if not ids or not names or len(usual) == 1:
+        why = None if names else _("There is no open review project. A lead makes one.")
+        st.button(
+            safe_markdown(label), icon=":material/send:", key="send all", disabled=not ids or not names,
+            help=why, on_click=_send, args=(store, account, ids, *usual),
+        )  # fmt: skip
+    if not ids or not names:
+        return
+    popover = st.popover(_("Send some…") if len(usual) == 1 else safe_markdown(label), icon=":material/send:")
     with popover, st.form("send to review", border=False):
+        # a key by the page: another page begins with all of its own
+        page_key = hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:16]
         chosen = st.multiselect(
-            _("Dialogues of this page"), ids := [hit.dialogue for hit in hits], default=ids,
+            _("Dialogues of this page"), ids, default=ids, key=f"sent:{page_key}",
             format_func=lambda each: safe_text(each),
         )  # fmt: skip
         project = st.selectbox(_("Project"), names, format_func=lambda each: safe_text(each))
         if st.form_submit_button(_("Send"), type="primary") and chosen and project is not None:
-            with _report() as report:
-                new = [NewTask(dialogue=each, why="chosen in Explore") for each in chosen]
-                n = tasks.add(store, account.id, project, new)
-                report.append(ngettext("{n} new task", "{n} new tasks", n))
+            _send(store, account, chosen, project)
             st.rerun()
+
+
+def _send(store: Store, account: Account, chosen: Sequence[str], project: str) -> None:
+    with _report() as report:
+        new = [NewTask(dialogue=each, why="chosen in Explore") for each in chosen]
+        n = tasks.add(store, account.id, project, new)
+        report.append(f"{ngettext('{n} new task', '{n} new tasks', n)}: {project}")
 
 
 @contextmanager

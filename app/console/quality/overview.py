@@ -17,7 +17,15 @@ from dialint.app.console.i18n import _, choose_name, ngettext, show_number, show
 from dialint.app.console.links import explore_address, link
 from dialint.app.console.periods import Period, choose_period, show_outside
 from dialint.app.console.quality.drift import show_drift
-from dialint.app.console.tables import PageLink, percent_bounds, short_share, show_table
+from dialint.app.console.tables import (
+    SCORE_HELP,
+    PageLink,
+    mean_text,
+    percent_bounds,
+    score_text,
+    short_share,
+    show_table,
+)
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.detector.statistics import LEAST_EVENTS, compare_shares, wilson_interval
 from dialint.detector.taxonomy import load_taxonomy
@@ -26,6 +34,7 @@ from dialint.labeling.store.coaching import count_cleared
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import Group, Totals, read_extent, read_groups, read_totals
 from dialint.labeling.store.records import Account
+from dialint.labeling.store.reviewed_scores import ReviewedScore, read_reviewed_scores
 
 N_CODES = N_AGENTS = 8
 N_CHOICES = 50
@@ -54,6 +63,9 @@ def overview_page(store: Store, account: Account) -> None:
     agents = read_groups(store, account.id, "agent", period.since_ms, period.until_ms, **filters, limit=1000)
     releases = read_groups(store, account.id, "release", period.since_ms, period.until_ms, **filters)
     cleared = count_cleared(store, account.id, period.since_ms, period.until_ms, **filters)
+    span = (period.since_ms, period.until_ms)
+    score = next(iter(read_reviewed_scores(store, account.id, "total", *span, **filters)), None)
+    scores = {each.key: each for each in read_reviewed_scores(store, account.id, "agent", *span, **filters)}
     backlog = read_backlog(store, account.id)
     address = {**period.filters, **filters}
     text = _("{days}, by the day of the dialogue (UTC).")
@@ -62,7 +74,7 @@ def overview_page(store: Store, account: Account) -> None:
         whole = Period(*extent)
         everything = read_totals(store, account.id, whole.since_ms, whole.until_ms, **filters)
         show_outside("overview period", now.stored, everything.stored)
-    _show_strip(now, before, backlog, address)
+    _show_strip(now, before, score, backlog, address)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _show_days(days, period)
@@ -73,7 +85,7 @@ def overview_page(store: Store, account: Account) -> None:
         _show_codes(codes, now, address)
         show_drift(store, account, filters, period.last)
     with right:
-        _show_agents(agents, cleared, address)
+        _show_agents(agents, cleared, scores, address)
         _show_releases(releases, address)
 
 
@@ -91,9 +103,14 @@ def _choose(
     return chosen or None
 
 
-def _show_strip(now: Totals, before: Totals, backlog: Sequence[Backlog], address: dict[str, str]) -> None:
+def _show_strip(
+    now: Totals,
+    before: Totals,
+    score: ReviewedScore | None,
+    backlog: Sequence[Backlog],
+    address: dict[str, str],
+) -> None:
     decided, decided_before = now.confirmed + now.rejected, before.confirmed + before.rejected
-    minutes = sum(each.minutes or 0.0 for each in backlog)
     without_result = now.not_judged + now.failed
     with st.container(horizontal=True, gap="small"):
         _tile(
@@ -130,9 +147,18 @@ def _show_strip(now: Totals, before: Totals, backlog: Sequence[Backlog], address
             _("Findings that an agent objected to and an expert found wrong."),
         )  # fmt: skip
         _tile(
-            _("Backlog"), _minutes_text(minutes), _("now"),
+            _("Reviewed score"), mean_text(score and score.reviewed),
+            _("model {n}").format(n=mean_text(score and score.model)),
+            ngettext("of {n} dialogue", "of {n} dialogues", score.n if score else 0),
+            explore_address(status="reviewed", **address), _(SCORE_HELP),
+        )  # fmt: skip
+        _tile(
+            _("Backlog"), _backlog_text(backlog), _("now"),
             ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)), "/review",
-            _("Open tasks times the median seconds of the newest answers, over all open projects."),
+            _(
+                "Open tasks times the median seconds of the newest answers, over all open projects; unknown "
+                "until there are five timed answers."
+            ),
         )  # fmt: skip
 
 
@@ -170,6 +196,15 @@ def _share_change(k: int, n: int, k_before: int, n_before: int) -> str:
         return _("no clear change")
     points = 100 * (k / n - k_before / n_before)
     return _("{n} points").format(n=show_number(points, "+0.0;-0.0"))
+
+
+def _backlog_text(backlog: Sequence[Backlog]) -> str:
+    """How long all open tasks take: at least the time of the projects where that is known."""
+    waiting = [each for each in backlog if each.n_open]
+    minutes = [each.minutes for each in waiting if each.minutes is not None]
+    if len(minutes) == len(waiting):
+        return _minutes_text(sum(minutes))
+    return _("over {time}").format(time=_minutes_text(sum(minutes))) if minutes else _("unknown")
 
 
 def _minutes_text(minutes: float) -> str:
@@ -212,7 +247,7 @@ def _show_backlog(backlog: Sequence[Backlog]) -> None:
         (
             each.project, show_number(each.n_open),
             "–" if each.median_s is None else _("{n} s").format(n=show_number(round(each.median_s))),
-            "–" if each.minutes is None else _minutes_text(each.minutes),
+            _backlog_text([each]),
         )
         for each in backlog
     ]  # fmt: skip
@@ -261,7 +296,12 @@ def _show_codes(codes: Sequence[Group], now: Totals, address: dict[str, str]) ->
     show_table((_("Error"), _("Findings"), _("Share of dialogues"), _("Confirmed of decided")), rows)
 
 
-def _show_agents(agents: Sequence[Group], cleared: dict[str, int], address: dict[str, str]) -> None:
+def _show_agents(
+    agents: Sequence[Group],
+    cleared: dict[str, int],
+    scores: dict[str, ReviewedScore],
+    address: dict[str, str],
+) -> None:
     st.markdown(f"**{safe_markdown(_('Agents'))}**")
     groups = [group for group in agents if group.key and group.dialogues]
     if not groups:
@@ -289,12 +329,13 @@ def _show_agents(agents: Sequence[Group], cleared: dict[str, int], address: dict
     rows = [
         (
             PageLink(name, explore_address(agent=name, **address)), show_number(counts[name][1]),
-            short_share(*counts[name]), states[side][0],
+            short_share(*counts[name]), states[side][0], score_text(scores.get(name)),
             PageLink(_("Coaching"), f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
         )
         for name, side, _mean in ranked
     ]  # fmt: skip
-    show_table((_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"), _("More")), rows)
+    headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
+    show_table((*headings, _("Score, people / model"), _("More")), rows)
     rule = _(
         "An error stands if people confirmed it or nobody has decided yet; rejected findings do not count. "
         "An agent is set apart only from {n} scored dialogues and {least} of the errors on, and only if the "

@@ -102,7 +102,7 @@ function cardOf(work, choice, number, isActive) {
     buttons.append(button(say.evidence, () => work.showEvidence(), { key: work.hint("evidence"), pressed: evidence.every((id) => work.unfolded.has(id)), data: "evidence" }));
   }
   for (const severity of code.severities.length > 1 || !code.severities.includes(choice.severity) ? code.severities : []) {
-    buttons.append(button(severity, () => work.setSeverity(choice.id, severity), { key: severity.slice(1), pressed: choice.severity === severity, title: say.severity + " " + severity, data: severity }));
+    buttons.append(button(severity, () => work.setSeverity(choice.id, severity), { key: work.digitMeaning() === "severity" ? severity.slice(1) : undefined, pressed: choice.severity === severity, title: say.severity + " " + severity, data: severity }));
   }
   card.append(buttons);
   if (work.asking === choice.id) card.append(reasonsOf(work, choice));
@@ -116,7 +116,7 @@ function reasonsOf(work, choice) {
   box.setAttribute("aria-label", say.why);
   box.append(element("span", "dialint-hint", say.why));
   (data.reasons[(choice.was || [choice.code])[0]] || []).forEach((id, n) => {
-    box.append(button(data.reason_names[id] || id, () => work.giveReason(n), { key: String(n + 1), pressed: choice.why === id, data: "why " + id }));
+    box.append(button(data.reason_names[id] || id, () => work.giveReason(n), { key: work.digitMeaning() === "reason" ? String(n + 1) : undefined, pressed: choice.why === id, data: "why " + id }));
   });
   return box;
 }

@@ -168,7 +168,7 @@ function drawTools(work) {
     button(say.clear, () => { work.clearSelection(); work.draw(); }, { key: "Esc", data: "clear" }),
   );
   work.quickCodes().forEach((code, n) => {
-    buttons.append(button(code.code + " " + code.name, () => work.addFinding(code), { key: String(n + 1), data: "quick " + code.code }));
+    buttons.append(button(code.code + " " + code.name, () => work.addFinding(code), { key: work.digitMeaning() === "code" ? String(n + 1) : undefined, data: "quick " + code.code }));
   });
   box.append(line, buttons);
   if (work.cursor) box.append(element("div", "dialint-hint", say.select_keys));
@@ -188,6 +188,8 @@ function drawFoot(work) {
   const save = button(say.save, () => work.save(), { key: work.hint("save"), className: ready ? "dialint-primary" : "", disabled: work.draft.busy, data: "save" });
   if (!ready) save.setAttribute("aria-disabled", "true");
   first.append(save, status, count);
+  const digits = (say.digits || {})[work.digitMeaning()];
+  if (digits) first.append(element("span", "dialint-hint dialint-digits", digits));
   if (data.auto_save) first.append(element("span", "dialint-hint dialint-own", say.auto_save_on));
   const second = element("div", "dialint-buttons");
   if (work.isLabel) {

@@ -23,9 +23,15 @@ from dialint.labeling.annotation import Annotation, Rejection
 from dialint.labeling.store import annotations as answers
 from dialint.labeling.store import dialogues, drafts, leases, tasks
 from dialint.labeling.store.database.transactions import Store
-from dialint.labeling.store.errors import Conflict, DialogueMissing, NotAllowed, StaleLease
+from dialint.labeling.store.errors import (
+    Conflict,
+    DialogueMissing,
+    NotAllowed,
+    StaleLease,
+    StoreRefused,
+)
 from dialint.labeling.store.masked_view import load_view, prepare_view
-from dialint.labeling.store.records import Pool
+from dialint.labeling.store.records import Lease, Pool
 from dialint.labeling.store.tasks import get_dialogue_id
 
 AWAY_S = 120.0
@@ -110,6 +116,10 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
         return None
     if blind:
         prepare_view(store, lease.dialogue)
+    return _open_lease(store, actor, lease, blind=blind)
+
+
+def _open_lease(store: Store, actor: str, lease: Lease, *, blind: bool) -> tuple[Item, Answer, bool]:
     view = tasks.view_task(store, actor, lease.task)
     item = Item(
         view.dialogue, view.codes, view.turn, view.verdict, view.instructions,
@@ -117,6 +127,25 @@ def claim_next(store: Store, actor: str, project: str, *, blind: bool) -> tuple[
         policies={} if blind else load_cited_policies(store, actor, view.dialogue, view.verdict),
     )  # fmt: skip
     return (item, *_load_draft(store, actor, item, start_answer(item.verdict, item.codes, item.turn)))
+
+
+def claim_dialogue(store: Store, actor: str, project: str, dialogue: str) -> tuple[Item, Answer, bool]:
+    """Claim the review of a dialogue that the actor has chosen, as `claim_next`; or reopen the actor's own
+    answer, if that is given already.
+
+    Raises:
+        NotAllowed: the account may not review it here.
+        StoreRefused: somebody else holds it, or the project takes no more answers.
+    """
+    try:
+        lease = leases.claim_dialogue(store, actor, project, dialogue)
+    except StoreRefused as refused:
+        listed = answers.list_annotations(store, actor, dialogue) if refused.code == leases.ANSWERED else ()
+        own = [each for each in listed if each.labeler == actor and each.turn is None and each.seen_verdict]
+        if not own:
+            raise
+        return _reopen_review(store, actor, own[-1])
+    return _open_lease(store, actor, lease, blind=False)
 
 
 def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple[Item, Answer, bool] | None:
@@ -138,12 +167,16 @@ def reopen_last(store: Store, actor: str, project: str, *, blind: bool) -> tuple
         review = next((each for each in own if each.seen_verdict), None)
         if review is None:
             return None
-        last = review
-        dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
-        item = Item(
-            dialogue, last.codes, last.turn, verdict, supersedes=int(last.id), stored=dialogue.id,
-            policies=load_cited_policies(store, actor, dialogue, verdict),
-        )  # fmt: skip
+        return _reopen_review(store, actor, review)
+    return (item, *_load_draft(store, actor, item, reopen_answer(last, item.verdict)))
+
+
+def _reopen_review(store: Store, actor: str, last: Annotation) -> tuple[Item, Answer, bool]:
+    dialogue, verdict = dialogues.read(store, actor, last.dialogue_id)
+    item = Item(
+        dialogue, last.codes, last.turn, verdict, supersedes=int(last.id), stored=dialogue.id,
+        policies=load_cited_policies(store, actor, dialogue, verdict),
+    )  # fmt: skip
     return (item, *_load_draft(store, actor, item, reopen_answer(last, item.verdict)))
 
 

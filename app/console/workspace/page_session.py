@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ from dialint.app.console.messages import explain
 from dialint.app.console.notices import ERASED
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.workspace import items, reject_reasons
-from dialint.app.console.workspace.answer import Answer, seal, unanswered_codes
+from dialint.app.console.workspace.answer import Answer, Selection, seal, unanswered_codes
 from dialint.app.console.workspace.dialogue_view import TurnSlice, find_page, paginate
 from dialint.app.console.workspace.edits import Act, acknowledge, apply_edit, parse_batch
 from dialint.app.console.workspace.items import EditConflict, Item, Stopwatch
@@ -39,6 +39,12 @@ from dialint.labeling.store.records import Account, Pay, Project, Purpose
 
 COUNTED_S = 60.0
 """The length of the queue is counted anew after this long."""
+
+
+class Adding(NamedTuple):
+    """The wish to add an error, in the words that are selected, if any."""
+
+    selection: Selection | None
 
 
 @dataclass
@@ -65,6 +71,10 @@ class PageSession:
     pages: tuple[tuple[TurnSlice, ...], ...] = ((),)
     page: int = 0
     """The visible page of a long dialogue."""
+    adding: Adding | None = None
+    """What was chosen on the page of the dialogue, if the person came from there to add an error."""
+    back: dict[str, str] | None = None
+    """What the address said of the dialogue that the person came from to review it."""
     n_items: int = 0
     """Items opened so far, by which the browser tells one from the next: a task's number or a dialogue's id
     would be in the page, where a labeler could tell control tasks by it."""
@@ -93,7 +103,7 @@ class PageSession:
     def open_item(self, claimed: tuple[Item, Answer, bool] | None) -> None:
         """Make an item the current one; None closes the current one."""
         self.item, self.answer = (None, None) if claimed is None else claimed[:2]
-        self.conflict = None
+        self.conflict = self.adding = None
         self.pages, self.page = (((),) if self.item is None else paginate(self.item.dialogue)), 0
         self.stopwatch = Stopwatch()
         self.renewed_s = time.monotonic()
@@ -146,12 +156,7 @@ def open_session(
 ) -> PageSession:
     """The session of a page for this account. A task that the account holds already is found again; once the
     person has started, the next task of an open project is claimed whenever there is none."""
-    name = f"page_session:{page}"
-    session = st.session_state.get(name)
-    if not isinstance(session, PageSession) or session.account.id != account.id or session.store is not store:
-        preferences = load_preferences(store, account.id)
-        session = st.session_state[name] = PageSession(store, account, blind, preferences)
-    session.account = account
+    session = _find_session(page, store, account, blind=blind)
     by_id = {
         project.id: project
         for project, state in projects.list_projects(store, account.id)
@@ -165,6 +170,52 @@ def open_session(
         if session.item is None and session.solution is None and session.project is not None:
             _claim(session, by_id[session.project])
     return session
+
+
+def _find_session(page: str, store: Store, account: Account, *, blind: bool) -> PageSession:
+    name = f"page_session:{page}"
+    session = st.session_state.get(name)
+    if not isinstance(session, PageSession) or session.account.id != account.id or session.store is not store:
+        preferences = load_preferences(store, account.id)
+        session = st.session_state[name] = PageSession(store, account, blind, preferences)
+    session.account = account
+    return session
+
+
+def list_review_projects(store: Store, account: Account) -> list[str]:
+    """The open projects in which the account may review verdicts."""
+    return [
+        project.id
+        for project, state in projects.list_projects(store, account.id)
+        if project.purpose == "review"
+        and project.prelabelled
+        and state == "open"
+        and account.id in (project.members or (account.id,))
+    ]
+
+
+def open_dialogue(
+    store: Store,
+    account: Account,
+    project: str,
+    dialogue: str,
+    back: dict[str, str],
+    adding: Adding | None = None,
+) -> None:
+    """Make the review of a chosen dialogue the item of the Review page, which leads `back` to the address of
+    its page afterwards. A task that was in hand stays so.
+
+    Raises:
+        NotAllowed: the account may not review it here.
+        StoreRefused: somebody else holds it, or the project takes no more answers.
+    """
+    session = _find_session("review", store, account, blind=False)
+    with session.lock:
+        claimed = items.claim_dialogue(store, account.id, project, dialogue)
+        session.notices = []
+        session.project, session.started, session.waiting = project, False, None
+        session.open_item(claimed)
+        session.adding, session.back = adding, back
 
 
 def _claim(session: PageSession, project: Project) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 import streamlit as st
 
 from dialint.app.console.i18n import _, show_number, show_time
+from dialint.app.console.links import go_to
 from dialint.app.console.text import (
     code_title,
     origin_text,
@@ -51,6 +52,8 @@ def review_page(store: Store, account: Account) -> None:
         show_notices(session)
         st.info(_("There is no open review project. A lead makes one."))
     else:
+        if session.back is not None and st.button(_("Back to the dialogue"), key="back", type="tertiary"):
+            go_to("dialogue", session.back)
         show_start(session, PURPOSES, _("Start reviewing"), _("Dialogues that wait for you: {n}"))
 
 

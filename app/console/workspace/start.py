@@ -29,7 +29,7 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
     show_notices(session)
 
     def start() -> None:
-        session.started, session.waiting = True, None
+        session.started, session.waiting, session.back = True, None, None
 
     left, right = st.columns([5, 6], gap="large")
     with left:

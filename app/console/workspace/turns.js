@@ -4,6 +4,8 @@
 
 const NAMES = { customer: "Customer", agent: "Agent", bot: "Bot", system: "System", tool: "Tool result" };
 
+const SHORT = 160; // characters of a call or a result that are not folded
+
 function element(kind, className, text) {
   const node = document.createElement(kind);
   if (className) node.className = className;
@@ -44,10 +46,23 @@ function turnOf(turn, words) {
   if (turn.selectable) text.dataset.selectable = "yes";
   for (const piece of turn.pieces) text.append(...pieceOf(piece));
   item.append(head);
-  for (const call of turn.calls) item.append(folded(say.call + ", " + say.unseen, element("div", "dialint-call", call)));
-  if (turn.unseen) item.append(folded(say.unseen, text));
+  for (const call of turn.calls) item.append(unseenOf(say.call + ", " + say.unseen, call, element("div", "dialint-call", call)));
+  if (turn.unseen) item.append(unseenOf(say.unseen, turn.pieces.map((piece) => piece.text).join(""), text));
   else if (turn.pieces.some((piece) => piece.text) || !turn.calls.length) item.append(text);
   return item;
+}
+
+// A call or a result, which the customer did not see: shown if it is short, else folded with its first line visible.
+function unseenOf(title, plain, content) {
+  const label = element("span", "dialint-label", title);
+  if (plain.length <= SHORT) {
+    const box = element("div", "dialint-folded");
+    box.append(label, content);
+    return box;
+  }
+  const details = folded("", content);
+  details.firstChild.append(label, element("span", "dialint-first-line", plain.slice(0, SHORT)));
+  return details;
 }
 
 function folded(title, content) {

@@ -83,6 +83,7 @@ class Workspace {
     }
     this.keys = { ...this.data.usual_keys, ...data.keys };
     this.draw();
+    if (isNew && data.adding) this.startAdding(data.selected);
     if (turned) this.placeUntil = performance.now() + 1500; // until the heights around it are settled
     this.fit();
   }
@@ -206,6 +207,7 @@ class Workspace {
     this.asking = null;
     this.draft.edit([{ kind: "set", id, state, code: choice.code, severity: choice.severity, why: "" }]);
     if (state === "rejected" && !choice.suggested) {
+      this.clearSelection(); // digits mean reasons now
       this.active = id;
       this.asking = id;
       this.askedOpen = wasOpen;
@@ -265,6 +267,14 @@ class Workspace {
   remove(id) {
     this.draft.edit([{ kind: "remove", id }]);
     if (!this.isLabel) this.advance(id);
+  }
+
+  // The person came to add an error, with the words selected on the page before, if any.
+  startAdding(selected) {
+    if (!selected) return this.startSelecting(null);
+    this.selection = selected;
+    this.openPicker("add");
+    this.scrollToTurn(selected.turn);
   }
 
   addFinding(code) {
@@ -370,8 +380,8 @@ class Workspace {
     const selected = selectedIn(this.list);
     if (!selected || JSON.stringify(selected) === JSON.stringify(this.selection)) return;
     this.selection = selected;
-    this.drawTools();
-    this.drawFoot();
+    this.asking = null; // digits mean codes now
+    this.draw();
   }
 
   clearSelection() {
@@ -491,6 +501,31 @@ class Workspace {
     return codes.filter((code) => this.book.byCode[code]).slice(0, 5).map((code) => this.book.byCode[code]);
   }
 
+  // The one thing that a digit means now; the screen shows digits beside nothing else.
+  digitMeaning() {
+    if (this.tool) return null;
+    if (this.jumping !== null && this.jumping !== undefined) return "jump";
+    if (this.asking) return "reason";
+    if (this.quickCodes().length) return "code";
+    return !this.isLabel && this.choice(this.active) ? "severity" : null;
+  }
+
+  digitAction(key) {
+    const n = Number(key);
+    const jump = () => {
+      const number = Number(this.jumping + key);
+      return number * 10 > this.items().length ? () => this.jump(number) : () => { this.jumping += key; this.draw(); };
+    };
+    const meanings = {
+      jump,
+      reason: () => n && (() => this.giveReason(n - 1)),
+      code: () => { const code = this.quickCodes()[n - 1]; return code && (() => this.addFinding(code)); },
+      severity: () => n >= 1 && n <= 4 && (() => this.setSeverity(this.active, "S" + key)),
+    };
+    const meaning = this.digitMeaning();
+    return meaning ? meanings[meaning]() : null;
+  }
+
   selectKey(event, key) {
     const quick = /^[1-9]$/.test(key) && this.quickCodes()[Number(key) - 1];
     if (quick) { this.addFinding(quick); return true; }
@@ -509,18 +544,9 @@ class Workspace {
     }
     if (key === "Escape") return () => { this.openTool(null); this.asking = this.jumping = null; this.clearSelection(); this.draw(); };
     if (this.tool && key !== this.keys.help) return null; // a list or form has the keys
-    if (/^[0-9]$/.test(key) && this.jumping !== null && this.jumping !== undefined) {
-      const number = Number(this.jumping + key);
-      if (number * 10 > this.items().length) return () => this.jump(number);
-      return () => { this.jumping += key; this.draw(); };
-    }
     if (key === "Enter" && this.jumping) return () => this.jump(Number(this.jumping));
-    if (/^[1-9]$/.test(key)) {
-      const quick = this.quickCodes()[Number(key) - 1];
-      if (quick) return () => this.addFinding(quick);
-      if (this.asking) return () => this.giveReason(Number(key) - 1);
-      if (!this.isLabel && this.active && Number(key) <= 4) return () => this.setSeverity(this.active, "S" + key);
-    }
+    const digit = /^[0-9]$/.test(key) && this.digitAction(key);
+    if (digit) return digit;
     const shifted = event.shiftKey && /^Digit([1-5])$/.exec(event.code); // what is on the key depends on the layout
     const marked = shifted && this.quickCodes()[Number(shifted[1]) - 1];
     if (marked) return () => { this.addFinding(marked); this.save(); };

@@ -210,6 +210,8 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "page_of": {turn: find_page(session.pages, turn) for turn in turns},
         "page_text": _page_text(session),
         "question_turn": item.turn,
+        "adding": session.adding is not None,
+        "selected": session.adding and session.adding.selection and session.adding.selection.model_dump(),
         "notices": [[kind, safe_text(text)] for kind, text in session.notices],
         "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
         "keys": {

@@ -108,5 +108,9 @@ def screen_words(mode: Mode) -> dict[str, object]:
         "confirm_all": _("Confirm all {n} open"), "decided": _("{n} of {total} decided"),
         "add_save": _("Add a likely code to selected words, and save"),
         "evidence": _("Evidence"), "no_evidence": _("No clause or source belongs to this finding."),
+        "digits": {
+            "jump": _("Digits: the number to go to"), "reason": _("Digits: the reason"),
+            "code": _("Digits: the error in the selected words"), "severity": _("Digits: the severity"),
+        },
         "no_severity": _("{code} has no severity {severity}."),
     }  # fmt: skip

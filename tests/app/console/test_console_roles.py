@@ -14,7 +14,7 @@ from sqlalchemy import select
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 import dialint.app.console
-from dialint.app.console.main import PAGES
+from dialint.app.console.main import PAGES, start_title
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.store import accounts, dialogues, passwords, projects, tasks
 from dialint.labeling.store.database.schema import metadata
@@ -90,6 +90,16 @@ def test_only_agents_have_findings_of_their_own(open_page: Callable[..., Any], s
     populate_roles(store)
     assert CLOSED not in open_page("the agent", at="My findings").words
     assert CLOSED in open_page("the labeler", at="My findings").words
+
+
+@pytest.mark.parametrize(("role", "agent", "title"), [
+    ("labeler", "a1", "My findings"), ("labeler", None, "Label"), ("reviewer", "a1", "Review"),
+    ("expert", None, "Review"), ("lead", "a1", "Overview"), ("admin", None, "Overview"),
+])  # fmt: skip
+def test_everybody_lands_on_the_page_of_their_work(role: AccountRole, agent: str | None, title: str) -> None:
+    account = Account(id="x", role=role, agent=agent)
+    assert start_title(account) == title
+    assert PAGES[title].is_open_to(account)
 
 
 @pytest.fixture

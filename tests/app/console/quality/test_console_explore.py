@@ -6,9 +6,13 @@ from typing import Any
 import pytest
 
 from dialint.app.console.quality.explore_filters import NAMES, describe_search, make_search
-from dialint.detector.records import Dialogue, Finding, Turn, Verdict
-from dialint.labeling.store import annotations, dialogues, saved_views, tasks
+from dialint.app.console.text import verdict_text
+from dialint.detector.records import Dialogue, Finding, JudgeRecord, NotJudged, Turn, Verdict
+from dialint.detector.taxonomy import load_taxonomy
+from dialint.labeling.store import annotations, dialogues, projects, saved_views, tasks
 from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.records import Project
+from dialint.labeling.store.search import search
 from dialint.labeling.store.search_plan import Search
 
 HOSTILE_NAME = "![x](https://evil.test/x.png) <script>"
@@ -44,7 +48,7 @@ def test_all_dialogues_newest_first_and_a_filter_goes_into_the_address(open_page
     assert "5 dialogues" in page.words
     control(page, "code").set_value("T1")
     page.test.run()
-    assert [each["Dialogue"] for each in rows(page)] == ["[d2](/dialogue?id=d2)"]
+    assert [each["Dialogue"] for each in rows(page)] == ["[d2](/dialogue?id=d2&from=explore&code=T1)"]
     assert page.test.query_params["code"] in ("T1", ["T1"])
     assert "C1 S2" in rows(page)[0]["Findings"]
     control(page, "q").set_value("nothing like it")
@@ -60,7 +64,9 @@ def test_a_permalink_sets_the_controls(open_page: Callable[..., Any]) -> None:
     assert (control(page, "q").value, control(page, "code").value) == ("parcel", "C1")
     assert control(page, "status").value == "unreviewed"
     assert tuple(control(page, "shares").value) == (90, 100)
-    assert {each["Dialogue"] for each in rows(page)} >= {"[d1](/dialogue?id=d1)"}
+    assert any(
+        each["Dialogue"].startswith("[d1](/dialogue?id=d1&from=explore&q=parcel") for each in rows(page)
+    )
     assert all("parcel" in each["Text"] for each in rows(page))
 
 
@@ -120,10 +126,131 @@ def test_a_search_is_saved_opened_and_deleted(open_page: Callable[..., Any], sto
 def test_leads_send_what_they_found_to_review(open_page: Callable[..., Any], store: Store) -> None:
     assert "Send" not in opened(open_page, "rob").labels
     before = tasks.count_tasks(store, "lea", "to review")["main"]["open"]
+    page = opened(open_page, "lea", code="C1")
+    page.press("Send 4 dialogues to review")
+    assert "1 new task: to review" in page.words.replace("\\", "")
     page = opened(open_page, "lea")
     page.press("Send")
-    assert "2 new tasks" in page.words
+    assert "1 new task: to review" in page.words.replace("\\", ""), "all of the page are chosen in the form"
     assert tasks.count_tasks(store, "lea", "to review")["main"]["open"] == before + 2
+
+
+@pytest.mark.parametrize(("state", "button"), [
+    ("none", "Send 5 dialogues to review"), ("one", "Send 5 dialogues to review"), ("two", "Send"),
+])  # fmt: skip
+def test_sending_asks_for_a_project_only_where_there_is_a_choice(
+    open_page: Callable[..., Any], store: Store, state: str, button: str
+) -> None:
+    if state == "none":
+        projects.set_state(store, "lea", "to review", "closed")
+    if state == "two":
+        projects.create(store, "lea", Project(id="other", codes=("C1",), purpose="review", prelabelled=True))
+    page = opened(open_page, "lea")
+    sending = {label for label in page.labels if label.startswith("Send")}
+    assert sending == ({button, "Send"} if state == "one" else {button})
+    assert page.enabled(button) == (state != "none")
+
+
+def test_the_reviewed_score_stands_beside_the_models(open_page: Callable[..., Any], store: Store) -> None:
+    annotations.review(store, "rob", "d1", "k", ["C1", "T1", "C2"], [], expected=None)
+    by_name = {row["Dialogue"]: row for row in rows(opened(open_page, "ria"))}
+    scores = {name[1:3]: (row["Quality"], row["Reviewed score"]) for name, row in by_name.items()}
+    assert (scores["d1"], scores["d2"]) == (("75", "100"), ("75", "–"))
+    words = opened(open_page, "ria", "Dialogue", id="d1").words
+    assert "Reviewed score 100, by what people decided; the model's: 75" in words.replace("\\", "")
+    assert "Reviewed score" not in opened(open_page, "ria", "Dialogue", id="d2").words
+
+
+def walk(page: Any, label: str) -> list[str]:
+    """The dialogues that a button leads to, one after another, until it is closed."""
+    seen = []
+    while page.enabled(label):
+        page.press(label)
+        value = page.test.query_params["id"]
+        seen.append(value if isinstance(value, str) else value[0])
+    return seen
+
+
+def test_next_and_previous_follow_the_list_over_its_pages(
+    open_page: Callable[..., Any], store: Store
+) -> None:
+    more = [Dialogue(id=f"m{n:03d}", turns=(Turn(index=0, role="agent", text="word"),)) for n in range(60)]
+    dialogues.add(store, "lea", more)
+    results = search(store, "rob", Search(text="word"))
+    names = [
+        hit.dialogue
+        for each in (None, results.after)
+        for hit in search(store, "rob", Search(text="word"), each).hits
+    ]
+    address = {"from": "explore", "q": "word"}
+    page = opened(open_page, "rob", "Dialogue", id=names[48], **address)
+    assert walk(page, "Next ▶") == names[49:]
+    assert page.test.query_params["q"] in ("word", ["word"])
+    page = opened(open_page, "rob", "Dialogue", id=names[51], after=results.after, **address)
+    page.press("◀ Previous").press("◀ Previous")
+    assert page.test.query_params["id"] in (names[49], [names[49]])
+    page = opened(open_page, "rob", "Dialogue", id=names[2], **address)
+    assert walk(page, "◀ Previous") == [names[1], names[0]]
+
+
+def test_a_dialogue_that_left_the_search_keeps_its_place(open_page: Callable[..., Any], store: Store) -> None:
+    names = [hit.dialogue for hit in search(store, "rob", Search(review="none")).hits]
+    page = opened(open_page, "rob", "Dialogue", id=names[1], **{"from": "explore", "status": "unreviewed"})
+    annotations.review(store, "ria", names[1], "k", ["C1"], [], expected=None)
+    page.press("Next ▶")
+    assert page.test.query_params["id"] in (names[2], [names[2]])
+
+
+@pytest.mark.parametrize("address", [
+    {}, {"from": "elsewhere"}, {"from": "explore", "q": "nothing like it"}, {"from": "explore", "after": "\x00x"},
+])  # fmt: skip
+def test_an_address_without_a_list_leads_nowhere(
+    open_page: Callable[..., Any], address: dict[str, str]
+) -> None:
+    page = opened(open_page, "rob", "Dialogue", id="d1", **address)
+    assert "◀ Previous" not in page.labels or address.get("after") or not page.enabled("◀ Previous")
+    assert "Review this" in page.labels
+
+
+ALL = tuple(load_taxonomy().codes)
+SILENT = JudgeRecord(name="j", prompt="1", codes=("A1", "C2"), failures={"E_ANSWER": ("A1",)})
+COVERAGES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "two codes": (
+        {"probabilities": {1: {"C1": 0.1, "T1": 0.2}}},
+        f"No findings among the 2 codes that were looked for; {len(ALL) - 2} were not: ", "Quality 100",
+    ),
+    "all codes": (
+        {"probabilities": {1: dict.fromkeys(ALL, 0.1)}}, f"No findings among all {len(ALL)} codes.", "Quality 100",
+    ),
+    "unknown": ({}, "No findings. It is not known which codes were looked for.", "Quality 100"),
+    "a judge that failed": (
+        {"probabilities": {1: {"C1": 0.1}}, "judge": SILENT},
+        f"No findings among the 2 codes that were looked for; {len(ALL) - 2} were not: ",
+        "Quality unknown: a part was not judged",
+    ),
+    "another language": (
+        {
+            "probabilities": {1: {"C1": 0.1}}, "judged_share": 0.5,
+            "not_judged": (NotJudged(language="fi", turns=(3,), codes=("C1",)),),
+        },
+        f"No findings among the 1 codes that were looked for; {len(ALL) - 1} were not: ",
+        "Quality unknown: a part was not judged",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COVERAGES)
+def test_no_findings_says_among_which_codes(open_page: Callable[..., Any], store: Store, case: str) -> None:
+    fields, said, quality = COVERAGES[case]
+    clean = Verdict(
+        dialogue_id="d5", release="model-8", taxonomy="1.0.0", status="scored", quality=100.0, **fields
+    )
+    dialogues.add_verdicts(store, "lea", [clean])
+    words = opened(open_page, "rob", "Dialogue", id="d5").words.replace("\\", "")
+    assert said in words
+    assert quality in words
+    assert ("Quality 100" in words) == (quality == "Quality 100")
+    assert said.rstrip(".") in verdict_text(clean, 0)
 
 
 def test_hostile_text_and_names_are_inert(open_page: Callable[..., Any], store: Store) -> None:

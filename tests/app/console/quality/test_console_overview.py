@@ -10,9 +10,10 @@ from dialint.app.console.charts import MARKED, MUTED, STRONG
 from dialint.app.console.links import explore_address, link
 from dialint.app.console.periods import Period, last_days
 from dialint.app.console.quality.drift import mark_weeks
-from dialint.app.console.quality.overview import LEAST_DIALOGUES, rank_agent
+from dialint.app.console.quality.overview import LEAST_DIALOGUES, _backlog_text, rank_agent
 from dialint.app.console.theme import DARK, LIGHT
 from dialint.labeling.store import annotations
+from dialint.labeling.store.backlog import Backlog
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.insights import Group
 
@@ -87,6 +88,39 @@ def test_the_page_counts_what_was_decided(store: Store, open_page: Callable[...,
     assert "75% (30–95)" in cells.replace("\\", ""), "of a1: d1 was cleared"
     assert "not enough evidence" in cells
     assert "to review" in cells
+
+
+BACKLOGS: dict[str, tuple[list[Backlog], str]] = {
+    "nothing waits": ([], "0 min"),
+    "no median": ([Backlog("p", "review", 45, None, 0)], "unknown"),
+    "a median": ([Backlog("p", "review", 45, 40.0, 9)], "30 min"),
+    "one of two": ([Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 9, None, 2)], "over 30 min"),
+    "no median and no task": (
+        [Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 0, None, 0)],
+        "30 min",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BACKLOGS)
+def test_a_time_that_is_not_known_is_not_nought(case: str) -> None:
+    backlog, text = BACKLOGS[case]
+    assert _backlog_text(backlog) == text
+
+
+def test_the_reviewed_score_is_shown_with_the_models(store: Store, open_page: Callable[..., Any]) -> None:
+    annotations.review(store, "rob", "d1", "rob", ["C1", "T1", "C2"], [], expected=None)
+    page = open_page("lea")
+    metrics = {each.label: (each.value, each.delta) for each in page.test.metric}
+    assert metrics["Reviewed score"] == ("100.0", "model 75.0")
+    assert metrics["Backlog"][0] == "unknown"
+    cells = "\n".join(each.value.to_string() for each in page.test.table).replace("\\", "")
+    assert "100 / 75 (1)" in cells
+    coaching = open_page("lea", at="Coaching", agent="a1")
+    metrics = {each.label: each.value for each in coaching.test.metric}
+    assert metrics["Reviewed score"] == "100.0"
+    (weeks,) = [each.value for each in coaching.test.table if "Week from" in each.value.columns]
+    assert [list(row)[1:] for row in weeks.itertuples(index=False)] == [["100\\.0", "75\\.0", "1"]]
 
 
 def test_a_reviewer_does_not_get_the_page(open_page: Callable[..., Any]) -> None:

@@ -1,0 +1,190 @@
+"""In a real browser: a chosen dialogue is reviewed from its page; tool calls are seen; digits mean one thing."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from patience import WAIT_MS
+
+from dialint.detector.records import Dialogue, ToolCall, Turn
+from dialint.labeling.store import dialogues, leases, tasks
+from dialint.labeling.store.database.transactions import Store
+from dialint.labeling.store.errors import StoreRefused
+from dialint.labeling.store.records import NewTask
+
+Saved = Callable[[], list[dict[str, Any]]]
+READY = """() => {
+  const work = document.querySelector(".dialint-work")?.work;
+  return work && work.data && !work.draft.pending.length && !work.draft.busy;
+}"""
+SELECT = """([turn, start, end]) => {
+  const node = document.querySelector(`[data-turn="${turn}"] .dialint-text`).firstChild.firstChild;
+  window.getSelection().setBaseAndExtent(node, start, node, end);
+  document.dispatchEvent(new PointerEvent("pointerup"));
+}"""
+LONG = {"lines": [{"sku": f"SKU-{n:03}"} for n in range(40)]}
+
+
+@pytest.fixture
+def page_of(browser: Any, server: Any, signed_in: Callable[..., None]) -> Iterator[Callable[[str, str], Any]]:
+    """Opens an address of the console as somebody."""
+    contexts = []
+
+    def opened(name: str, address: str) -> Any:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        signed_in(page, server.port, name)
+        page.goto(f"http://127.0.0.1:{server.port}/{address}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name).first.click()
+
+
+def test_a_dialogue_is_reviewed_from_its_page_and_the_way_leads_back(
+    page_of: Callable[..., Any], server: Any, store: Store, saved: Saved, settle: Callable[[Any], None]
+) -> None:
+    """By a lease that others respect; next and previous keep the filters; a second visit corrects the answer."""
+    page = page_of("rob", "explore?code=C1")
+    page.goto(f"http://127.0.0.1:{server.port}{page.get_by_role('link', name='d3').get_attribute('href')}")
+    page.get_by_text("Verdict of model").first.wait_for()
+    settle(page)
+    press(page, "Review this")
+    page.get_by_text("Dialogue d3;").wait_for()
+    with pytest.raises(StoreRefused, match="somebody else"):
+        leases.claim_dialogue(store, "ria", "to review", "d3")
+    page.wait_for_function(READY)
+    page.keyboard.press("y")
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    assert [(row["dialogue"], row["labeler"], row["seen_verdict"]) for row in saved()] == [
+        ("d3", "rob", True)
+    ]
+    press(page, "Back to the dialogue")
+    page.get_by_text("Review by rob").wait_for()
+    assert page.get_by_text("Reviewed score").count() == 1
+    settle(page)
+    press(page, "Review this")
+    page.get_by_text("you are changing your answer 1").wait_for()
+    page.go_back()
+    page.get_by_text("Review by rob").wait_for()
+    settle(page)
+    press(page, "Next")
+    page.wait_for_function("() => !location.search.includes('id=d3')")
+    assert "code=C1" in page.url
+    settle(page)
+    press(page, "Back to the list")
+    page.wait_for_url("**/explore?code=C1")
+
+
+@pytest.mark.parametrize("is_selected", [True, False], ids=["words selected", "none selected"])
+def test_an_error_is_added_from_the_page_of_the_dialogue(
+    page_of: Callable[..., Any], saved: Saved, settle: Callable[[Any], None], is_selected: bool
+) -> None:
+    page = page_of("rob", "dialogue?id=d5")
+    page.get_by_text("came to the store").wait_for()
+    settle(page)
+    if is_selected:
+        page.evaluate(SELECT, [3, 3, 7])
+        page.get_by_text("Selected in turn 3: “will”").wait_for()
+        settle(page)
+    press(page, "Add an error")
+    page.get_by_text("Dialogue d5;").wait_for()
+    page.wait_for_function(READY)
+    if not is_selected:
+        page.get_by_text("Selected in turn 1:").wait_for()
+        page.keyboard.press("Enter")
+    page.get_by_role("dialog", name="Which error?").wait_for()
+    page.keyboard.type("T1")
+    page.keyboard.press("Enter")
+    page.get_by_text("Errors: 1").wait_for()
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    place = (3, 3, 7) if is_selected else (1, 0, 14)
+    assert [(turn, code, start, end) for turn, code, _, start, end in saved()[0]["said"]] == [
+        (place[0], "T1", *place[1:])
+    ]
+
+
+@pytest.mark.parametrize(("name", "address", "project"), [
+    ("rob", "review", "to review"), ("ann", "label", "to label"), ("rob", "dialogue?id=tools", None),
+])  # fmt: skip
+def test_tool_calls_show_function_and_arguments_without_a_click(
+    page_of: Callable[..., Any], store: Store, name: str, address: str, project: str | None
+) -> None:
+    turns = (
+        Turn(index=0, role="customer", text="Where is it?"),
+        Turn(
+            index=1, role="agent", text="", tool_calls=(ToolCall(name="get_order", arguments={"id": "A-1"}),)
+        ),
+        Turn(index=2, role="tool", text="status: in transit"),
+        Turn(
+            index=3,
+            role="agent",
+            text="On its way.",
+            tool_calls=(ToolCall(name="set_lines", arguments=LONG),),
+        ),
+        Turn(index=4, role="tool", text="{" + "x" * 400 + "}"),
+    )
+    dialogues.add(store, "lea", [Dialogue(id="tools", turns=turns)])
+    if project is not None:
+        tasks.add(store, "lea", project, [NewTask(dialogue="tools", priority=99.0)])
+    page = page_of(name, address)
+    if project is not None:
+        press(page, "Start")
+    page.locator('[data-turn="3"]').wait_for()
+    assert page.get_by_text('get_order({"id": "A-1"})').is_visible()
+    assert page.get_by_text("status: in transit").is_visible()
+    first = page.locator('[data-turn="3"] .dialint-first-line')
+    assert first.is_visible()
+    assert first.inner_text().startswith('set_lines({"lines": [{"sku": "SKU-000"')
+    assert page.locator('[data-turn="4"] .dialint-first-line').inner_text().startswith("{xxx")
+    whole = page.locator('[data-turn="3"] .dialint-call')
+    assert not whole.is_visible()
+    page.locator('[data-turn="3"] summary').click()
+    assert "SKU-019" in whole.inner_text()
+    assert not first.is_visible()
+
+
+HINTS = """() => {
+  const of = (within) => [...document.querySelectorAll(within + " kbd")].map((each) => each.textContent);
+  const digits = (within) => of(within).filter((key) => /^[0-9]$/.test(key)).length > 0;
+  const work = document.querySelector(".dialint-work").work;
+  return [work.digitMeaning(), digits(".dialint-reasons"), digits(".dialint-tools"), digits(".dialint-card > .dialint-buttons")];
+}"""
+SELECTED, ASKED, PLAIN = ["code", False, True, False], ["reason", True, False, False], "severity"
+
+
+@pytest.mark.usefixtures("suggested")
+def test_digits_mean_one_thing_at_a_time(page_of: Callable[..., Any], store: Store, saved: Saved) -> None:
+    """The screen shows them beside that thing only, whatever came before."""
+    page = page_of("rob", "review")
+    press(page, "Start")
+    page.get_by_text("Dialogue careful").wait_for()
+    page.wait_for_function(READY)
+    assert page.evaluate(HINTS)[0] == PLAIN
+    page.evaluate(SELECT, [3, 0, 2])
+    assert page.evaluate(HINTS) == SELECTED
+    page.keyboard.press("n")
+    assert page.evaluate(HINTS) == ASKED, "a rejection takes the selection away"
+    assert page.get_by_text("Digits: the reason").is_visible()
+    page.evaluate(SELECT, [3, 0, 2])
+    assert page.evaluate(HINTS) == SELECTED, "words selected are no reason"
+    page.keyboard.press("1")
+    page.get_by_text("Errors: 1").wait_for()
+    page.keyboard.press("g")
+    assert page.evaluate(HINTS) == ["jump", False, False, False]
+    page.keyboard.press("2")
+    assert page.evaluate(HINTS)[:3] == [PLAIN, False, False]
+    page.keyboard.press("s")
+    page.get_by_text("Saved as answer 1").wait_for()
+    (row,) = saved()
+    assert [each[:1] for each in row["said"]] == [(3,)]
+    assert row["rejections"] in (None, "[]")
