@@ -25,7 +25,7 @@ from dialint.labeling.store.database.transactions import (
 )
 from dialint.labeling.store.errors import Conflict, NotAllowed
 from dialint.labeling.store.exposure import APPEAL, has_part, has_seen, record_read, require_not_own
-from dialint.labeling.store.leases import lock_held_task
+from dialint.labeling.store.leases import lock_held_task, require_part
 from dialint.labeling.store.masked_view import mask_annotation, unmask_findings, view_for_account
 from dialint.labeling.store.permissions import has_permission, require_permission
 from dialint.labeling.store.projects import get_open_project, get_project, require_open
@@ -59,7 +59,7 @@ def submit(
 
     Raises:
         StaleLease: the actor does not hold it any more.
-        NotAllowed: the actor spoke in the dialogue.
+        NotAllowed: the actor spoke in the dialogue, or has lost the role or status that the task needs.
         StoreRefused: the project was closed, the key was used for another answer, a finding has a code or
             turn that the task does not ask, or a labeler's quote does not match the displayed text at its
             offsets.
@@ -77,6 +77,7 @@ def submit(
     if same := find_same(transaction, values):
         return mask_annotation(account, view, task, same)
     lock_held_task(transaction, actor, task, token)
+    require_part(account, project, row.pool)
     require_open(transaction, row.project)
     require_not_own(transaction, account, row.dialogue)
     seen = project.prelabelled and _has_verdict(transaction, row.dialogue)
@@ -117,7 +118,7 @@ def correct(
     """Supersede the actor's newest answer to the same question by a new row.
 
     Raises:
-        NotAllowed: the answer is not the actor's own.
+        NotAllowed: the answer is not the actor's own, or is a review and the actor reviews no more.
         Conflict: it was corrected already.
         StoreRefused: its project is closed or past its deadline, or as for `submit`.
     """
@@ -125,6 +126,8 @@ def correct(
     old = transaction.run(select(annotation_rows).where(annotation_rows.c.id == supersedes)).one_or_none()
     if old is None or old.labeler != actor:
         raise NotAllowed("E_RIGHT", "{actor} corrects own answers only", actor=actor)
+    if old.kind in REVIEW_KINDS:
+        require_permission(transaction, actor, "review")
     lock_dialogue(transaction, old.dialogue)
     require_not_own(transaction, account, old.dialogue)
     view = view_for_account(transaction, account, old.project, old.dialogue)

@@ -164,7 +164,12 @@ def _exclude(transaction: Transaction, account: Account, project: Project, row: 
     transaction.log(account.id, "task.skip", f"task {row.id}", token=lease.token)
 
 
-def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
+def require_part(account: Account, project: Project, pool: str) -> None:
+    """Require that role and status still let the account answer in this pool of the project.
+
+    Raises:
+        NotAllowed: they do not.
+    """
     if (right := REQUIRED_PERMISSION.get(project.purpose)) and not has_permission(account, right):
         raise NotAllowed(
             "E_RIGHT",
@@ -173,12 +178,16 @@ def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
             right=right,
             project=project.id,
         )
-    if pool == "control":
-        raise NotAllowed("E_POOL", "control tasks come by themselves")
-    if account.status == "training" and pool == "main":
+    if account.status == "training" and pool in ("main", "control"):
         raise NotAllowed(
             "E_POOL", "{account} is in training and has no part in the main pool yet", account=account.id
         )
+
+
+def _validate_pool(account: Account, project: Project, pool: Pool) -> None:
+    if pool == "control":
+        raise NotAllowed("E_POOL", "control tasks come by themselves")
+    require_part(account, project, pool)
     if project.members and account.id not in project.members:
         raise NotAllowed(
             "E_RIGHT", "{account} is no member of {project}", account=account.id, project=project.id

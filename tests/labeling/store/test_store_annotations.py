@@ -249,3 +249,12 @@ def test_drafts_are_ones_own(store: Store, made: Any) -> None:
     assert drafts.load_draft(store, "ada", "note:d1") is None
     drafts.delete_draft(store, "ann", "note:d1")
     assert drafts.load_draft(store, "ann", "note:d1") is None
+
+
+def test_whoever_reviews_no_more_corrects_no_review(store: Store, made: Any) -> None:
+    dialogues.add(store, "lea", [made.dialogue("d")])
+    own = annotations.review(store, "rob", "d", "first", ["C1"], expected=None)
+    annotations.correct(store, "rob", int(own.id), "second")
+    accounts.change(store, "ada", "rob", "labeler", None)
+    with pytest.raises(NotAllowed, match="E_RIGHT"):
+        annotations.correct(store, "rob", int(own.id) + 1, "third")
