@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dialint.detector.records import Dialogue
 
 READ = ReadConfig()
+N_FILES = 10
+"""Files of a folder or an archive that are previewed."""
 N_TURNS, WIDTH = 8, 96
 N_REJECTS = 10
 LogFormat = Literal["dialint", "openai", "sharegpt", "csv", "parquet"]
@@ -61,10 +63,14 @@ def preview_log(
     if records < 1:
         raise ConfigError("E_OPTION", "--records: expected at least 1")
     sources = open_logs([log])
-    if len(sources) > 1:
+    if write is not None and len(sources) > 1:
         raise ConfigError("E_OPTION", f"{log}: {len(sources)} files; name one of them")
-    result = preview(sources[0], read, records)
-    _show(result)
+    results = [preview(source, read, records) for source in sources[:N_FILES]]
+    for result in results:
+        _show(result)
+    if len(sources) > N_FILES:
+        print_line(f"... and {len(sources) - N_FILES} more files")
+    result = results[0]
     if write is not None and result.native and not result.fields:
         print_line(f"{write}: not written, for this format needs no mapping")
     elif write is not None:
@@ -73,7 +79,7 @@ def preview_log(
         print_line(f"{write}: written; correct it, then: dialint ingest preview {log} --mapping {write}")
     elif not result.native and result.fields and read.mapping is None:
         print_line("--write map.yaml writes this as a mapping, to be corrected")
-    return 0 if result.is_readable and not result.problems else 1
+    return 0 if all(one.is_readable and not one.problems for one in results) else 1
 
 
 def _show(result: Preview) -> None:

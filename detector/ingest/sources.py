@@ -1,5 +1,5 @@
-"""Resolves the paths, patterns, objects (``s3://``) and standard input that a user names to log files, and
-refuses unsafe paths.
+"""Resolves what a user names to log files: paths, patterns, folders, archives, objects (``s3://``), standard
+input; refuses unsafe paths.
 
 Opens only standard input and objects (both spooled to temporary files without a name) and reads no content:
 that is `streams`. The signature taken here reveals a file that changes while it is read.
@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.errors import InputRefused, Message
+from dialint.detector.ingest.archives import LOGS, archive_kind, is_log, open_archive
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects
 from dialint.detector.ingest.outcomes import file_error
 
@@ -86,11 +87,12 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
                     results[name] = _object(name)
             continue
         for path in _expand(pattern):
-            source = _source(path, pattern)
-            results.setdefault(os.path.realpath(path), source)
+            for one in _logs_in(path):
+                source = _source(one, pattern if one == path else one)
+                results.setdefault(os.path.realpath(one), source)
     if not results:
         raise InputRefused("E_PATH", "no log was named")
-    return _add_labels(list(results.values()))
+    return _add_labels([one for source in results.values() for one in _unpacked(source)])
 
 
 def _expand(pattern: str) -> list[str]:
@@ -102,6 +104,33 @@ def _expand(pattern: str) -> list[str]:
     return matches
 
 
+def _logs_in(path: str) -> list[str]:
+    """The path of a file; of a folder all files in it, at any depth, whose endings are those of logs. Hidden
+    ones, links, and what a job writes beside its output are none."""
+    if not Path(path).is_dir():
+        return [path]
+    _validate_parts(path)
+    results = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files = [Path(folder) / name for name in names if is_log(name)]
+        results += [str(file) for file in files if not file.is_symlink()]
+    if not results:
+        raise file_error(
+            "E_PATH", path, "is a folder without logs; endings of logs are {names}", names=" ".join(LOGS)
+        )
+    return sorted(results)
+
+
+def _unpacked(source: Source) -> list[Source]:
+    """The logs of an archive or a workbook; any other file as it is."""
+    kind = archive_kind(source.path)
+    if kind is None:
+        return [source]
+    with disk_errors(TEMPORARY):
+        return [_spool(name, "", write) for name, write in open_archive(source.name, source.path, kind)]
+
+
 def _source(path: str, pattern: str) -> Source:
     _validate_parts(path)
     try:
@@ -109,10 +138,6 @@ def _source(path: str, pattern: str) -> Source:
     except OSError as error:
         reason = Message("cannot be opened")
         raise file_error("E_PATH", path, Message((error.strerror or reason).lower())) from None
-    if stat.S_ISDIR(status.st_mode):
-        raise file_error(
-            "E_PATH", path, "is a folder; name files, or a pattern such as '{path}/*.jsonl'", path=path
-        )
     if not stat.S_ISREG(status.st_mode):
         raise file_error("E_PATH", path, "is a device, pipe or socket; use '-' to read standard input")
     _validate_location(path, pattern)
@@ -209,7 +234,8 @@ def _add_labels(sources: list[Source]) -> list[Source]:
 def _parts_of(source: Source) -> tuple[str, ...]:
     if source.name == "-":
         return ("stdin",)
-    return Path(source.name).parts if is_object(source.name) else source.path.absolute().parts
+    is_spooled = is_object(source.name) or source.spool is not None
+    return Path(source.name).parts if is_spooled else source.path.absolute().parts
 
 
 def _strip_compression(name: str) -> str:

@@ -28,7 +28,8 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
 JSON_LINES = (".jsonl", ".ndjson")
 FOREIGN = {
-    b"PK\x03\x04": Message("a zip or Excel file"),
+    b"PK\x03\x04": Message("a zip file"),
+    b"\xd0\xcf\x11\xe0": Message("an old or encrypted Excel file"),
     b"%PDF": Message("a PDF"),
     b"SQLite format 3": Message("an SQLite database"),
     b"BZh": Message("bzip2"),

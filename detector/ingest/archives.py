@@ -1,0 +1,173 @@
+"""Logs inside of zip archives and Excel workbooks.
+
+The members of an archive whose endings are those of logs are read in order; others, such as pictures, are
+left out. Refused are names that lead out of the archive, links, encrypted members, archives within archives
+and whatever expands beyond `MAX_RATIO` or `MAX_BYTES`. Of a workbook the one sheet with rows is read as a CSV
+table; formulas are values. Nothing is unpacked to a file with a name.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import lzma
+import re
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Literal
+
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest.outcomes import file_error
+
+LOGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".txt", ".vtt", ".srt", ".xlsx", ".zip")
+"""Endings of logs, which may be followed by one of compression."""
+BESIDE = (".rejects.jsonl", ".manifest.json", "manifest.json")
+"""Endings of what a job writes beside its output."""
+ZIP = b"PK\x03\x04"
+MAX_MEMBERS = 200
+MAX_BYTES, MAX_WORKBOOK_BYTES = 4_000_000_000, 300_000_000
+"""Bytes that an archive may expand to; the texts of a workbook are held in memory."""
+MAX_RATIO, RATIO_FROM_BYTES = 200, 1 << 20
+MAX_COLUMNS = 1_000
+
+Write = Callable[[IO[bytes]], None]
+
+
+def is_log(name: str) -> bool:
+    """Whether a file of this name may be a log."""
+    bare = re.sub(r"\.(?:gz|zst)$", "", name.lower())
+    return bare.endswith(LOGS) and not bare.endswith(BESIDE) and not PurePosixPath(name).name.startswith(".")
+
+
+def archive_kind(path: Path) -> Literal["zip", "xlsx"] | None:
+    """The kind of archive that a file is; None if it is none."""
+    with open(path, "rb") as file:
+        if file.read(len(ZIP)) != ZIP:
+            return None
+        try:
+            names = zipfile.ZipFile(file).NameToInfo
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+            return "zip"
+    return (
+        "xlsx" if "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names) else "zip"
+    )
+
+
+def open_archive(name: str, path: Path, kind: Literal["zip", "xlsx"]) -> Iterator[tuple[str, Write]]:
+    """The name of each log in an archive, and a function that writes it to a file.
+
+    Raises:
+        InputRefused: E_FORMAT, E_EXPANSION or E_ARCHIVE; so does the function.
+    """
+    with _damage(name), zipfile.ZipFile(path) as archive:
+        members = [info for info in archive.infolist() if not info.is_dir()]
+        _check_size(name, path, members, kind)
+        if kind == "xlsx":
+            yield name, lambda file: _write_sheet(name, path, file)
+            return
+        logs = [info for info in members if _checked(name, info)]
+        if not logs:
+            raise file_error("E_FORMAT", name, "a zip file without logs")
+        if len({info.filename for info in logs}) < len(logs):
+            raise file_error("E_ARCHIVE", name, "a name stands twice in it")
+        for info in sorted(logs, key=lambda info: info.filename):
+            yield f"{name}/{info.filename}", _copier(name, archive, info)
+
+
+@contextmanager
+def _damage(name: str) -> Iterator[None]:
+    """Turns what `zipfile` raises into E_ARCHIVE."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, NotImplementedError):
+        raise file_error(
+            "E_ARCHIVE", name, "the zip data are damaged, or of a kind that is not read"
+        ) from None
+
+
+def _check_size(name: str, path: Path, members: list[zipfile.ZipInfo], kind: str) -> None:
+    """Refuse an archive that would expand too far; a member never gives more bytes than it states here."""
+    size = sum(info.file_size for info in members)
+    if size > (MAX_WORKBOOK_BYTES if kind == "xlsx" else MAX_BYTES) or (
+        size > RATIO_FROM_BYTES and size > MAX_RATIO * path.stat().st_size
+    ):
+        raise file_error("E_EXPANSION", name, "expands to {n} bytes", n=size)
+    if kind == "zip" and len(members) > MAX_MEMBERS:
+        raise file_error("E_ARCHIVE", name, "over {n} files; unpack it and name the folder", n=MAX_MEMBERS)
+
+
+def _checked(name: str, info: zipfile.ZipInfo) -> bool:
+    """Whether a member is a log; the unsafe ones are refused, whatever they are."""
+    parts = re.split(r"[/\\]", info.filename)
+    is_link = stat.S_ISLNK(info.external_attr >> 16)
+    if is_link or ".." in parts or parts[0] == "" or re.match(r"[A-Za-z]:", info.filename):
+        raise file_error("E_ARCHIVE", name, "it holds a link or a name that leads out of it")
+    if any(part.startswith(".") or part == "__MACOSX" for part in parts) or not is_log(info.filename):
+        return False
+    if info.flag_bits & 1:
+        raise file_error("E_ARCHIVE", name, "it is encrypted")
+    if info.filename.lower().endswith((".zip", ".xlsx")):
+        raise file_error("E_ARCHIVE", name, "it holds another archive; unpack it and name the folder")
+    return True
+
+
+def _copier(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Write:
+    def copy(file: IO[bytes]) -> None:
+        with _damage(name), archive.open(info) as member:
+            shutil.copyfileobj(member, file, 1 << 20)
+
+    return copy
+
+
+def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
+    """Write the one sheet with rows as CSV.
+
+    Raises:
+        InputRefused: E_FORMAT, there is none, or several; E_ARCHIVE, damage.
+    """
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible" and _has_rows(sheet)]
+        if len(sheets) != 1:
+            names = ", ".join(repr(sheet.title) for sheet in sheets) or "-"
+            raise file_error(
+                "E_FORMAT", name, "{n} sheets with rows: {names}; leave one of them",
+                n=len(sheets), names=names,
+            )  # fmt: skip
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        for row in sheets[0].iter_rows(values_only=True, max_col=MAX_COLUMNS):
+            writer.writerow(map(_cell, row))
+        text.flush()
+        text.detach()
+        book.close()
+    except (OSError, InputRefused):
+        raise
+    except Exception:  # noqa: BLE001  whatever the library makes of a damaged workbook
+        raise file_error(
+            "E_ARCHIVE", name, "the workbook is damaged, or of a kind that is not read"
+        ) from None
+
+
+def _has_rows(sheet: Any) -> bool:
+    rows = sheet.iter_rows(values_only=True, max_row=2, max_col=MAX_COLUMNS)
+    return any(value is not None for row in rows for value in row)
+
+
+def _cell(value: object) -> str:
+    """The text of a cell: times as ISO 8601, whole numbers without a point."""
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return "" if value is None else str(value)

@@ -1,0 +1,160 @@
+"""Folders, zip archives and workbooks as logs: what is in them is read, and what could do harm is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from dialint.detector.errors import InputRefused
+from dialint.detector.ingest import archives
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+
+
+def log(*ids: str) -> str:
+    turns = [{"role": "customer", "text": "Where is my lamp?"}, {"role": "agent", "text": "On its way."}]
+    return "".join(json.dumps({"id": name, "turns": turns}) + "\n" for name in ids)
+
+
+def ids(path: Path) -> list[str]:
+    sources = open_logs([str(path)])
+    for source in sources:
+        inspect(source, ReadConfig())
+    return [one.dialogue.id for one in read(sources, ReadConfig(), Counts()) if isinstance(one, Loaded)]
+
+
+def zipped(path: Path, members: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+MEMBERS: dict[str, str | bytes] = {
+    "b/two.jsonl": log("d2"), "a.jsonl": log("d1"), "photo.jpg": b"\xff\xd8", "__MACOSX/a.jsonl": "x", ".hidden.json": "x",
+}  # fmt: skip
+
+
+def test_the_logs_of_a_folder_and_of_an_archive_are_read_in_order(tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    for name, data in MEMBERS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    (folder / "__MACOSX/a.jsonl").unlink()
+    (folder / "verdicts.rejects.jsonl").write_text("x")
+    (folder / "link.jsonl").symlink_to(folder / "a.jsonl")
+    assert ids(folder) == ["d1", "d2"]
+    archive = zipped(tmp_path / "export.zip", MEMBERS)
+    assert ids(archive) == ["d1", "d2"]
+    assert [(one.name, one.label) for one in open_logs([str(archive)])] == [
+        (f"{archive}/a.jsonl", "a.jsonl"), (f"{archive}/b/two.jsonl", "two.jsonl")]  # fmt: skip
+    zipped(folder / "more.zip", {"three.jsonl": log("d3")})
+    assert ids(folder) == ["d1", "d2", "d3"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputRefused, match="E_PATH"):
+        open_logs([str(tmp_path / "empty")])
+
+
+def link() -> bytes:
+    info = zipfile.ZipInfo("a.jsonl")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    return out.getvalue()
+
+
+def archive(members: dict[str, str | bytes], change: Callable[[bytes], bytes] = lambda data: data) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return change(out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (archive({"../a.jsonl": log("d")}), "E_ARCHIVE"),
+        (archive({"/a.jsonl": log("d")}), "E_ARCHIVE"),
+        (archive({"a/../../b.jsonl": log("d")}), "E_ARCHIVE"),
+        (archive({"..\\a.jsonl": log("d")}), "E_ARCHIVE"),
+        (archive({"C:a.jsonl": log("d")}), "E_ARCHIVE"),
+        (link(), "E_ARCHIVE"),
+        (archive({"a.zip": archive({"a.jsonl": log("d")})}), "E_ARCHIVE"),
+        (archive({f"{n}.jsonl": "" for n in range(archives.MAX_MEMBERS + 1)}), "E_ARCHIVE"),
+        (archive({"a.jsonl": log("d")}, lambda data: data.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")), "E_ARCHIVE"),
+        (archive({"a.jsonl": log("d") * 9}, lambda data: data[:60] + bytes(8) + data[68:]), "E_ARCHIVE"),
+        (archive({"a.jsonl": log("d")}, lambda data: data[:-30]), "E_ARCHIVE"),
+        (archive({"a.jsonl": b" " * 3_000_000}), "E_EXPANSION"),
+        (archive({"photo.jpg": b"\xff"}), "E_FORMAT"),
+    ],
+    ids=["climbs", "absolute", "climbs inside", "backslash", "drive", "link", "nested", "many", "encrypted", "damaged", "cut", "bomb", "no log"],
+)  # fmt: skip
+def test_an_archive_that_could_do_harm_is_refused(tmp_path: Path, data: bytes, code: str) -> None:
+    path = tmp_path / "export.zip"
+    path.write_bytes(data)
+    with pytest.raises(InputRefused) as caught:
+        ids(path)
+    assert caught.value.code == code
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["export.zip"]
+
+
+ROWS = [
+    ["ticket_id", "author_role", "body", "created_at", "internal"],
+    [4471, "customer", "=1+1 is what?", datetime(2026, 3, 2, 9, 14, 5), False],
+    [4471, "agent", "She is rude again.", datetime(2026, 3, 2, 9, 15, 5), True],
+    [4471.0, "agent", "Two,\n\"2\".", datetime(2026, 3, 2, 9, 16, 5), None],
+]  # fmt: skip
+
+
+def workbook(path: Path, *sheets: list[list[object]]) -> Path:
+    book = openpyxl.Workbook()
+    for number, rows in enumerate(sheets):
+        sheet = book.active if number == 0 else book.create_sheet()
+        assert sheet is not None
+        for row in rows:
+            sheet.append(row)
+            for cell in sheet[sheet.max_row]:
+                cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
+    book.save(path)
+    return path
+
+
+def test_a_workbook_is_a_table(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "log.xlsx", ROWS, [])
+    counts = Counts()
+    outcomes = list(read(open_logs([str(path)]), ReadConfig(), counts))
+    (dialogue,) = [one.dialogue for one in outcomes if isinstance(one, Loaded)]
+    assert [(turn.role, turn.text) for turn in dialogue.turns] == [
+        ("customer", "=1+1 is what?"),
+        ("agent", 'Two,\n"2".'),
+    ]
+    assert (dialogue.id, counts.warnings["W_INTERNAL_NOTE"]) == ("4471", 1)
+    assert [turn.at.minute for turn in dialogue.turns if turn.at] == [14, 16]
+
+
+@pytest.mark.parametrize(("sheets", "code"), [([ROWS, ROWS], "E_FORMAT"), ([[]], "E_FORMAT")])
+def test_a_workbook_of_several_tables_or_none_is_asked_about(
+    tmp_path: Path, sheets: list[list[list[object]]], code: str
+) -> None:
+    with pytest.raises(InputRefused) as caught:
+        open_logs([str(workbook(tmp_path / "log.xlsx", *sheets))])
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/worksheets/sheet1.xml"])
+def test_a_damaged_workbook_is_refused(tmp_path: Path, part: str) -> None:
+    whole = zipfile.ZipFile(workbook(tmp_path / "good.xlsx", ROWS))
+    members = {name: whole.read(name) if name != part else b"<a>" for name in whole.namelist()}
+    path = zipped(tmp_path / "log.xlsx", dict(members))
+    with pytest.raises(InputRefused) as caught:
+        open_logs([str(path)])
+    assert caught.value.code == "E_ARCHIVE"
