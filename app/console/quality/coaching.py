@@ -42,7 +42,7 @@ WEEKS = 12
 N_DIALOGUES = 4
 """Worst and best dialogues that are shown."""
 N_CODES = 6
-TILE_PX = 168
+TILE_PX = 175
 
 
 def coaching_page(store: Store, account: Account) -> None:

@@ -49,7 +49,7 @@ def explore_page(store: Store, account: Account) -> None:
     show_notice(NOTICE)
     chosen = read_address()
     taxonomy = load_taxonomy()
-    title, actions = st.columns([1, 1], vertical_alignment="center")
+    title, actions = st.columns([1, 3], vertical_alignment="center")
     with title:
         st.subheader(_("Explore"), anchor=False)
     show_controls(chosen, list_choices(store, account.id), taxonomy)

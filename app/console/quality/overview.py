@@ -153,7 +153,8 @@ def _show_strip(
             explore_address(status="reviewed", **address), _(SCORE_HELP),
         )  # fmt: skip
         _tile(
-            _("Backlog"), _backlog_text(backlog), _("now"),
+            _("Backlog"), "–" if (time := _backlog_text(backlog)) == _("unknown") else time,
+            time if time == _("unknown") else _("now"),
             ngettext("{n} open task", "{n} open tasks", sum(each.n_open for each in backlog)), "/review",
             _(
                 "Open tasks times the median seconds of the newest answers, over all open projects; unknown "
@@ -204,7 +205,7 @@ def _backlog_text(backlog: Sequence[Backlog]) -> str:
     minutes = [each.minutes for each in waiting if each.minutes is not None]
     if len(minutes) == len(waiting):
         return _minutes_text(sum(minutes))
-    return _("over {time}").format(time=_minutes_text(sum(minutes))) if minutes else _("unknown")
+    return f"≥ {_minutes_text(sum(minutes))}" if minutes else _("unknown")
 
 
 def _minutes_text(minutes: float) -> str:
@@ -328,14 +329,14 @@ def _show_agents(
     draw_shares(marks, _("Dialogues with an error"), alt, errors / dialogues)
     rows = [
         (
-            PageLink(name, explore_address(agent=name, **address)), show_number(counts[name][1]),
+            PageLink(name, f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
+            PageLink(show_number(counts[name][1]), explore_address(agent=name, **address)),
             short_share(*counts[name]), states[side][0], score_text(scores.get(name)),
-            PageLink(_("Coaching"), f"/coaching?{explore_address(agent=name).partition('?')[2]}"),
         )
         for name, side, _mean in ranked
     ]  # fmt: skip
     headings = (_("Agent"), _("Dialogues"), _("With an error"), _("Against the others"))
-    show_table((*headings, _("Score, people / model"), _("More")), rows)
+    show_table((*headings, _("Score, people / model")), rows)
     rule = _(
         "An error stands if people confirmed it or nobody has decided yet; rejected findings do not count. "
         "An agent is set apart only from {n} scored dialogues and {least} of the errors on, and only if the "

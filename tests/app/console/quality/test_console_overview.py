@@ -94,7 +94,7 @@ BACKLOGS: dict[str, tuple[list[Backlog], str]] = {
     "nothing waits": ([], "0 min"),
     "no median": ([Backlog("p", "review", 45, None, 0)], "unknown"),
     "a median": ([Backlog("p", "review", 45, 40.0, 9)], "30 min"),
-    "one of two": ([Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 9, None, 2)], "over 30 min"),
+    "one of two": ([Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 9, None, 2)], "≥ 30 min"),
     "no median and no task": (
         [Backlog("p", "review", 45, 40.0, 9), Backlog("q", "label", 0, None, 0)],
         "30 min",
@@ -113,7 +113,7 @@ def test_the_reviewed_score_is_shown_with_the_models(store: Store, open_page: Ca
     page = open_page("lea")
     metrics = {each.label: (each.value, each.delta) for each in page.test.metric}
     assert metrics["Reviewed score"] == ("100.0", "model 75.0")
-    assert metrics["Backlog"][0] == "unknown"
+    assert metrics["Backlog"] == ("–", "unknown")
     cells = "\n".join(each.value.to_string() for each in page.test.table).replace("\\", "")
     assert "100 / 75 (1)" in cells
     coaching = open_page("lea", at="Coaching", agent="a1")
