@@ -516,6 +516,35 @@ def test_a_stranger_at_the_real_server(
     page.close()
 
 
+def test_two_people_at_one_browser_have_no_secret_in_common(
+    browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
+) -> None:
+    """Before: one cookie, of the browser's own choice, for everybody who signed in there."""
+    context = browser.new_context()
+    page = context.new_page()
+    planted = {BROWSER_COOKIE: VALUE, SESSION_COOKIE: SECRET}
+    context.add_cookies(
+        [
+            {"name": name, "value": of, "url": f"http://127.0.0.1:{server.port}"}
+            for name, of in planted.items()
+        ]
+    )
+    seen = [planted]
+    for name in ("rob", "lea"):
+        signed_in(page, server.port, name)
+        seen.append({each["name"]: each["value"] for each in context.cookies()})
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_label("Password", exact=True).wait_for()
+        page.wait_for_function("() => document.readyState === 'complete'")
+        assert SESSION_COOKIE not in {each["name"] for each in context.cookies()}
+    values = [cookies[name] for cookies in seen for name in planted]
+    assert len(set(values)) == len(values)
+    for cookies in seen:
+        with stream(server.port, "; ".join(f"{name}={of}" for name, of in cookies.items())) as socket:
+            assert b"Signed in as" not in shown(socket)[1]
+    context.close()
+
+
 def test_a_lead_uploads_within_limits_and_a_reviewer_does_not(
     browser: Any, server: Any, signed_in: Callable[[Any, int, str], None]
 ) -> None:
