@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pydantic import JsonValue
 
+from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
 _ERROR_TEXT = re.compile(
@@ -38,28 +41,41 @@ class ToolUse:
         """Whether there is a result."""
         return self.result is not None
 
+    @cached_property
+    def value(self) -> JsonValue | None:
+        """The JSON value of the result, None if it is none."""
+        return parse_result(self.result or "")
 
+
+@per_dialogue
 def tool_uses(dialogue: Dialogue) -> tuple[ToolUse, ...]:
     """The calls of a dialogue in their order, each with its result.
 
     A result that names a call belongs to it, wherever it stands. Any other belongs to the earliest call
     before it that has none yet, and to none made before the customer's last turn.
     """
-    calls = [(turn.index, call) for turn in dialogue.turns for call in turn.tool_calls]
+    calls: list[tuple[int, ToolCall]] = []
     results: dict[int, Turn] = {}
-    waiting: list[int] = []
-    n_calls = 0
+    by_id: dict[str, list[int]] = {}
+    waiting: deque[int] = deque()
+    unnamed: deque[int] = deque()
     for turn in dialogue.turns:
         if turn.role == "customer" and turn.text.strip():
-            waiting = []
-        waiting.extend(range(n_calls, n_calls + len(turn.tool_calls)))
-        n_calls += len(turn.tool_calls)
+            waiting, unnamed = deque(), deque()
+        for call in turn.tool_calls:
+            waiting.append(len(calls))
+            (unnamed if call.id is None else by_id.setdefault(call.id, [])).append(len(calls))
+            calls.append((turn.index, call))
         if turn.role != "tool":
             continue
-        position = _position_of(turn, calls[:n_calls], results, waiting)
-        if position is not None:
-            results[position] = turn
-            waiting = [other for other in waiting if other != position]
+        named = by_id.get(turn.tool_call_id, []) if turn.tool_call_id is not None else []
+        while named and named[-1] in results:
+            named.pop()
+        queue = waiting if turn.tool_call_id is None else unnamed
+        while queue and queue[0] in results:
+            queue.popleft()
+        if named or queue:
+            results[named[-1] if named else queue[0]] = turn
     return tuple(
         ToolUse(call, index)
         if (result := results.get(position)) is None
@@ -68,19 +84,13 @@ def tool_uses(dialogue: Dialogue) -> tuple[ToolUse, ...]:
     )
 
 
-def _position_of(
-    result: Turn,
-    calls: Sequence[tuple[int, ToolCall]],
-    results: dict[int, Turn],
-    waiting: Sequence[int],
-) -> int | None:
-    """The position among `calls` of the call that `result` answers."""
-    if result.tool_call_id is not None:
-        for position in range(len(calls) - 1, -1, -1):
-            if calls[position][1].id == result.tool_call_id and position not in results:
-                return position
-        return next((position for position in waiting if calls[position][1].id is None), None)
-    return waiting[0] if waiting else None
+@per_dialogue
+def uses_by_turn(dialogue: Dialogue) -> Mapping[int, Sequence[ToolUse]]:
+    """The calls of each turn that has some, by its index."""
+    uses: dict[int, list[ToolUse]] = {}
+    for use in tool_uses(dialogue):
+        uses.setdefault(use.turn, []).append(use)
+    return uses
 
 
 def has_failed(result: Turn) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from dialint.detector.checks.claims import may_write
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import ID, ValueIndex, is_id
+from dialint.detector.checks.values import ID, StatedIds, is_id
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, tool_uses
+from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
 
 _SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
 _CALL = re.compile(
@@ -90,8 +90,9 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
     Read on the once-half of tau_bench (2026-11-23): 32 of 32 right, 1.0 (.89 to 1).
     """
     failed = {use.turn: use for use in tool_uses(dialogue) if use.failed and use.was_run}
-    evidence = ValueIndex()
-    for source in dialogue.sources:
+    values = [value for use in failed.values() for value in use.call.arguments.values()]
+    evidence = StatedIds(value for value in values if isinstance(value, str) and _may_be_made_up(value))
+    for source in dialogue.sources if failed else ():
         evidence.add(source)
     invented: tuple[str, ToolUse] | None = None
     for turn in dialogue.turns if failed else ():
@@ -111,12 +112,16 @@ def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) ->
             invented = invented if made_up is None else (made_up, failed[turn.index])
 
 
-def _find_invented(use: ToolUse, evidence: ValueIndex) -> Iterator[str]:
+def _may_be_made_up(value: str) -> bool:
+    return bool(
+        _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value))
+    )
+
+
+def _find_invented(use: ToolUse, evidence: StatedIds) -> Iterator[str]:
     """The ids and mail addresses among the arguments of a call that stand nowhere before it."""
     for value in use.call.arguments.values():
-        if not isinstance(value, str) or evidence.has_id(value) or evidence.has_digits(value):
-            continue
-        if _PLACEHOLDER.fullmatch(value) or _MAIL.fullmatch(value) or (ID.fullmatch(value) and is_id(value)):
+        if isinstance(value, str) and _may_be_made_up(value) and value not in evidence:
             yield value
 
 
@@ -130,7 +135,7 @@ def refused_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
     Read on the once-half of tau_bench (2026-11-23): 24 of 26 right, .92 (.75 to .99). Whether an attempt that
     the system refused is an error is a matter of policy: where it is none, this is a suggestion.
     """
-    uses = tool_uses(dialogue)
+    uses = uses_by_turn(dialogue)
     refused: ToolUse | None = None
     is_tried = False
     for turn in dialogue.turns:
@@ -142,8 +147,8 @@ def refused_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
             if not is_tried and (span := _denial(turn)) is not None:
                 yield Hit(turn.index, *span, f"'{refused.call.name}' refused the call", "P3")
             refused = None
-        for use in uses:
-            if use.turn != turn.index or not use.was_run or not may_write(use.call.name):
+        for use in uses.get(turn.index, ()):
+            if not use.was_run or not may_write(use.call.name):
                 continue
             reason = use.result or ""
             if use.failed and not _TECHNICAL.search(reason) and not _UNKNOWN_KEY.search(reason):

@@ -8,9 +8,14 @@ judged here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from math import inf
+from operator import attrgetter, itemgetter
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
 
@@ -150,8 +155,13 @@ _CONTENT_END = re.compile(r"\"\s?\}")
 _READS = frozenset(_READ_WORDS.split())
 _NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
 _ID = re.compile(r"\b(?=[A-Za-z_]{0,20}\d)\w{5,30}\b")
+_MAY_BE_ID = re.compile(r"\w{5,90}")
+MAX_ARGUMENTS = 100
+"""Most names of arguments by which one id is known to have been looked up."""
+_turn_of = attrgetter("turn")
 
 
+@lru_cache(maxsize=4096)
 def name_words(name: str) -> tuple[str, ...]:
     """The words of a tool's name in lower case, from snake, kebab or camel case."""
     return tuple(word.casefold() for word in _NAME_WORD.findall(name))
@@ -183,16 +193,18 @@ def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) 
     uses = tool_uses(dialogue)
     if not (context.log.has_tools or any(use.was_run for use in uses)):
         return
+    evidence = _Evidence(dialogue)
+    customers = [turn.index for turn in dialogue.turns if turn.role == "customer"]
     for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
-        next_customer = _next_customer(dialogue.turns, position)
-        before = [use for use in uses if use.turn < next_customer]
+        place = bisect_left(customers, turn.index)
+        last = customers[place - 1] if place else -1
+        n_uses = bisect_left(uses, customers[place], key=_turn_of) if place < len(customers) else len(uses)
         for start, end, verb, is_passive in _claims(turn.text):
-            if is_passive and _is_reported(verb, dialogue.turns[:position]):
+            if is_passive and evidence.reported_from(verb) < position:
                 continue
-            last_customer = _last_customer(dialogue.turns, position)
-            why = _refutation(turn.text[start:end], verb, before, last_customer)
+            why = evidence.refute(turn.text[start:end], verb, n_uses, last)
             if why is not None:
                 yield Hit(turn.index, start, end, why, "R3")
                 break
@@ -229,26 +241,6 @@ def statements(text: str) -> Iterator[tuple[int, int]]:
             yield start, start + len(words.strip())
 
 
-def _refutation(claim: str, verb: str, uses: Sequence[ToolUse], last_customer: int) -> str | None:
-    """Why none of the `uses` can have done what is claimed; None if one may have."""
-    family = _FAMILY_OF[verb]
-    if family == "any" and (noun := _NOUN.search(claim)) is not None:
-        family = _FAMILY_OF_NOUN[noun[1].casefold()]
-    writes = [use for use in uses if may_write(use.call.name)]
-    fitting = [use for use in writes if family == "any" or _may_serve(use, family, verb)]
-    if not fitting:
-        return f"said to be {verb}, but no tool was called that could do it"
-    succeeded = [use for use in fitting if not use.failed]
-    recent = [use for use in fitting if use.turn > last_customer]
-    # A failed call of a general tool need not have been of this act, which may have been done before.
-    tried = [use for use in recent if family == "any" or _is_named_after(use.call.name, family, verb)]
-    if not succeeded or (tried and all(use.failed for use in recent)):
-        last = (tried if succeeded else fitting)[-1]
-        fate = "failed" if last.was_run else "never ran"
-        return f"said to be {verb}, but the call of '{last.call.name}' {fate}"
-    return _other_object(claim, verb, uses, succeeded)
-
-
 def _may_serve(use: ToolUse, family: str, verb: str) -> bool:
     """Whether a call may have done what is claimed: all may, but those of a tool named after another act."""
     words = name_words(use.call.name)
@@ -283,51 +275,136 @@ def _stem(verb: str) -> str:
     return re.sub(r"(?:(?<=l)l|(?<=r)r)?ed\Z", "", verb)
 
 
-def _other_object(claim: str, verb: str, uses: Sequence[ToolUse], succeeded: Sequence[ToolUse]) -> str | None:
-    """Why a claim that names an id is not about the writes that `succeeded`: all had another value in the
-    argument by which this id was looked up."""
-    ids = {match.group().casefold() for match in _ID.finditer(claim)}
-    for use in uses:
-        if use.failed or may_write(use.call.name):
-            continue
-        for key, value in use.call.arguments.items():
-            if not isinstance(value, str) or _plain(value) not in ids:
+class _Writes:
+    """The calls that may have done what a verb claims, in order: their places among all calls, which of them
+    succeeded, failed, or are named after the act."""
+
+    def __init__(self, uses: Sequence[ToolUse], family: str, verb: str) -> None:
+        self._fitting = [
+            (place, use)
+            for place, use in enumerate(uses)
+            if may_write(use.call.name) and (family == "any" or _may_serve(use, family, verb))
+        ]
+        self._places = [place for place, _ in self._fitting]
+        self._turns = [use.turn for _, use in self._fitting]
+        self.succeeded = [(place, use) for place, use in self._fitting if not use.failed]
+        self._done = [n for n, (_, use) in enumerate(self._fitting) if not use.failed]
+        # A failed call of a general tool need not have been of this act, which may have been done before.
+        self._tried = [
+            n
+            for n, (_, use) in enumerate(self._fitting)
+            if family == "any" or _is_named_after(use.call.name, family, verb)
+        ]
+        self._mentions: WordSearch | None = None
+        self._without: dict[str, int | None] = {}
+
+    def refute(self, verb: str, n_uses: int, last_customer: int) -> str | None:
+        """Why none of the first `n_uses` calls can have done it; None if one may have."""
+        end = bisect_left(self._places, n_uses)
+        if not end:
+            return f"said to be {verb}, but no tool was called that could do it"
+        start = min(end, bisect_right(self._turns, last_customer))
+        n_tried = bisect_left(self._tried, end)
+        is_tried = n_tried > 0 and self._tried[n_tried - 1] >= start
+        n_succeeded, n_before = bisect_left(self._done, end), bisect_left(self._done, start)
+        if not n_succeeded or (is_tried and n_succeeded == n_before):
+            last = self._fitting[self._tried[n_tried - 1] if n_succeeded else end - 1][1]
+            fate = "failed" if last.was_run else "never ran"
+            return f"said to be {verb}, but the call of '{last.call.name}' {fate}"
+        return None
+
+    def first_about(self, key: str, value: str, values: Iterable[str]) -> int | None:
+        """The place of the first call that succeeded and may be about the object whose `key` has a `value`:
+        it mentions one, or has no such argument. The search is for all `values` at once."""
+        if self._mentions is None:
+            self._mentions = WordSearch(values)
+            for place, use in self.succeeded:
+                self._mentions.add(str(use.call.arguments).casefold(), place)
+        if key not in self._without:
+            without = (place for place, use in self.succeeded if key not in use.call.arguments)
+            self._without[key] = next(without, None)
+        places = (self._mentions.first(value), self._without[key])
+        return min((place for place in places if place is not None), default=None)
+
+
+class _Evidence:
+    """What the calls and the turns of a dialogue say of the acts that its agents claim."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._turns = dialogue.turns
+        self._uses = tool_uses(dialogue)
+        self._writes: dict[tuple[str, str], _Writes] = {}
+        self._reported: dict[str, float] = {}
+
+    def refute(self, claim: str, verb: str, n_uses: int, last_customer: int) -> str | None:
+        """Why none of the first `n_uses` calls can have done what is claimed; None if one may have."""
+        family = _FAMILY_OF[verb]
+        if family == "any" and (noun := _NOUN.search(claim)) is not None:
+            family = _FAMILY_OF_NOUN[noun[1].casefold()]
+        if (family, verb) not in self._writes:
+            self._writes[family, verb] = _Writes(self._uses, family, verb)
+        writes = self._writes[family, verb]
+        return writes.refute(verb, n_uses, last_customer) or self._other_object(claim, verb, n_uses, writes)
+
+    def _other_object(self, claim: str, verb: str, n_uses: int, writes: _Writes) -> str | None:
+        """Why a claim that names an id is not about the writes that succeeded: all had another value in the
+        argument by which this id was looked up."""
+        ids = {match.group().casefold() for match in _ID.finditer(claim)}
+        for place, _, key, value in sorted(entry for id in ids for entry in self._looked_up.get(id, ())):
+            if place >= n_uses:
+                break
+            first = writes.first_about(key, _plain(value), self._looked_up)
+            if first is None or first >= n_uses:
+                tool = writes.succeeded[bisect_left(writes.succeeded, n_uses, key=itemgetter(0)) - 1][1]
+                return f"said to be {verb} for {value}, but '{tool.call.name}' was called for others only"
+        return None
+
+    @cached_property
+    def _looked_up(self) -> Mapping[str, Sequence[tuple[int, int, str, str]]]:
+        """The ids by which something was looked up: place of the call, number and name of the argument, and
+        value; each argument of an id once, in order, and `MAX_ARGUMENTS` at most."""
+        entries: dict[str, dict[str, tuple[int, int, str, str]]] = {}
+        for place, use in enumerate(self._uses):
+            if use.failed or may_write(use.call.name):
                 continue
-            if all(
-                _plain(str(write.call.arguments.get(key, value))) != _plain(value)
-                and _plain(value) not in str(write.call.arguments).casefold()
-                for write in succeeded
-            ):
-                tool = succeeded[-1].call.name
-                return f"said to be {verb} for {value}, but '{tool}' was called for others only"
-    return None
+            for number, (key, value) in enumerate(use.call.arguments.items()):
+                if isinstance(value, str) and _MAY_BE_ID.fullmatch(_plain(value)):
+                    own = entries.setdefault(_plain(value), {})
+                    if len(own) < MAX_ARGUMENTS:
+                        own.setdefault(key, (place, number, key, value))
+        return {id: tuple(own.values()) for id, own in entries.items()}
+
+    def reported_from(self, verb: str) -> float:
+        """The position of the first turn that a sentence which leaves out who did it may repeat: what a tool
+        reported, or what the customer said had been done; infinity without any."""
+        if verb not in self._reported:
+            word = verb.replace("canceled", "cancelled")
+            positions = (n for n, turn in enumerate(self._turns) if self._reports(n, turn, verb, word))
+            self._reported[verb] = next(positions, inf)
+        return self._reported[verb]
+
+    @cached_property
+    def _failed(self) -> frozenset[int]:
+        return frozenset(n for n, turn in enumerate(self._turns) if turn.role == "tool" and has_failed(turn))
+
+    def _reports(self, position: int, turn: Turn, verb: str, word: str) -> bool:
+        """An error reports only what had been done before: it says what was refused."""
+        if turn.role == "customer":
+            return any(match["verb"].casefold() == verb for match in _DONE_BEFORE.finditer(turn.text))
+        if turn.role != "tool":
+            return False
+        text = turn.text.casefold().replace("canceled", "cancelled")
+        if position in self._failed:
+            return any(match["verb"] == word for match in _DONE_BEFORE.finditer(text))
+        return (
+            word in text
+            or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text))
+            or any(match[1] in _STATES.get(verb, ()) for match in _STATUS.finditer(text))
+        )
 
 
 def _plain(value: str) -> str:
     return value.strip().lstrip("#").casefold()
-
-
-def _is_reported(verb: str, turns: Sequence[Turn]) -> bool:
-    """Whether a sentence that leaves out who did it may repeat what a tool reported, or what the customer
-    said had been done. An error reports only what had been done before: it tells what was refused."""
-    word = verb.replace("canceled", "cancelled")
-    for turn in turns:
-        if turn.role == "tool":
-            text = turn.text.casefold().replace("canceled", "cancelled")
-            if has_failed(turn):
-                if any(match["verb"] == word for match in _DONE_BEFORE.finditer(text)):
-                    return True
-            elif (
-                word in text
-                or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text))
-                or any(match[1] in _STATES.get(verb, ()) for match in _STATUS.finditer(text))
-            ):
-                return True
-        elif turn.role == "customer" and any(
-            match["verb"].casefold() == verb for match in _DONE_BEFORE.finditer(turn.text)
-        ):
-            return True
-    return False
 
 
 _STATUS = re.compile(r"\"(?:\w{1,30}_)?(?:status|state)\"\s?:\s?\"(\w{1,30})\"")
@@ -353,13 +430,3 @@ def _dates(key: str, verb: str) -> bool:
 
 
 _PLACED_STEMS = ("order", "book", "reserv", "schedul", "plac", "purchas", "creat")
-
-
-def _last_customer(turns: Sequence[Turn], position: int) -> int:
-    return next((turn.index for turn in reversed(turns[:position]) if turn.role == "customer"), -1)
-
-
-def _next_customer(turns: Sequence[Turn], position: int) -> int:
-    return next(
-        (turn.index for turn in turns[position + 1 :] if turn.role == "customer"), turns[-1].index + 1
-    )

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from dialint.detector.checks import values
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.checks.values import ValueIndex
+from dialint.detector.checks.values import StatedAmounts, StatedIds, ValueIndex
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import tool_uses
+from dialint.detector.tool_use import tool_uses, uses_by_turn
 
 _EXAMPLE = re.compile(
     r"\b(?:example|e\.?g\b|such as|format|formatted|starts? with|sample|like|placeholder|similar to)\b",
@@ -29,6 +29,8 @@ _NOT_OWN = re.compile(
     re.IGNORECASE,
 )
 """The value beside an id may be of something else, or of several things."""
+MAX_BEFORE = 1000
+"""Characters of a line before a value that may say so."""
 
 
 def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
@@ -45,22 +47,38 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
     if not (context.log.has_tools or dialogue.sources or any(use.was_run for use in uses)):
         return
     by_result = {use.result_turn: use for use in uses if use.was_run}
+    calls = uses_by_turn(dialogue)
+    judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES]
+    stated = StatedIds(
+        match[0]
+        for turn in judged
+        for sentence in _SENTENCE.finditer(turn.text)
+        for match in values.ID.finditer(turn.text, *sentence.span())
+        if values.is_id(match[0])
+    )
     evidence, returned, reported = ValueIndex(), ValueIndex(), set[str]()
     for source in dialogue.sources:
+        stated.add(source)
         evidence.add(source)
         returned.add(source)
     for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
+            stated.add(turn.text)
             evidence.add(turn.text)
             if turn.role == "tool":
                 returned.add(turn.text)
             if turn.index in by_result:
                 evidence.add_result(by_result[turn.index])
             continue
-        for use in uses:
-            if use.turn == turn.index and not use.failed:
+        for use in calls.get(turn.index, ()):
+            if not use.failed:
+                stated.add(str(use.call.arguments))
                 evidence.add(str(use.call.arguments))
-        hits = [*_find_untraced(turn.text, evidence, returned), *_find_contradictions(turn.text, evidence)]
+        amounts = StatedAmounts([values.cents(match) for match in values.AMOUNT.finditer(turn.text)])
+        hits = [
+            *_find_untraced(turn.text, stated, evidence, returned, amounts),
+            *_find_contradictions(turn.text, evidence, amounts),
+        ]
         codes = set[str]()
         for start, end, why, code in sorted(hits):
             value = turn.text[start:end]
@@ -71,19 +89,18 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> 
 
 
 def _find_untraced(
-    text: str, evidence: ValueIndex, returned: ValueIndex
+    text: str, ids: StatedIds, evidence: ValueIndex, returned: ValueIndex, stated: StatedAmounts
 ) -> Iterator[tuple[int, int, str, str]]:
     """Start, end, reason and code of each value that can come from nowhere."""
-    stated = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for sentence in _SENTENCE.finditer(text):
         if _EXAMPLE.search(sentence.group()):
             continue
         span = sentence.span()
         for match in values.ids(text, *span):
-            if not evidence.has_id(match.group()) and not evidence.has_digits(match.group()):
+            if match.group() not in ids:
                 yield *match.span(), f"{match.group()} stands in no earlier turn or tool result", "I2"
         for match in values.counts(text, *span) if returned.amounts else ():
-            if not evidence.has_id(match.group()) and not evidence.explains(int(match.group()) * 100, stated):
+            if not ids.has_whole(match.group()) and not evidence.explains(int(match.group()) * 100, stated):
                 yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
         if returned.days:
             for match in values.DATE.finditer(text, *span):
@@ -101,34 +118,36 @@ def _find_untraced(
                     yield *match.span(), f"{match.group()} follows from no earlier turn or tool result", "I4"
 
 
-def _find_contradictions(text: str, evidence: ValueIndex) -> Iterator[tuple[int, int, str, str]]:
+def _find_contradictions(
+    text: str, evidence: ValueIndex, others: StatedAmounts
+) -> Iterator[tuple[int, int, str, str]]:
     """Amounts and times in a stretch that names one thing of a result, which has others."""
-    others = [values.cents(match) for match in values.AMOUNT.finditer(text)]
     for start, end in _segments(text):
         names = {values.compact(match.group()): match.group() for match in values.ids(text, start, end)}
-        records = [record for name in names for record in evidence.records.get(name, ())]
-        if len(names) != 1 or not records or text[start:end].rstrip().endswith("?"):
+        record = evidence.records.get(next(iter(names), ""))
+        if len(names) != 1 or record is None or text[start:end].rstrip().endswith("?"):
             continue
         name = next(iter(names.values()))
-        minutes = {minute for record in records for minute in record.times}
-        amounts = {amount for record in records for amount in record.amounts}
         stated = list(values.times(text, start, end))
-        if minutes and len({minute for *_, minute in stated}) <= max(len(each.times) for each in records):
+        if record.times and len({minute for *_, minute in stated}) <= record.most_times:
             for first, last, minute in stated:
-                if minute not in minutes and not _NOT_OWN.search(text, _line_start(text, first, start), last):
+                if minute not in record.times and not _NOT_OWN.search(
+                    text, _line_start(text, first, start), last
+                ):
                     yield first, last, f"a tool returned another time for {name}", "I4"
-        for match in values.AMOUNT.finditer(text, start, end) if amounts else ():
+        for match in values.AMOUNT.finditer(text, start, end) if record.amounts else ():
             line = _line_start(text, match.start(), start), match.end() + 20
             amount = values.cents(match)
             if (
-                all(abs(amount - own) >= 100 for own in amounts)
-                and not values.follows(amount, others)
+                record.amounts.isdisjoint(range(amount - 99, amount + 100))
+                and not others.lead_to(amount)
                 and not _NOT_OWN.search(text, *line)
             ):
                 yield *match.span(), f"a tool returned another amount for {name}", "I4"
 
 
 def _line_start(text: str, position: int, start: int) -> int:
+    start = max(start, position - MAX_BEFORE)
     return max(text.rfind("\n", start, position) + 1, start)
 
 

@@ -16,6 +16,8 @@ USUAL = 10_000
 FEWER = 5
 """How many times as often as in English a word must be used in another language to stand for it."""
 
+NEARBY = 200
+"""Characters on either side of a word in which its sentence is read."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _SENTENCE = re.compile(r"[^.!?\n]+")
 
@@ -32,8 +34,11 @@ def is_foreign(text: str, start: int, word: str) -> bool:
     """Whether `word`, at offset `start` of the text, is right in another language that its neighbours speak,
     that its letters are of, or that its whole sentence is in."""
     lower = word.casefold()
-    sentence = next(match for match in _SENTENCE.finditer(text) if start < match.end())
-    words = [(match.start() + sentence.start(), match[0].casefold()) for match in _WORD.finditer(sentence[0])]
+    begin = max(0, start - NEARBY)
+    near = text[begin : start + len(word) + NEARBY]
+    sentence = next(match for match in _SENTENCE.finditer(near) if start - begin < match.end())
+    begin += sentence.start()
+    words = [(match.start() + begin, match[0].casefold()) for match in _WORD.finditer(sentence[0])]
     place = next((n for n, (at, each) in enumerate(words) if at + len(each) > start), 0)
     beside = [each for _, each in words[max(0, place - 1) : place + 2] if each != lower]
     for language in LANGUAGES:

@@ -53,7 +53,7 @@ def _first_slip(turn: Turn, casual: bool) -> tuple[int, int, str] | None:
         if match := _FIRST_WORD.match(text):
             return (*match.span(1), "the sentence begins in lower case")
         for match in _NEXT_WORD.finditer(text):
-            if not _ABBREVIATED.search(text[: match.start()]):
+            if not _ABBREVIATED.search(text[max(0, match.start() - 20) : match.start()]):
                 return (*match.span(1), "the sentence begins in lower case")
         if match := _PRONOUN.search(text):
             return (*match.span(), "the pronoun I in lower case")

@@ -4,11 +4,12 @@ anything: what is said to have come of them is invented."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dialint.detector.checks.claims import name_words, statements
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
 from dialint.detector.checks.values import AMOUNT, compact
+from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import ToolUse, tool_uses
 
@@ -24,6 +25,19 @@ _DONE = (
 )
 _RECORD = r"(?:orders?|reservations?|bookings?|flights?|items?|account|profile|purchases?|payment methods?)"
 _STOCK = r"(?:(?:in|out\sof)\sstock|(?:un)?available)"
+_STATES = (
+    "pendin",
+    "delive",
+    "proces",
+    "shippe",
+    "cancel",
+    "confir",
+    "active",
+    "in sto",
+    "out of",
+    "availa",
+    "unavai",
+)
 _STATE = rf"(?:pending|delivered|processed|shipped|cancell?ed|confirmed|active|{_STOCK})"
 _OPENING = (
     r"(?:\A(?:\[[^\]]{1,60}\])?\W{0,3}+(?:\w{1,20},\s|(?:so|and|now|just)\s){0,3}+"
@@ -88,15 +102,16 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
     answered = [use.result_turn for use in uses if use.result_turn is not None and _is_lookup(use)]
     first = min(answered, default=None)
     n_calls = [use.turn for use in uses if use.was_run]
-    known = ""
-    for turn in dialogue.turns:
-        if first is not None and turn.index > first:
-            return
+    until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
+    spoken = [turn.text for turn in until if turn.role in JUDGED_ROLES]
+    sentences = (text[start:end] for text in spoken for start, end in statements(text))
+    known = _Known(compact(match[0]) for words in sentences for match in AMOUNT.finditer(words))
+    for turn in until:
         if turn.role in ("customer", "system"):
-            known += " " + turn.text.casefold()
+            known.add(turn.text)
         if turn.role not in JUDGED_ROLES:
             continue
-        has_tried = any(index < turn.index for index in n_calls)
+        has_tried = min(n_calls, default=turn.index) < turn.index
         for start, end in statements(turn.text):
             words = turn.text[start:end]
             why = None if words.endswith("?") else _invention(words, known)
@@ -105,7 +120,24 @@ def claims_undone_lookup(dialogue: Dialogue, context: CheckContext = NO_CONTEXT)
                 break
 
 
-def _invention(words: str, known: str) -> str | None:
+class _Known:
+    """The states and the `amounts` that the turns of the customer and of systems hold."""
+
+    def __init__(self, amounts: Iterable[str]) -> None:
+        self.states: set[str] = set()
+        """Their first six letters."""
+        self.amounts = WordSearch(amounts)
+        self._last = self._last_digits = ""
+
+    def add(self, text: str) -> None:
+        lower = f"{self._last} {text.casefold()}"
+        self.states.update(state for state in _STATES if state in lower)
+        digits = self._last_digits + compact(text)
+        self.amounts.add(digits)
+        self._last, self._last_digits = lower[-5:], digits[-WordSearch.MAX_LETTERS :]
+
+
+def _invention(words: str, known: _Known) -> str | None:
     """What a sentence tells of a system, beyond what the customer and the system's turns hold; None if
     nothing."""
     match = _LOOKUP.search(words)
@@ -117,11 +149,11 @@ def _invention(words: str, known: str) -> str | None:
     match = _STATUS.search(words)
     if match is not None and not _NO_CLAIM.search(words):
         state = (match["state"] or match["named"] or match["listed"]).casefold()
-        if state[:6] not in known:
+        if state[:6] not in known.states:
             return "a status is told"
     if _OF_RECORD.search(words) and not _NO_CLAIM.search(words):
         for amount in AMOUNT.finditer(words):
-            if compact(amount.group()) not in compact(known):
+            if compact(amount.group()) not in known.amounts:
                 return "an amount is told"
     return None
 

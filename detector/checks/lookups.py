@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from operator import itemgetter
 
 from pydantic import JsonValue
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
 from dialint.detector.checks.values import MAX_DEPTH, compact
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
-from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
+from dialint.detector.dialogue_cache import WordSearch
+from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import tool_uses
 
 
 @dataclass(frozen=True)
@@ -74,45 +78,100 @@ def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> It
     Read on the once-half of tau_bench (2026-11-23): 6 of 9 right, .67 (.30 to .93), so a suggestion. The
     wrong ones asked for authentication or for another order; two of the three no longer fire.
     """
-    uses = [use for use in tool_uses(dialogue) if not use.failed]
-    for position, turn in enumerate(dialogue.turns):
+    given = {name: _Given(name, dialogue) for name in _ITEMS}
+    returns = [use.result_turn for use in tool_uses(dialogue) if not use.failed]
+    first: float = min((index for index in returns if index is not None), default=inf)
+    for turn in dialogue.turns:
         if turn.role not in JUDGED_ROLES:
             continue
-        before = [use for use in uses if use.result_turn is not None and use.result_turn < turn.index]
-        for match in _SENTENCE.finditer(turn.text) if before else ():
+        for match in _SENTENCE.finditer(turn.text) if first < turn.index else ():
             sentence = match.group()
             if _OTHER_VALUE.search(sentence):
                 continue
             names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
-            why = next(
-                filter(None, (_find_value(name, before, dialogue.turns[:position]) for name in names)), None
-            )
+            why = next(filter(None, (given[name].before(turn.index) for name in names)), None)
             if why is not None:
                 start = match.start() + len(sentence) - len(sentence.lstrip())
                 yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why, "U2")
                 break
 
 
-def _find_value(name: str, uses: Sequence[ToolUse], turns: Sequence[Turn]) -> str | None:
-    """Where the value that is asked for stands; None if nowhere, or if another may be meant."""
-    customer = [turn for turn in turns if turn.role == "customer"]
-    if _ITEMS[name].is_many and any(_MORE.search(turn.text) for turn in customer):
-        return None
-    accepted, returned = dict[str, str](), dict[str, str]()
-    for use in uses:
-        for value in _values(use.call.arguments, _KEYS[name]):
-            giver = next((turn.index for turn in customer if value in compact(turn.text)), None)
-            if giver is not None and giver < use.turn:
-                accepted[value] = (
-                    f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it"
-                )
-        for value in _values(parse_result(use.result or ""), _KEYS[name]):
-            returned[value] = f"'{use.call.name}' had returned the {name}"
-    if _ITEMS[name].is_many:
-        return next(iter(accepted.values())) if len(accepted) == 1 else None
-    return next(iter(accepted.values()), None) or (
-        next(iter(returned.values())) if len(returned) == 1 else None
-    )
+class _Given:
+    """Where the values of one thing that agents ask for stand, in the order in which they became known."""
+
+    def __init__(self, name: str, dialogue: Dialogue) -> None:
+        self._name = name
+        self._dialogue = dialogue
+        self._accepted, self._returned = _Values(), _Values()
+
+    def before(self, turn: int) -> str | None:
+        """Where the value stands before the turn of this index; None if nowhere, or if another may be
+        meant."""
+        is_many = _ITEMS[self._name].is_many
+        if is_many and self._more_from < turn:
+            return None
+        while self._events and self._events[-1][0] < turn:
+            _, order, accepted, returned = self._events.pop()
+            for value, why in accepted:
+                self._accepted.add(order, value, why)
+            for value, why in returned:
+                self._returned.add(order, value, why)
+        if is_many:
+            return self._accepted.why if len(self._accepted) == 1 else None
+        return self._accepted.why or (self._returned.why if len(self._returned) == 1 else None)
+
+    @cached_property
+    def _more_from(self) -> float:
+        """Index of the first turn in which the customer speaks of something more."""
+        customer = (turn for turn in self._dialogue.turns if turn.role == "customer")
+        return next((turn.index for turn in customer if _MORE.search(turn.text)), inf)
+
+    @cached_property
+    def _events(self) -> list[tuple[int, int, list[tuple[str, str]], list[tuple[str, str]]]]:
+        """The turn of a result, the number of its call, the values that the customer had given to it and
+        those that it returned, each with where it stands; the latest turn first."""
+        uses = [use for use in tool_uses(self._dialogue) if not use.failed and use.result_turn is not None]
+        keys, name = _KEYS[self._name], self._name
+        arguments = [list(_values(use.call.arguments, keys)) for use in uses]
+        stated = WordSearch(value for values in arguments for value in values)
+        for turn in self._dialogue.turns:
+            if turn.role == "customer":
+                stated.add(compact(turn.text), turn.index)
+        events = []
+        for order, (use, values) in enumerate(zip(uses, arguments, strict=True)):
+            givers = ((value, stated.first(value)) for value in values)
+            accepted = [
+                (value, f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it")
+                for value, giver in givers
+                if giver is not None and giver < use.turn
+            ]
+            why = f"'{use.call.name}' had returned the {name}"
+            returned = [(value, why) for value in _values(use.value, keys)]
+            if use.result_turn is not None:
+                events.append((use.result_turn, order, accepted, returned))
+        return sorted(events, key=itemgetter(0), reverse=True)
+
+
+class _Values:
+    """Values by the calls that they stand in, which are added in any order."""
+
+    def __init__(self) -> None:
+        self._first: tuple[int, str] | None = None
+        self._last: dict[str, tuple[int, str]] = {}
+
+    def add(self, order: int, value: str, why: str) -> None:
+        if self._first is None or order < self._first[0]:
+            self._first = order, value
+        if value not in self._last or order >= self._last[value][0]:
+            self._last[value] = order, why
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    @property
+    def why(self) -> str | None:
+        """Where the value of the earliest call stands: in the latest one that has it."""
+        return None if self._first is None else self._last[self._first[1]][1]
 
 
 def _values(value: JsonValue, key: re.Pattern[str], depth: int = 0) -> Iterator[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
-from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
+from dialint.detector.dialogue_cache import Spans, per_dialogue
+from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.yaml_document import read_document
 
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
@@ -26,6 +27,10 @@ _DELIVERY = re.compile(
 """What is spoken of where a PIN code is the postal code of an address in India."""
 _AFTER_INSULT = r"(?=\s*(?:[.,;:!?…)]|\Z|\b(?:und|oder|y|o|et|ou|и|или)\b))"
 MAX_FILLERS = 4
+MAX_SEARCHES = 500
+"""Different phrases of one dialogue that are looked for in the customer's words; more are left alone."""
+MAX_BEFORE = 500
+"""Characters before a phrase in which its sentence is searched for what excludes it."""
 MAX_CLAUSE = 120
 """Characters after a secret in which its clause is searched for what excludes it."""
 
@@ -73,56 +78,75 @@ def _compile_phrases(language: dict[str, Any], kind: str) -> _Phrases:
     return _Phrases(found, excluding, insults)
 
 
-def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[Hit]:
-    """The first phrase of each judged turn that is not quoted, denied, conditional or the customer's own."""
-    customer_text = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
-    for turn in dialogue.turns:
+def _phrase_hits(dialogue: Dialogue, kind: str, why: str) -> Iterator[tuple[int, Hit]]:
+    """The first phrase of each judged turn that is not quoted, denied, conditional or the customer's own,
+    after the position of the turn."""
+    customer = _Customer(dialogue)
+    for position, turn in enumerate(dialogue.turns):
         if turn.role not in JUDGED_ROLES:
             continue
-        quoted = [match.span() for match in QUOTED.finditer(turn.text)]
+        quoted = Spans(match.span() for match in QUOTED.finditer(turn.text))
         for phrases in _phrases(kind):
             match = next(
                 (
                     one
                     for one in phrases.pattern.finditer(turn.text)
-                    if _is_own(turn.text, one, phrases, quoted, customer_text)
+                    if _is_own(turn.text, one, phrases, quoted, customer)
                 ),
                 None,
             )
             if match is not None:
-                yield Hit(turn.index, match.start(), match.end(), why)
+                yield position, Hit(turn.index, match.start(), match.end(), why)
                 break
 
 
-def _is_own(
-    text: str, match: re.Match[str], phrases: _Phrases, quoted: list[tuple[int, int]], customer_text: str
-) -> bool:
-    if match[0].casefold() in customer_text or any(start <= match.start() < end for start, end in quoted):
+class _Customer:
+    """The customer's words in lower case."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._text = " ".join(turn.text.casefold() for turn in dialogue.turns if turn.role == "customer")
+        self._has: dict[str, bool] = {}
+
+    def has(self, phrase: str) -> bool:
+        """Whether a phrase stands in them; after `MAX_SEARCHES` different ones, that it may."""
+        if phrase not in self._has:
+            self._has[phrase] = len(self._has) >= MAX_SEARCHES or phrase in self._text
+        return self._has[phrase]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self._text))
+
+
+def _is_own(text: str, match: re.Match[str], phrases: _Phrases, quoted: Spans, customer: _Customer) -> bool:
+    if quoted.overlap(match.start(), match.start() + 1) or customer.has(match[0].casefold()):
         return False
-    if not phrases.insults.isdisjoint(
-        {*_WORD.findall(match[0].casefold())} & {*_WORD.findall(customer_text)}
-    ):
+    if not phrases.insults.isdisjoint(customer.words.intersection(_WORD.findall(match[0].casefold()))):
         return False  # the customer's own word, said of himself
-    before = _ENDS.split(text[: match.start()])[-1]
+    before = _ENDS.split(text[max(0, match.start() - MAX_BEFORE) : match.start()])[-1]
     return phrases.blocked.search(before) is None
 
 
 def insult(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
     """Detects an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
-    return _phrase_hits(dialogue, "insult", "the agent insults the customer")
+    return (hit for _, hit in _phrase_hits(dialogue, "insult", "the agent insults the customer"))
 
 
-def is_postal_code(name: str, turns: Sequence[Turn], position: int) -> bool:
+@per_dialogue
+def _delivery_positions(dialogue: Dialogue) -> frozenset[int]:
+    return frozenset(n for n, turn in enumerate(dialogue.turns) if _DELIVERY.search(turn.text))
+
+
+def is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
     """Whether the secret of this `name`, asked for in the turn at `position`, is the postal code of an
     address in India: a PIN code beside talk of delivery, there or in the two turns before."""
-    nearby = turns[max(0, position - 2) : position + 1]
-    return _POSTAL_PIN.search(name) is not None and any(_DELIVERY.search(turn.text) for turn in nearby)
+    nearby = range(position - 2, position + 1)
+    return _POSTAL_PIN.search(name) is not None and not _delivery_positions(dialogue).isdisjoint(nearby)
 
 
 def asks_secret(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
     """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
     beside talk of delivery is the postal code of an address in India."""
-    for hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
-        position = next(place for place, turn in enumerate(dialogue.turns) if turn.index == hit.turn)
-        if not is_postal_code(dialogue.turns[position].text[hit.start : hit.end], dialogue.turns, position):
+    for position, hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):
+        if not is_postal_code(dialogue.turns[position].text[hit.start : hit.end], dialogue, position):
             yield hit

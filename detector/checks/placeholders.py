@@ -78,13 +78,14 @@ def speaks_of_code(text: str) -> bool:
 def is_no_slot(text: str, match: re.Match[str]) -> bool:
     """Whether the place of a match shows that it is a button, a link, a tag, a part of a path or of code, or
     that its sentence explains what is to stand there."""
-    before, after = text[: match.start()], text[match.end() :]
-    sentence = _SENTENCE_ENDS.split(before[-EXPLAINED:])[-1]
+    before = text[max(0, match.start() - EXPLAINED) : match.start()]
+    after = text[match.end() : match.end() + EXPLAINED]
+    sentence = _SENTENCE_ENDS.split(before)[-1]
     return (
         _NO_SLOT.fullmatch(match[0]) is not None
         or after[:1] in ("(", "/", "=", "`")
         or before[-1:] in ("/", "=", "\\", "`")
-        or before[-EXPLAINED:].rpartition(" ")[2].startswith("http")
+        or before.rpartition(" ")[2].startswith("http")
         or _NAMED_AFTER.match(after) is not None
         or _EXPLAINS.search(sentence) is not None
         or (match[0][0] == "[" and _CHOOSES.search(sentence) is not None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from dialint.detector.checks.claims import claims_undone_write
@@ -82,7 +84,8 @@ def broken_clauses(dialogue: Dialogue, policy: Policy) -> Iterator[tuple[Turn, V
     judged = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
     reported: set[tuple[int, str]] = set()
     for violation in violations(dialogue, policy) if judged else ():
-        turn = next((turn for turn in judged if turn.index >= violation.turn), judged[-1])
+        place = bisect_left(judged, violation.turn, key=attrgetter("index"))
+        turn = judged[min(place, len(judged) - 1)]
         if (turn.index, violation.clause.id) not in reported:
             reported.add((turn.index, violation.clause.id))
             yield turn, violation

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import tool_uses
 
@@ -137,6 +138,7 @@ def last_message_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -
         last, between = key, []
 
 
+@per_dialogue
 def first_positions(dialogue: Dialogue) -> dict[str, int]:
     """Each word of a dialogue with the position of the turn in which it occurs first."""
     first: dict[str, int] = {}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
 from dialint.detector.checks.foreign_words import is_foreign
+from dialint.detector.dialogue_cache import Spans
 from dialint.detector.languages import detect_languages
 from dialint.detector.log_profile import LogProfile
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LANGUAGES = ("en",)
 MIN_LETTERS = 4
 """Shorter words are abbreviations too often; of three letters only swapped ones are reported (``teh``)."""
+MAX_LETTERS = 40
+"""A longer word is none, and left alone."""
 SHORT = 5
 """Letters up to which another letter in place of the right one must lie beside it on the keyboard."""
 LONG = 7
@@ -148,7 +151,7 @@ class Speller:
         data, counts = self._data, self._counts
         if word in data.apart:
             return False
-        if len(word) < MIN_LETTERS - 1:
+        if not MIN_LETTERS - 1 <= len(word) <= MAX_LETTERS:
             return True
         stem, apostrophe, _ = word.partition("'")
         if apostrophe and len(stem) > 1 and self.is_known(stem):
@@ -314,13 +317,9 @@ class _Word:
 
 def _words(text: str) -> Iterator[_Word]:
     """The words of a text that a person typed as such: no links, addresses, codes, masks or quotations."""
-    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    quoted = Spans(match.span() for match in _QUOTED.finditer(text))
     for chunk in _CHUNK.finditer(text):
-        if (
-            _NO_WORD.search(chunk[0])
-            or _FOREIGN.search(chunk[0])
-            or any(start < chunk.end() and chunk.start() < end for start, end in quoted)
-        ):
+        if _NO_WORD.search(chunk[0]) or _FOREIGN.search(chunk[0]) or quoted.overlap(*chunk.span()):
             continue
         words = list(_WORDS.finditer(chunk[0]))
         if len(words) > 1 and "-" in chunk[0]:
@@ -355,7 +354,8 @@ def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
             meant = _meant(word, spelling, context) if word.start not in phrases else None
             if meant is None:
                 continue
-            excused = excused or _words_of_others(dialogue) | _names(dialogue)
+            if excused is None:
+                excused = _words_of_others(dialogue) | _names(dialogue)
             if word.lower not in excused and not is_foreign(turn.text, word.start, word.text):
                 slips.append((word, meant))
         left -= min(left, len(unknown))

@@ -7,13 +7,15 @@ a multiple or a usual share: agents do sums, and a sum that might have been done
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cached_property, lru_cache
 
 from pydantic import JsonValue
 
-from dialint.detector.tool_use import ToolUse, parse_result
+from dialint.detector.dialogue_cache import WordSearch
+from dialint.detector.tool_use import ToolUse
 
 ID = re.compile(
     r"(?<![\w$€£@/:])(?<![\w.]-)(?<!\w\.)"
@@ -179,34 +181,96 @@ def times(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[i
         yield match.start(), match.end(), hour % 24 * 60 + minute
 
 
-@dataclass(frozen=True)
+@dataclass
 class Record:
-    """The amounts in cents and the times in minutes of one object of a result."""
+    """The amounts in cents and the times in minutes that results give for one thing."""
 
-    amounts: frozenset[int]
-    times: frozenset[int]
+    amounts: set[int] = field(default_factory=set)
+    times: set[int] = field(default_factory=set)
+    most_times: int = 0
+    """Times of one object, at most."""
 
-    @classmethod
-    def of(cls, value: dict[str, JsonValue]) -> Record:
-        """Those of the object's own fields, and of an object of prices in it."""
-        amounts, minutes = set[int](), set[int]()
+    def add(self, value: dict[str, JsonValue]) -> None:
+        """Takes up an object's own fields, and those of an object of prices in it."""
+        minutes = set[int]()
         for name, each in value.items():
             if isinstance(each, str):
-                if _MAY_BE_TIME.search(each) is None:
-                    continue
-                minutes.update(minute for _, _, minute in times(each))
+                if _MAY_BE_TIME.search(each) is not None:
+                    minutes.update(minute for _, _, minute in times(each))
             elif _MONEY_WORD.search(name):
                 numbers = each.values() if isinstance(each, dict) else [each]
-                amounts.update(round(number * 100) for number in numbers if isinstance(number, int | float))
-        return cls(frozenset(amounts), frozenset(minutes))
+                self.amounts.update(
+                    round(number * 100) for number in numbers if isinstance(number, int | float)
+                )
+        self.times |= minutes
+        self.most_times = max(self.most_times, len(minutes))
+
+
+@dataclass
+class PairSums:
+    """Sums and differences of any two of a set of numbers that grows."""
+
+    sums_of_two: set[int] = field(default_factory=set)
+    differences: set[int] = field(default_factory=set)
+    _numbers: set[int] = field(default_factory=set)
+
+    def extend(self, numbers: set[int]) -> None:
+        """Takes up those of the numbers that are new."""
+        for number in numbers - self._numbers if len(numbers) > len(self._numbers) else ():
+            self.sums_of_two.update([number + other for other in self._numbers])
+            self.differences.update([abs(number - other) for other in self._numbers])
+            self._numbers.add(number)
+
+    def make(self, total: int) -> bool:
+        """Whether a number is one of them, twice one, or the sum or the difference of two."""
+        numbers = self._numbers
+        return (
+            total in numbers
+            or total in self.sums_of_two
+            or total in self.differences
+            or (total % 2 == 0 and total // 2 in numbers)
+            or (total == 0 and bool(numbers))
+        )
+
+
+class StatedIds:
+    """Which of some ids have been stated in the texts added so far, alone or in a part of a longer one; or
+    their digits, where their other signs are a prefix or the code of a country."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._forms = {word: (compact(word), *_digit_forms(word)) for word in ids}
+        self._search = WordSearch(form for forms in self._forms.values() for form in forms)
+
+    def add(self, text: str) -> None:
+        """Takes up a text, and what it spells out."""
+        if self._forms:
+            self._search.add(compact(text))
+            if _SPELT.search(text) is not None:
+                self._search.add(
+                    compact(_SPELT.sub(lambda match: _DIGITS.get(match[0].casefold(), ""), text))
+                )
+
+    def has_whole(self, word: str) -> bool:
+        """Whether the letters and digits of an id stand in a text."""
+        return compact(word) in self._search
+
+    def __contains__(self, word: str) -> bool:
+        return any(form in self._search for form in self._forms[word])
+
+
+def _digit_forms(word: str) -> Iterator[str]:
+    """The digits of an id that stand for it: its longest run, or the end of a number of telephone."""
+    plain = compact(word)
+    run = max(re.findall(r"\d++", plain), key=len, default="")
+    if len(run) >= _OWN_DIGITS:
+        ends = (run[n:] for n in range(1, 4) if len(run) - n >= _PHONE_DIGITS)
+        yield from ends if plain.isdigit() else (run,)
 
 
 @dataclass
 class ValueIndex:
     """The values that customers, systems, tools and the documents of the dialogue have stated so far."""
 
-    texts: list[str] = field(default_factory=list)
-    """All letters and digits, for ids."""
     amounts: set[int] = field(default_factory=set)
     """Every number, as an amount."""
     days: dict[tuple[int, int], set[int]] = field(default_factory=dict)
@@ -218,32 +282,13 @@ class ValueIndex:
     """Sums of all amounts of a list."""
     prices: dict[str, int] = field(default_factory=dict)
     """The amount of each thing with an id."""
-    records: dict[str, list[Record]] = field(default_factory=dict)
-    """The objects of results by their compact ids."""
-    _pairs: set[int] = field(default_factory=set)
-    """Sums and differences of any two amounts, of which there were `_n_paired`."""
-    _n_paired: int = 0
-
-    def has_id(self, word: str) -> bool:
-        """Whether an id stands in a text, or in a part of a longer one."""
-        plain = compact(word)
-        return any(plain in text for text in self.texts)
-
-    def has_digits(self, word: str) -> bool:
-        """Whether the digits of an id stand in a text, where its other signs are a prefix or the code of a
-        country: its longest run of five digits or more, or the end of a number of telephone."""
-        plain = compact(word)
-        run = max(re.findall(r"\d++", plain), key=len, default="")
-        ends = (
-            [run] if not plain.isdigit() else [run[n:] for n in range(1, 4) if len(run) - n >= _PHONE_DIGITS]
-        )
-        return len(run) >= _OWN_DIGITS and any(end in text for end in ends for text in self.texts)
+    records: dict[str, Record] = field(default_factory=dict)
+    """What the results say of each thing, by its compact id."""
+    _pairs: PairSums = field(default_factory=PairSums)
+    _pairs_of_sums: PairSums = field(default_factory=PairSums)
 
     def add(self, text: str) -> None:
-        """Takes up a text, and what it spells out."""
-        self.texts.append(compact(text))
-        if _SPELT.search(text) is not None:
-            self.texts.append(compact(_SPELT.sub(lambda match: _DIGITS.get(match[0].casefold(), ""), text)))
+        """Takes up a text."""
         for match in _NUMBER.finditer(text):
             self.amounts.add(round(float(match.group().replace(",", "")) * 100))
         for match in DATE.finditer(text):
@@ -253,7 +298,7 @@ class ValueIndex:
 
     def add_result(self, use: ToolUse) -> None:
         """Takes up the structure of a call and its result."""
-        self._walk(parse_result(use.result or ""), None)
+        self._walk(use.value, None)
         for value in use.call.arguments.values():
             if isinstance(value, list):
                 amounts = [
@@ -274,29 +319,27 @@ class ValueIndex:
         near = (first + timedelta(days) for days in SHIFTS_DAYS)
         return any((other.month, other.day) in self.days for other in near)
 
-    def explains(self, amount: int, stated: Sequence[int]) -> bool:
+    def explains(self, amount: int, stated: StatedAmounts) -> bool:
         """Whether an amount follows from what is known and from the amounts `stated` in the same turn."""
         pool, totals = self.amounts, self.totals
-        if amount in pool or amount in totals:
+        if len(pool) > MAX_AMOUNTS or len(self.sums) > MAX_AMOUNTS or amount in pool or amount in totals:
             return True
-        if amount % 100 == 0 and any(abs(amount - other) < 100 for other in pool | totals):
+        near = range(amount - 99, amount + 100)
+        if amount % 100 == 0 and not (pool.isdisjoint(near) and totals.isdisjoint(near)):
             return True
         if amount % 1000 == 0 and (amount <= 50_000 or any(abs(amount - other) < 10_000 for other in pool)):
             return True
-        if len(pool) > MAX_AMOUNTS or len(self.sums) > MAX_AMOUNTS:
-            return True
-        if self._n_paired != len(pool):
-            self._pairs = {one + other for one in pool for other in pool} | pool
-            self._pairs |= {abs(one - other) for one in pool for other in pool}
-            self._n_paired = len(pool)
-        if any(amount % n == 0 and amount // n in self._pairs for n in range(1, 10)):
+        self._pairs.extend(pool)
+        parts = (amount // n for n in range(1, 10) if amount % n == 0)
+        if any(self._pairs.make(part) for part in parts):
             return True
         if any(amount + other in totals or amount - other in totals for other in pool):
             return True
         if any(abs(100 * amount - other * percent) < 100 for other in pool for percent in SHARES_PERCENT):
             return True
-        rests = {amount - one - other for one in self.sums for other in self.sums if one < other}
-        return not rests.isdisjoint(pool | {0}) or follows(amount, stated)
+        self._pairs_of_sums.extend(self.sums)
+        rests = self._pairs_of_sums.sums_of_two
+        return any(amount - other in rests for other in pool | {0}) or stated.lead_to(amount)
 
     def _walk(self, value: JsonValue, key: str | None, depth: int = 0) -> None:
         if depth > MAX_DEPTH:
@@ -310,11 +353,10 @@ class ValueIndex:
                 (each for name, each in value.items() if isinstance(each, str) and _is_key(name)), None
             )
             price = next((each for name in _MONEY if isinstance(each := value.get(name), int | float)), None)
-            record = Record.of(value)
             for identifier in {each for each in (own, key) if each is not None}:
                 if price is not None:
                     self.prices[identifier] = round(price * 100)
-                self.records.setdefault(compact(identifier), []).append(record)
+                self.records.setdefault(compact(identifier), Record()).add(value)
             for name, each in value.items():
                 self._walk(each, name, depth + 1)
             self._add_totals([each for each in value.values() if isinstance(each, dict)])
@@ -347,11 +389,37 @@ def _sums(amounts: Sequence[int]) -> set[int]:
     return sums - {0}
 
 
-def follows(amount: int, stated: Sequence[int]) -> bool:
-    """Whether the other amounts of a turn, added and subtracted, come to this one or to a part of it."""
-    parts = sorted(set(stated) - {amount})
+@dataclass(frozen=True)
+class StatedAmounts:
+    """The amounts that one turn states."""
+
+    amounts: Sequence[int]
+
+    @cached_property
+    def _parts(self) -> list[int]:
+        return sorted(set(self.amounts))
+
+    @cached_property
+    def _totals(self) -> tuple[int, int]:
+        return sum(self._parts), sum(self.amounts)
+
+    def lead_to(self, amount: int) -> bool:
+        """Whether the other amounts, added and subtracted, come to this one or to a part of it."""
+        parts = [part for part in self._parts[: MAX_PARTS + 1] if part != amount][:MAX_PARTS]
+        own = amount if amount in self._distinct else 0
+        sums = {self._totals[0] - own, self._totals[1] - amount}
+        quotients = [amount // n for n in range(1, 7) if amount % n == 0]
+        return any(each in sums or each in _signed_sums(tuple(parts)) for each in quotients)
+
+    @cached_property
+    def _distinct(self) -> frozenset[int]:
+        return frozenset(self.amounts)
+
+
+@lru_cache(maxsize=64)
+def _signed_sums(parts: tuple[int, ...]) -> frozenset[int]:
+    """The sums of any of the parts, each added or subtracted."""
     sums = {0}
-    for part in parts[:MAX_PARTS]:
+    for part in parts:
         sums |= {total + part for total in sums} | {total - part for total in sums}
-    sums |= {sum(parts), sum(stated) - amount}
-    return any(amount % n == 0 and amount // n in sums for n in range(1, 7))
+    return frozenset(sums)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
 from dataclasses import dataclass
+from operator import itemgetter
 
 from dialint.detector.checks.phrases import QUOTED, is_postal_code
+from dialint.detector.dialogue_cache import any_between, per_dialogue
 from dialint.detector.gates.suspicion import (
     GateResult,
     Suspicion,
+    are_near,
     dropped,
     find_phrases,
     finding,
     has_phrase,
-    is_near_copy,
     sentences,
     split_words,
     suggestion,
+    trigrams,
 )
-from dialint.detector.records import JUDGED_ROLES, Turn
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 BARE_WORDS = 3
 """Most words of a question that is the name of the secret alone: "And your PIN?"."""
@@ -31,7 +34,7 @@ def asks_for_secret(suspicion: Suspicion) -> GateResult:
     """V2 must see a noun of secrets as the object asked for: in a sentence that requests, or before one that
     says "send me those"; not in a warning, a reset, or a login of the customer's own; and the customer did
     not bring the noun up himself, unless he is plainly told to hand it over."""
-    used = {phrase for turn in suspicion.customer_before for _, phrase in find_phrases(turn.text, "secrets")}
+    used = suspicion.customer_before.find("secrets") is not None
     why, pending = "no secret is asked for", False
     for sentence in sentences(QUOTED.sub(" ", suspicion.turn.text)):
         gives = has_phrase(sentence, "hand_over")
@@ -46,7 +49,7 @@ def asks_for_secret(suspicion: Suspicion) -> GateResult:
                 return finding("a secret is named and asked for")
             continue
         pending = False
-        if is_postal_code(secrets[0][1], suspicion.dialogue.turns, suspicion.position):
+        if is_postal_code(secrets[0][1], suspicion.dialogue, suspicion.position):
             why = "the PIN code is a postal code"
         elif has_phrase(sentence, "warnings") or has_phrase(sentence, "part_of_secret"):
             why = "a warning, or a part of the secret only"
@@ -134,38 +137,23 @@ def asks_for_what_was_given(suspicion: Suspicion) -> GateResult:
     text = " ".join(asking)
     if has_phrase(suspicion.turn.text, "asks_otherwise"):
         return dropped("another value, a check or a failed search is the reason to ask")
+    given = _given(suspicion.dialogue)
     for detail in _DETAILS:
         if not has_phrase(text, detail.names):
             continue
-        place = _find_value(suspicion, detail)
-        if place is None:
+        values = given.values(detail)
+        n_values = bisect_left(values, suspicion.position, key=itemgetter(0))
+        if not n_values:
             continue
-        value, turn = place
+        place, value = values[n_values - 1]
         if split_words(value)[-1] in split_words(suspicion.turn.text) and detail.names != "detail_name":
             return dropped("the value is read back")
-        if _has_failed(suspicion.dialogue.turns[: suspicion.position], turn.index):
+        if given.has_failed(place, suspicion.position):
             return dropped("a tool did not find the value")
-        why = f"asked for in spite of turn {turn.index} of the customer"
-        return finding(why) if detail.is_single or _was_answered(suspicion, turn) else suggestion(why)
+        why = f"asked for in spite of turn {suspicion.dialogue.turns[place].index} of the customer"
+        is_answered = detail.is_single or given.was_answered(place, suspicion)
+        return finding(why) if is_answered else suggestion(why)
     return dropped("no earlier turn of the customer holds what is asked")
-
-
-def _find_value(suspicion: Suspicion, detail: _Detail) -> tuple[str, Turn] | None:
-    """The latest value of a detail and the customer's turn that holds it: stated with the detail's name, or
-    in answer to a question for it."""
-    turns = suspicion.dialogue.turns[: suspicion.position]
-    for place, turn in reversed(tuple(enumerate(turns))):
-        if turn.role != "customer":
-            continue
-        match = detail.value.search(turn.text)
-        if match is None:
-            if detail.names == "detail_name" and _answers(turns, place, detail) and _is_name(turn.text):
-                return turn.text, turn
-            continue
-        is_clear = detail.names in ("detail_name", "detail_email") or not detail.is_single
-        if is_clear or has_phrase(turn.text, detail.names) or _answers(turns, place, detail):
-            return match[0], turn
-    return None
 
 
 def _is_name(text: str) -> bool:
@@ -175,30 +163,67 @@ def _is_name(text: str) -> bool:
     )
 
 
-def _answers(turns: Sequence[Turn], place: int, detail: _Detail) -> bool:
-    question_turn = _last_agent_turn(turns[:place])
-    return question_turn is not None and has_phrase(question_turn.text, detail.names)
+class _Given:
+    """The details that the customer gave, and what tools did with them."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._turns = dialogue.turns
+        self._values: dict[str, list[tuple[int, str]]] = {}
+        self._trigrams: dict[int, frozenset[str]] = {}
+        self._asked: list[int | None] = []  # by position, the agent's last turn before it
+        self._failures: list[int] = []
+        self._of_tools: list[int] = []
+        last = None
+        for position, turn in enumerate(dialogue.turns):
+            self._asked.append(last)
+            if turn.role in JUDGED_ROLES and turn.text.strip():
+                last = position
+            if turn.role in ("tool", "system") and (
+                turn.tool_error or "not found" in turn.text.casefold() or "rror" in turn.text[:40]
+            ):
+                self._failures.append(position)
+            if turn.role == "tool" or turn.tool_calls:
+                self._of_tools.append(position)
+
+    def values(self, detail: _Detail) -> list[tuple[int, str]]:
+        """The positions of the customer's turns that hold a detail, with its value: stated with the detail's
+        name, or in answer to a question for it."""
+        if detail.names not in self._values:
+            turns = enumerate(self._turns)
+            values = [(n, self._find_value(n, turn, detail)) for n, turn in turns if turn.role == "customer"]
+            self._values[detail.names] = [(n, value) for n, value in values if value is not None]
+        return self._values[detail.names]
+
+    def _find_value(self, position: int, turn: Turn, detail: _Detail) -> str | None:
+        match = detail.value.search(turn.text)
+        if match is None:
+            is_name = (
+                detail.names == "detail_name" and self._is_answer(position, detail) and _is_name(turn.text)
+            )
+            return turn.text if is_name else None
+        is_clear = detail.names in ("detail_name", "detail_email") or not detail.is_single
+        if is_clear or has_phrase(turn.text, detail.names) or self._is_answer(position, detail):
+            return match[0]
+        return None
+
+    def _is_answer(self, position: int, detail: _Detail) -> bool:
+        asked = self._asked[position]
+        return asked is not None and has_phrase(self._turns[asked].text, detail.names)
+
+    def has_failed(self, place: int, position: int) -> bool:
+        """Whether a tool failed between two turns."""
+        return any_between(self._failures, place + 1, position)
+
+    def was_answered(self, place: int, suspicion: Suspicion) -> bool:
+        """Whether the turn at `place` stands next after the same question, and no tool was called since."""
+        asked = self._asked[place]
+        if asked is None or any_between(self._of_tools, place, suspicion.position):
+            return False
+        if asked not in self._trigrams:
+            self._trigrams[asked] = trigrams(self._turns[asked].text)
+        return are_near(self._trigrams[asked], trigrams(suspicion.turn.text))
 
 
-def _was_answered(suspicion: Suspicion, answer: Turn) -> bool:
-    """Whether `answer` stands next after the same question, and no tool was called since."""
-    turns = suspicion.dialogue.turns[: suspicion.position]
-    place = next(place for place, turn in enumerate(turns) if turn.index == answer.index)
-    question_turn = _last_agent_turn(turns[:place])
-    return (
-        question_turn is not None
-        and is_near_copy(question_turn.text, suspicion.turn.text)
-        and not any(turn.role == "tool" or turn.tool_calls for turn in turns[place:])
-    )
-
-
-def _last_agent_turn(turns: Sequence[Turn]) -> Turn | None:
-    return next((turn for turn in reversed(turns) if turn.role in JUDGED_ROLES and turn.text.strip()), None)
-
-
-def _has_failed(turns: Sequence[Turn], since: int) -> bool:
-    return any(
-        turn.tool_error or "not found" in turn.text.casefold() or "rror" in turn.text[:40]
-        for turn in turns
-        if turn.index > since and turn.role in ("tool", "system")
-    )
+@per_dialogue
+def _given(dialogue: Dialogue) -> _Given:
+    return _Given(dialogue)

@@ -4,31 +4,40 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import itemgetter
 
+from dialint.detector.checks import repeats
 from dialint.detector.checks.foreign_words import is_foreign
 from dialint.detector.checks.placeholders import is_no_slot, speaks_of_code, unfilled_slots
-from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, first_positions, is_uncalled_for
+from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, is_uncalled_for
 from dialint.detector.checks.spelling import speller
+from dialint.detector.dialogue_cache import Spans, any_between, per_dialogue
 from dialint.detector.gates.suspicion import (
     GateResult,
     Suspicion,
+    are_near,
     dropped,
     finding,
+    first_position,
+    first_positions,
     has_phrase,
-    is_near_copy,
     sentences,
     split_words,
     suggestion,
+    trigrams,
     words_of,
 )
 from dialint.detector.log_profile import find_marks, mark_kind, words
-from dialint.detector.records import JUDGED_ROLES, Turn
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 FIELD_WORDS = 5
 """Most words of a slot in brackets."""
 EXPLAINED = 200
 """Characters before a slot in which the sentence may explain it."""
+MAX_COMPARED = 100
+"""Different texts with the same values that a text is compared with."""
 RARE = 2
 """Most dialogues of a log in which an odd word may occur."""
 
@@ -47,20 +56,29 @@ _VALUE = re.compile(r"\b(?=[^\W\d]*+\d)\w++")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
+@per_dialogue
+def _first_marks(dialogue: Dialogue) -> dict[str, int]:
+    return first_positions(dialogue, lambda text: (mark_kind(mark[0]) for mark in find_marks(text)))
+
+
+@per_dialogue
+def _code_from(dialogue: Dialogue) -> float:
+    return first_position(dialogue, speaks_of_code)
+
+
 def raw_slot(suspicion: Suspicion) -> GateResult:
     """M2 must see a slot of a template in the turn: none of the log's own masking, none that the customer
     speaks of, none that the sentence explains as a form to fill in, no menu path and no link."""
     text, log = suspicion.turn.text, suspicion.log
-    spoken_of = {mark_kind(mark[0]) for turn in suspicion.customer_turns for mark in find_marks(turn.text)}
-    earlier = (turn for turn in suspicion.customer_turns if turn.index < suspicion.turn.index)
-    if any(speaks_of_code(turn.text) for turn in earlier):
+    spoken_of = _first_marks(suspicion.dialogue)
+    if _code_from(suspicion.dialogue) < suspicion.position:
         return dropped("the customer speaks of code or templates")
     why, unsure = "no slot of a template in the turn", False
     for mark, is_slot in _slots(text):
         slot = mark[0]
         if log.is_masking(slot):
             why = "the marks are the log's own masking or a known one"
-        elif mark_kind(slot) in spoken_of:
+        elif spoken_of.get(mark_kind(slot), suspicion.position) < suspicion.position:
             why = "the customer speaks of the same slot"
         elif _is_explained(text, mark.start()):
             why = "the slot is explained to the customer as a form"
@@ -80,9 +98,9 @@ def _slots(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     certain = [*unfilled_slots(text), *_FIELD.finditer(text)]
     for match in certain:
         yield match, True
-    spans = [match.span() for match in certain]
+    spans = Spans(match.span() for match in certain)
     for match in find_marks(text):
-        if not any(start < match.end() and match.start() < end for start, end in spans):
+        if not spans.overlap(*match.span()):
             yield match, _names_field(match[0])
 
 
@@ -108,33 +126,74 @@ def repeats_itself(suspicion: Suspicion) -> GateResult:
     turns, position, turn = suspicion.dialogue.turns, suspicion.position, suspicion.turn
     if len(words(turn.text)) < MIN_WORDS or ROUTINE.search(turn.text):
         return dropped("a short or routine text may be said again")
-    copies = [place for place in range(position) if _is_copy(turns[place], turn)]
-    if not copies:
+    spoken = _spoken(suspicion.dialogue)
+    n_copies, last = spoken.find_copies(position)
+    if not n_copies:
         return dropped("no earlier turn is a near-copy")
-    last = copies[-1]
-    if not any(between.role == "customer" and between.text.strip() for between in turns[last:position]):
+    if not any_between(spoken.customer, last, position):
         return dropped("the customer said nothing in between")
-    if _evidence(turns[last + 1 : position]) - _evidence(turns[: last + 1]):
+    if any_between(spoken.new_evidence, last + 1, position):
         return dropped("a new call or result stands in between")
     why = f"a near-copy of turn {turns[last].index}, and nothing new in between"
-    if is_uncalled_for(turn.text, turns, last, position, first_positions(suspicion.dialogue)):
+    if is_uncalled_for(turn.text, turns, last, position, repeats.first_positions(suspicion.dialogue)):
         return finding(why)
     if "?" in turn.text or has_phrase(turn.text, "asks_detail"):
         return dropped("a request of the agent that was not met")
-    customer_text = " ".join(each.text for each in suspicion.customer_before)
-    asks_again = has_phrase(customer_text, "asks_again")
-    if asks_again and (len(copies) == 1 or _evidence(turns[last + 1 : position])):
+    customer = suspicion.customer_before
+    if customer.asks_again and (n_copies == 1 or any_between(spoken.evidence, last + 1, position)):
         return dropped("the customer asks to hear it again, or to try again")
-    if len(copies) > 1:
-        return finding(f"{why}; it was sent {len(copies)} times before")
-    if {*words(customer_text)} & {*words(turn.text)} - words_of("empty_words"):
+    if n_copies > 1:
+        return finding(f"{why}; it was sent {n_copies} times before")
+    if customer.words.intersection(words(turn.text)) - words_of("empty_words"):
         return suggestion(f"{why} but a request that it may answer")
     return finding(f"{why} but what it does not answer")
 
 
-def _is_copy(earlier: Turn, turn: Turn) -> bool:
-    same_side = earlier.role in JUDGED_ROLES
-    return same_side and _values(earlier.text) == _values(turn.text) and is_near_copy(earlier.text, turn.text)
+class _Spoken:
+    """What the agents of a dialogue said before, and between which turns something happened: the positions of
+    turns of the customer with words, of calls and results, and of those of the latter that are new."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._turns = dialogue.turns
+        self._positions: dict[tuple[frozenset[str], str], list[int]] = {}  # by values and words
+        self._texts: dict[frozenset[str], list[tuple[int, str]]] = {}  # by values; the first position of each
+        self._trigrams: dict[str, frozenset[str]] = {}
+        self._keys: dict[int, tuple[frozenset[str], str]] = {}
+        self.customer, self.evidence, self.new_evidence = list[int](), list[int](), list[int]()
+        known: set[str] = set()
+        for position, turn in enumerate(dialogue.turns):
+            if turn.role in JUDGED_ROLES:
+                key = values, text = frozenset(_values(turn.text)), " ".join(split_words(turn.text))
+                if key not in self._positions:
+                    self._texts.setdefault(values, []).append((position, text))
+                    self._trigrams.setdefault(text, trigrams(turn.text))
+                self._positions.setdefault(key, []).append(position)
+                self._keys[position] = key
+            elif turn.role == "customer" and turn.text.strip():
+                self.customer.append(position)
+            evidence = _evidence(turn)
+            self.evidence += [position] if evidence else []
+            self.new_evidence += [position] if evidence - known else []
+            known |= evidence
+
+    def find_copies(self, position: int) -> tuple[int, int]:
+        """How many earlier turns the turn at `position` is a near-copy of, and the position of the last one;
+        of other texts with the same values the last `MAX_COMPARED` are compared."""
+        values, own = self._keys[position]
+        texts = self._texts[values]
+        n_texts = bisect_left(texts, position, key=itemgetter(0))
+        n_copies, last = 0, -1
+        for other in {own, *(text for _, text in texts[max(0, n_texts - MAX_COMPARED) : n_texts])}:
+            positions = self._positions[values, other]
+            n_before = bisect_left(positions, position)
+            if n_before and are_near(self._trigrams[other], self._trigrams[own]):
+                n_copies, last = n_copies + n_before, max(last, positions[n_before - 1])
+        return n_copies, last
+
+
+@per_dialogue
+def _spoken(dialogue: Dialogue) -> _Spoken:
+    return _Spoken(dialogue)
 
 
 def _values(text: str) -> set[str]:
@@ -148,27 +207,30 @@ def _values(text: str) -> set[str]:
     return {*_VALUE.findall(text), *(name.strip(",.!?'\"") for name in names)}
 
 
-def _evidence(turns: tuple[Turn, ...]) -> set[str]:
-    """Calls and results in turns, in a comparable form; a log may hold them as a system's turns of JSON."""
-    calls = {f"{call.name} {call.arguments}" for turn in turns for call in turn.tool_calls}
-    results = {
-        turn.text
-        for turn in turns
-        if turn.role == "tool" or (turn.role == "system" and turn.text.lstrip()[:1] in "{[")
-    }
-    return calls | results
+def _evidence(turn: Turn) -> set[str]:
+    """Calls and results in a turn, in a comparable form; a log may hold them as a system's turns of JSON."""
+    evidence = {f"{call.name} {call.arguments}" for call in turn.tool_calls}
+    if turn.role == "tool" or (turn.role == "system" and turn.text.lstrip()[:1] in "{["):
+        evidence.add(turn.text)
+    return evidence
+
+
+@per_dialogue
+def _first_words(dialogue: Dialogue) -> dict[str, int]:
+    return first_positions(dialogue, words)
 
 
 def odd_word(suspicion: Suspicion) -> GateResult:
     """L1 must see a word that neither the dictionary nor most of the log has, neither the customer's nor
     capitalised, unless a sentence begins with it."""
     text, counts = suspicion.turn.text, suspicion.log.word_dialogues
-    customer_words = {word for turn in suspicion.customer_turns for word in words(turn.text)}
+    first, position = _first_words(suspicion.dialogue), suspicion.position
+    opening = len(text) - len(text.lstrip())
     candidates = {
         words(match[0])[0]: match.start()
         for match in _LOWER.finditer(text, suspicion.start, suspicion.end)
-        if (match[0].islower() or _begins_sentence(text, match.start()))
-        and words(match[0])[0] not in customer_words
+        if (match[0].islower() or match.start() <= opening or _begins_sentence(text, match.start()))
+        and first.get(words(match[0])[0], position) >= position
     }
     if not candidates:
         return dropped("every word is a name, an abbreviation or the customer's")
@@ -181,4 +243,4 @@ def odd_word(suspicion: Suspicion) -> GateResult:
 
 def _begins_sentence(text: str, start: int) -> bool:
     before = text[max(0, start - 5) : start].rstrip(" \"'(*-")
-    return before[-1:] in (".", "!", "?", "\n", ":") or not text[:start].strip()
+    return before[-1:] in (".", "!", "?", "\n", ":")

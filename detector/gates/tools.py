@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from dialint.detector.checks.calls import speaks_of_calls
-from dialint.detector.gates.suspicion import GateResult, Suspicion, finding
+from dialint.detector.dialogue_cache import per_dialogue
+from dialint.detector.gates.suspicion import GateResult, Suspicion, finding, first_position
+from dialint.detector.records import Dialogue
 
 _MACHINE_TEXT = re.compile(
     r"\{\s{0,5}+[\"']|[\"']\s{0,5}+:|</?\w{1,40}+>|(?<![\w{<%#\[])[a-z]{2,20}+_[a-z]{2,20}+|\\n"
@@ -19,10 +21,19 @@ _ROLES = re.compile(r"^[ \t]{0,5}+(user|assistant|human|agent|system):", re.IGNO
 """Roles of a transcript before what they say; one alone begins the lines of many a list."""
 
 
+@per_dialogue
+def _has_tools(dialogue: Dialogue) -> bool:
+    return any(turn.tool_calls or turn.role == "tool" for turn in dialogue.turns)
+
+
+@per_dialogue
+def _calls_from(dialogue: Dialogue) -> float:
+    return first_position(dialogue, speaks_of_calls)
+
+
 def tools_are_logged(suspicion: Suspicion) -> GateResult:
     """I2, I4, P, R2, R3 must see that the log holds tool calls: this dialogue has one, or enough others."""
-    turns = suspicion.dialogue.turns
-    if any(turn.tool_calls or turn.role == "tool" for turn in turns):
+    if _has_tools(suspicion.dialogue):
         return finding("the dialogue holds the agent's tool calls")
     if suspicion.log.has_tools:
         return finding("the log holds tool calls, this dialogue has none")
@@ -32,8 +43,7 @@ def tools_are_logged(suspicion: Suspicion) -> GateResult:
 def shows_machine_text(suspicion: Suspicion) -> GateResult:
     """L4 must see text of a machine in the turn: JSON, tags, names of functions, labels of reasoning."""
     text, masking = suspicion.turn.text, suspicion.log.is_masking
-    earlier = (turn for turn in suspicion.customer_turns if turn.index < suspicion.turn.index)
-    if any(speaks_of_calls(turn.text) for turn in earlier):
+    if _calls_from(suspicion.dialogue) < suspicion.position:
         return GateResult("inapplicable", "the customer speaks of calls")
     matches = _MACHINE_TEXT.finditer(text)
     match = next((match for match in matches if match[0][0] not in "<[" or not masking(match[0])), None)

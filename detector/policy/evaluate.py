@@ -7,21 +7,25 @@ where an event says `tried`, and those that were never run count nowhere.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cached_property
+from itertools import islice
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from dialint.detector.policy.consent import consent_problem
+from dialint.detector.policy.consent import consent_problems
 from dialint.detector.policy.format import Clause, Code, Conditions, Event, Limit, Policy
-from dialint.detector.policy.values import UNKNOWN, is_stated, plain, scalars, test, values_at
+from dialint.detector.policy.values import UNKNOWN, Moment, Statements, plain, scalars, test, values_at
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import ToolUse, parse_result, tool_uses
+from dialint.detector.tool_use import ToolUse, uses_by_turn
 
-Moment = tuple[int, int]
-"""Position of a turn in the dialogue, and of a call in that turn from 1; 0 is the turn's text."""
+Values = tuple[str | None, ...]
+"""Values as `_comparable` returns them."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,7 @@ class Call:
         """The parsed result; its text if that is no JSON, UNKNOWN without one."""
         if self.use.result is None or not self.counts:
             return UNKNOWN
-        value = parse_result(self.use.result)
-        return self.use.result.strip() if value is None else value
+        return self.use.result.strip() if self.use.value is None else self.use.value
 
 
 @dataclass(frozen=True)
@@ -69,24 +72,24 @@ class Said:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass
 class History:
-    """A dialogue under a policy: its calls and texts in order."""
+    """A dialogue under a policy: its calls and texts in order. What several clauses ask for is kept."""
 
-    dialogue: Dialogue
-    policy: Policy
-    calls: list[Call] = field(default_factory=list)
-    texts: dict[str, list[tuple[Moment, str]]] = field(default_factory=dict)
-    """Words of each turn by side: ``agent``, ``customer``, ``tool``."""
-
-    def __post_init__(self) -> None:
-        place = {turn.index: position for position, turn in enumerate(self.dialogue.turns)}
-        counts: dict[int, int] = {}
-        for use in tool_uses(self.dialogue):
-            number = counts[use.turn] = counts.get(use.turn, 0) + 1
-            done = not use.failed or self.policy.tools.results == "no"
-            self.calls.append(Call(use, (place[use.turn], number), done))
-        for position, turn in enumerate(self.dialogue.turns):
+    def __init__(self, dialogue: Dialogue, policy: Policy) -> None:
+        self.dialogue = dialogue
+        self.policy = policy
+        self.calls: list[Call] = []
+        self.texts: dict[str, list[tuple[Moment, str]]] = {}
+        """Words of each turn by side: ``agent``, ``customer``, ``tool``."""
+        self._patterns: dict[int, tuple[frozenset[str], re.Pattern[str] | None]] = {}
+        self._calls_of_fact: dict[tuple[str, Sequence[str]], dict[Values, list[Call]]] = {}
+        self._facts: dict[tuple[str, Moment], Any] = {}
+        place = {turn.index: position for position, turn in enumerate(dialogue.turns)}
+        for uses in uses_by_turn(dialogue).values():
+            for number, use in enumerate(uses, 1):
+                done = not use.failed or policy.tools.results == "no"
+                self.calls.append(Call(use, (place[use.turn], number), done))
+        for position, turn in enumerate(dialogue.turns):
             side = "agent" if turn.role in JUDGED_ROLES else turn.role
             if turn.text.strip():
                 self.texts.setdefault(side, []).append(((position, 0), turn.text))
@@ -95,27 +98,30 @@ class History:
         """The moments at which an event happens, in order, with the call if it is one."""
         results: list[tuple[Moment, Call | None]] = []
         for side, phrases in (("agent", event.says), ("customer", event.customer_says)):
+            plain_phrases = [plain(phrase) for phrase in phrases]
             for moment, text in self.texts.get(side, ()) if phrases else ():
                 words = plain(text)
-                if any(plain(phrase) in words for phrase in phrases):
+                if any(phrase in words for phrase in plain_phrases):
                     results.append((moment, None))
         for call in self.calls if event.call else ():
             runs = call.counts or (event.tried == "yes" and call.use.was_run)
             if runs and self.is_match(call.name, event.call) and self.holds(event.with_, call) is True:
                 results.append((call.at, call))
-        yield from sorted(results, key=lambda result: result[0])
+        yield from sorted(results, key=itemgetter(0))
 
     def is_match(self, name: str, patterns: Sequence[str]) -> bool:
-        """Whether a tool has one of the names, fits one of the patterns, or is of one of the groups."""
-        groups = {
-            "read": self.policy.tools.read,
-            "write": self.policy.tools.write,
-            "other": self.policy.tools.other,
-        }
-        return any(
-            name in groups[pattern] if pattern in groups else fnmatchcase(name, pattern)
-            for pattern in patterns
-        )
+        """Whether a tool has one of the names, fits one of the patterns, or is of one of the groups, which
+        stand in the policy."""
+        if id(patterns) not in self._patterns:
+            tools = self.policy.tools
+            groups = {"read": tools.read, "write": tools.write, "other": tools.other}
+            wild = [each for each in patterns if not set(each).isdisjoint("*?[")]
+            plain_names = set(patterns).difference(wild)
+            names = frozenset(tool for each in plain_names for tool in groups.get(each, (each,)))
+            either = re.compile("|".join(map(translate, wild))) if wild else None
+            self._patterns[id(patterns)] = names, either
+        names, either = self._patterns[id(patterns)]
+        return name in names or (either is not None and either.match(name) is not None)
 
     def holds(self, conditions: Conditions, call: Call | Said) -> bool | None:
         """Whether all conditions hold at a call or message; None if that is not known."""
@@ -139,29 +145,46 @@ class History:
     def fact(self, name: str, call: Call | Said) -> Any:
         """The latest result before `call` of the tools of a fact, for the same key. A message has no argument
         that could say which one it is about, so there it must be the only one."""
-        fact = self.policy.facts[name]
-        found = [
-            other
-            for other in self.calls
-            if other.at < call.at and other.counts and self.is_match(other.name, fact.call)
-        ]
-        for argument, reference in fact.key.items():
-            own = [_field(other, argument) for other in found]
-            if isinstance(call, Call) or reference.partition(".")[0] in self.policy.facts:
-                value = self.value(reference, call)
-                found = [other for other, each in zip(found, own, strict=True) if _same(each, value)]
-            elif not all(_same(each, own[0]) for each in own):
-                return UNKNOWN
-        return found[-1].result if found else UNKNOWN
+        if (name, call.at) not in self._facts:
+            self._facts[name, call.at] = self._find_fact(name, call)
+        return self._facts[name, call.at]
 
-    def earlier(self, moment: Moment) -> str:
-        """Everything that was said and looked up before a moment."""
-        return "\n".join(
-            text
-            for side in ("customer", "agent", "tool")
-            for at, text in self.texts.get(side, ())
-            if at < moment
-        )
+    def _find_fact(self, name: str, call: Call | Said) -> Any:
+        arguments: list[str] = []
+        values: list[str | None] = []
+        for argument, reference in self.policy.facts[name].key.items():
+            if isinstance(call, Call) or reference.partition(".")[0] in self.policy.facts:
+                arguments.append(argument)
+                values.append(_comparable(self.value(reference, call)))
+                continue
+            of_argument = self._grouped(name, (*arguments, argument))
+            group = self._grouped(name, tuple(arguments)).get(tuple(values), [])
+            n_before = bisect_left(group, call.at, key=attrgetter("at"))
+            if n_before:
+                own = _comparable(_field(group[0], argument))
+                same = of_argument.get((*values, own), [])
+                if own is None or bisect_left(same, call.at, key=attrgetter("at")) < n_before:
+                    return UNKNOWN
+        group = self._grouped(name, tuple(arguments)).get(tuple(values), [])
+        n_before = bisect_left(group, call.at, key=attrgetter("at"))
+        return group[n_before - 1].result if n_before and None not in values else UNKNOWN
+
+    def _grouped(self, name: str, arguments: Sequence[str]) -> dict[Values, list[Call]]:
+        """The calls of a fact that count, in order, by their values of some arguments."""
+        if (name, arguments) not in self._calls_of_fact:
+            groups: dict[Values, list[Call]] = {}
+            for call in self.calls:
+                if call.counts and self.is_match(call.name, self.policy.facts[name].call):
+                    values = tuple(_comparable(_field(call, argument)) for argument in arguments)
+                    groups.setdefault(values, []).append(call)
+            self._calls_of_fact[name, arguments] = groups
+        return self._calls_of_fact[name, arguments]
+
+    @cached_property
+    def statements(self) -> Statements:
+        """Everything that was said and looked up, to be searched for values."""
+        texts = [entry for side in ("customer", "agent", "tool") for entry in self.texts.get(side, ())]
+        return Statements(sorted(texts, key=itemgetter(0)))
 
 
 def _field(call: Call, name: str) -> Any:
@@ -169,10 +192,9 @@ def _field(call: Call, name: str) -> Any:
     return values_at(call.result, name) if value is UNKNOWN else value
 
 
-def _same(left: Any, right: Any) -> bool:
-    if left is UNKNOWN or right is UNKNOWN:
-        return False
-    return str(left).strip().lstrip("#").casefold() == str(right).strip().lstrip("#").casefold()
+def _comparable(value: Any) -> str | None:
+    """A value as keys are compared; None if it is unknown."""
+    return None if value is UNKNOWN else str(value).strip().lstrip("#").casefold()
 
 
 def violations(dialogue: Dialogue, policy: Policy) -> tuple[Violation, ...]:
@@ -190,19 +212,25 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
     """Where a clause is broken, as which code, and why."""
     subjects = list(history.matches(clause.on))
     if excused := [moment for event in clause.unless for moment, _ in history.matches(event)]:
-        subjects = [(moment, call) for moment, call in subjects if moment <= min(excused)]
+        first = min(excused)
+        subjects = [(moment, call) for moment, call in subjects if moment <= first]
     code = clause.violation_code
     if clause.before is not None:
         yield from _missing_before(clause, history, subjects)
     elif clause.after is not None:
         for event in clause.after:
-            followed = [moment for moment, _ in history.matches(event)]
+            last = max((moment for moment, _ in history.matches(event)), default=(-1, 0))
             for moment, call in subjects[-1:]:
-                if not any(other > moment for other in followed):
+                if last <= moment:
                     yield moment, code, f"after {_name(call)} {describe(event)} never followed"
     elif clause.limit is not None:
         for moment, why in _over_limit(clause.limit, subjects, history):
             yield moment, code, why
+    elif clause.consent is not None:
+        problems = consent_problems(history.dialogue, clause.consent)
+        for moment, call in subjects:
+            if call is not None and (problem := problems[moment[0]]):
+                yield moment, code, f"{call.name} was called and {problem}"
     else:
         for moment, call in subjects:
             if problem := _why_wrong(clause, call or Said(moment), history):
@@ -210,8 +238,8 @@ def _break(clause: Clause, history: History) -> Iterator[tuple[Moment, Code, str
 
 
 def _why_wrong(clause: Clause, call: Call | Said, history: History) -> str | None:
-    """Why one call or message breaks a clause on single ones, None if it does not. `consent` and `stated` are
-    about calls only."""
+    """Why one call or message breaks a clause on single ones, None if it does not. `stated` is about calls
+    only."""
     happened = f"{call.name} was called" if isinstance(call, Call) else "said what must not be said"
     if clause.forbid is not None:
         for conditions in clause.forbid:
@@ -223,16 +251,10 @@ def _why_wrong(clause: Clause, call: Call | Said, history: History) -> str | Non
                 reference: test for conditions in clause.only_if for reference, test in conditions.items()
             }
             return f"{happened}{_values(seen, call, history)}"
-    elif isinstance(call, Said):
-        return None
-    elif clause.consent is not None:
-        problem = consent_problem(history.dialogue, call.at[0], clause.consent)
-        return problem and f"{happened} and {problem}"
-    elif clause.stated is not None:
-        before = history.earlier(call.at)
+    elif clause.stated is not None and isinstance(call, Call):
         for reference in clause.stated:
             for value in scalars(history.value(reference, call)):
-                if not is_stated(value, before):
+                if not history.statements.has(value, call.at):
                     return f"{happened} with a value of {reference} that nobody stated"
     return None
 
@@ -242,24 +264,24 @@ def _missing_before(
 ) -> Iterator[tuple[Moment, Code, str]]:
     """Each required step once: at the first subject before which it is missing."""
     for event in clause.before or ():
-        steps = list(history.matches(event))
+        words: list[Moment] = []
+        steps: dict[Values, Moment] = {}
+        for moment, step in history.matches(event):
+            if step is None:
+                words.append(moment)
+            else:
+                steps.setdefault(tuple(_comparable(_field(step, own)) for own in event.same), moment)
         for moment, call in subjects:
-            fitting = [
-                other
-                for other, step in steps
-                if step is None
-                or call is None
-                or all(
-                    _same(_field(step, own), history.value(theirs, call))
-                    for own, theirs in event.same.items()
-                )
-            ]
-            if call is not None and any(history.value(each, call) is UNKNOWN for each in event.same.values()):
-                continue
+            if call is None:
+                fitting = [*words[:1], *islice(steps.values(), 1)]
+            else:
+                key = tuple(_comparable(history.value(theirs, call)) for theirs in event.same.values())
+                if None in key:
+                    continue
+                fitting = [*words[:1], *([steps[key]] if key in steps else ())]
             if not any(other < moment for other in fitting):
-                late = bool(fitting)
-                code: Code = clause.code or ("P4" if late else "P1")
-                came = "came only later" if late else "is missing"
+                code: Code = clause.code or ("P4" if fitting else "P1")
+                came = "came only later" if fitting else "is missing"
                 yield moment, code, f"before {_name(call)} {describe(event)} {came}"
                 break
 
@@ -268,7 +290,7 @@ def _over_limit(
     limit: Limit, subjects: Sequence[tuple[Moment, Call | None]], history: History
 ) -> Iterator[tuple[Moment, str]]:
     counts: Counter[str] = Counter()
-    seen: list[str] = []
+    seen: set[str] = set()
     for moment, call in subjects:
         most = f"at most {limit.at_most}"
         if call is not None and limit.items is not None:
@@ -279,7 +301,7 @@ def _over_limit(
         elif call is not None and limit.different is not None:
             for value in map(str, scalars(history.value(limit.different, call))):
                 if value not in seen:
-                    seen.append(value)
+                    seen.add(value)
                     if len(seen) > limit.at_most:
                         yield moment, f"{call.name} for {len(seen)} values of {limit.different}, {most}"
         else:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.invalid_values import InvalidValue
+from dialint.detector.policy.comparison import Prefixes, ValueSet
 from dialint.detector.records import Dialogue, Record
 from dialint.detector.taxonomy import Text
 
@@ -35,6 +36,8 @@ OPERATORS = (
 _CODES: Mapping[str, Code] = {"before": "P1", "after": "P1", "stated": "P3"}
 """The code of a clause by its rule; P2 for all others."""
 
+MAX_FACTS = 50
+"""A fact may need the one above it, and so on."""
 MIN_WORDS = 4
 """Words of a dialogue that tell which of several policies applies to it."""
 _NAME_WORD = re.compile(r"[a-z]{3,20}?(?=s?(?![a-z]))")
@@ -115,6 +118,21 @@ class Test(Record):
         return tuple(
             each for value in values for each in ((value,) if isinstance(value, str) else value or ())
         )
+
+    @cached_property
+    def is_any(self) -> ValueSet:
+        """The plain operands of `is`."""
+        return ValueSet(operand for operand in self.is_ or () if "$" not in operand)
+
+    @cached_property
+    def not_any(self) -> ValueSet:
+        """The plain operands of `not`."""
+        return ValueSet(operand for operand in self.not_ or () if "$" not in operand)
+
+    @cached_property
+    def prefixes(self) -> Prefixes:
+        """The operands of `starts_with`."""
+        return Prefixes(self.starts_with or ())
 
     @model_validator(mode="after")
     def _check(self) -> Test:
@@ -285,7 +303,7 @@ class Policy(Record):
     policy: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     source: Text | None = None
     tools: Tools = Tools()
-    facts: dict[str, Fact] = Field(default_factory=dict)
+    facts: dict[str, Fact] = Field(default_factory=dict, max_length=MAX_FACTS)
     clauses: Annotated[tuple[Clause, ...], Field(min_length=1)]
 
     @cached_property

@@ -6,8 +6,9 @@ conditions on the arguments of a message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -106,7 +107,10 @@ def _check_facts(alternatives: Sequence[Conditions], policy: Policy, place: str)
 
 
 def _is_declared(name: str, declared: set[str]) -> bool:
-    return name in ("read", "write", "other") or any(fnmatchcase(tool, name) for tool in declared)
+    if name in ("read", "write", "other") or name in declared:
+        return True
+    pattern = re.compile(translate(name))
+    return any(pattern.match(tool) for tool in declared)
 
 
 def load_policies(paths: Sequence[Path]) -> dict[str, Policy]:

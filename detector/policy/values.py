@@ -6,14 +6,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
-from math import isfinite
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from math import inf
 from typing import Any, Final
 
+from dialint.detector.policy.comparison import ValueSet, number
 from dialint.detector.policy.format import Test
+
+Moment = tuple[int, int]
+"""Position of a turn in the dialogue, and of a call in that turn from 1; 0 is the turn's text."""
+MAX_SEARCHES = 1000
+"""Different values of one dialogue that are searched for in its texts; more count as stated."""
 
 
 class _Unknown:
@@ -24,16 +32,11 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 
 _WORD = re.compile(r"[^\W_]++")
-_FIGURE = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
-_IDENTIFIER = re.compile(r"[+-]?(?:0[0-9][0-9.]*|[0-9](?:\.?[0-9]){14,})")
-"""A figure with a leading zero, or of so many digits: an id or a telephone number, not an amount."""
 _SEPARATOR = re.compile(r"[ \u00a0\u202f-]")
 _DIGIT_GROUPS = re.compile(r"[0-9]++(?:[ \u00a0\u202f-][0-9]++)*+")
 """Digits in groups, as telephone numbers are written."""
 _SPOKEN_DIGITS = 6
 """Digits from which on a number may be said in groups, as ids and telephone numbers are."""
-_NAMES = {True: ("yes", "true"), False: ("no", "false"), None: ("null", "none")}
-"""How a policy writes the values of JSON that are neither texts nor numbers."""
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -63,21 +66,16 @@ def test(value: Any, how: Test, lookup: Callable[[str], Any]) -> bool | None:
         if (operand := getattr(how, operator)) is not None:
             other = _calculate(operand, lookup)
             results.append(None if other is UNKNOWN else passes(_words(items), _words(_items(other))))
-    for names, wanted in ((how.is_, True), (how.not_, False)):
+    for names, literals, wanted in ((how.is_, how.is_any, True), (how.not_, how.not_any, False)):
         if names is not None:
-            others = [_calculate(name, lookup) for name in names]
-            other_items = [item for other in others if other is not UNKNOWN for item in _items(other)]
-            matches = [any(_equal(item, other) for other in other_items) for item in items]
+            others = [_calculate(name, lookup) for name in names if "$" in name]
+            is_unsure = any(other is UNKNOWN for other in others)
+            known = ValueSet(item for other in others if other is not UNKNOWN for item in _items(other))
+            matches = (item in literals or item in known for item in items)
             passed = all(matches) if wanted else not any(matches)
-            unsure = (
-                any(other is UNKNOWN for other in others) and passed is not wanted
-                if wanted
-                else any(other is UNKNOWN for other in others) and passed
-            )
-            results.append(None if unsure else passed)
+            results.append(None if is_unsure and passed is not wanted else passed)
     if how.starts_with is not None:
-        starts = tuple(start.casefold() for start in how.starts_with)
-        results.append(all(str(item).casefold().startswith(starts) for item in items))
+        results.append(all(how.prefixes.begin(str(item)) for item in items))
     for name, compare in _COMPARISONS.items():
         if (operand := getattr(how, name)) is not None:
             other = _calculate(operand, lookup)
@@ -139,34 +137,6 @@ def _words(items: list[Any]) -> list[str]:
     return sorted(str(item).strip().casefold() for item in items)
 
 
-def number(value: Any) -> Decimal | None:
-    """A value as an exact number, None if it is none: a plain decimal figure such as -5 or 12.50 is one,
-    other spellings such as 1e3 are texts."""
-    if isinstance(value, Decimal):
-        return value
-    if isinstance(value, float):  # to 15 digits, as 0.1 + 0.2 is stored as 0.30000000000000004
-        return Decimal(f"{value:.15g}") if isfinite(value) else None
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        return None
-    text = str(value).strip() if isinstance(value, str) or abs(value) < 10**40 else ""
-    return Decimal(text) if _FIGURE.fullmatch(text) else None
-
-
-def _equal(left: Any, right: Any) -> bool:
-    for value, other in ((left, right), (right, left)):
-        if value is None or isinstance(value, bool):
-            return other is value or (isinstance(other, str) and other.strip().casefold() in _NAMES[value])
-    texts = [str(value).strip().casefold() for value in (left, right)]
-    numbers = [number(value) for value in (left, right)]
-    is_identifier = any(
-        isinstance(value, (str, int)) and _IDENTIFIER.fullmatch(text)
-        for value, text in zip((left, right), texts, strict=True)
-    )
-    if None in numbers or is_identifier:
-        return texts[0] == texts[1]
-    return numbers[0] == numbers[1]
-
-
 def _compare(left: Any, right: Any, how: Callable[[Any, Any], bool]) -> bool | None:
     """Numbers as numbers; texts by their letters, which is right for dates such as 2024-05-15T15:00:00."""
     if right is UNKNOWN:
@@ -199,44 +169,114 @@ def _calculate(operand: str, lookup: Callable[[str], Any]) -> Any:
     return UNKNOWN if product is None else total + sign * product
 
 
-def is_stated(value: Any, text: str) -> bool:
-    """Whether a value stands in a text: as it is, or a date (2024-05-20) with its month in words or figures,
-    or a number with its decimals written otherwise, or one of many digits said in groups."""
-    wanted = str(value).strip().strip("#").casefold()
-    if not wanted or isinstance(value, bool):
-        return True
-    lower = text.casefold()
-    if _stands_in(wanted, lower):
-        return True
-    if match := _ISO_DATE.fullmatch(wanted):
-        try:
-            day = date(*map(int, match.groups()))
-        except ValueError:
-            return False
-        return any(_stands_in(form, lower) for form in _date_forms(day))
-    digits = wanted.removeprefix("+")
-    if len(digits) >= _SPOKEN_DIGITS and digits.isascii() and digits.isdigit():
-        runs = (_SEPARATOR.split(match[0]) for match in _DIGIT_GROUPS.finditer(lower))
-        if any(_is_said_in_groups(digits, groups) for groups in runs):
+class Statements:
+    """Texts in the order in which they were said, in which values are looked for."""
+
+    def __init__(self, texts: Sequence[tuple[Moment, str]]) -> None:
+        lower = [text.casefold() for _, text in texts]
+        self._text = "\n".join(lower)
+        self._moments = [moment for moment, _ in texts]
+        self._ends = list(accumulate((len(text) + 1 for text in lower), initial=-1))
+        self._words: dict[str, int] = {}
+        for match in _WORD.finditer(self._text):
+            self._words.setdefault(match[0], match.start())
+        self._places: dict[str, float] = {}
+        self._n_searches = 0
+
+    def has(self, value: Any, before: Moment) -> bool:
+        """Whether a value stands in the texts before a moment: as it is, or a date (2024-05-20) with its
+        month in words or figures, or a number with its decimals written otherwise, or one of many digits said
+        in groups. After `MAX_SEARCHES` different values that are no single words, that it may."""
+        wanted = str(value).strip().strip("#").casefold()
+        if not wanted or isinstance(value, bool):
             return True
-    if (size := number(value)) is not None:
-        figure = f"{size:f}"
-        short = figure.rstrip("0").rstrip(".") if "." in figure else figure
-        forms = {short, f"{size:.2f}", f"{size:,.2f}"}
-        if "." not in short:
-            forms.add(f"{size:,.0f}")
-        return any(_stands_in(form, lower) for form in forms)
-    return all(_stands_in(word, lower) for word in re.findall(r"\w+", wanted))
+        end = self._ends[bisect_left(self._moments, before)]
+        if self._place(wanted) <= end:
+            return True
+        if match := _ISO_DATE.fullmatch(wanted):
+            try:
+                day = date(*map(int, match.groups()))
+            except ValueError:
+                return False
+            return any(self._place(form) <= end for form in _date_forms(day))
+        digits = wanted.removeprefix("+")
+        is_number = len(digits) >= _SPOKEN_DIGITS and digits.isascii() and digits.isdigit()
+        if is_number and self._groups.place(digits) <= end:
+            return True
+        if (size := number(value)) is not None:
+            figure = f"{size:f}"
+            short = figure.rstrip("0").rstrip(".") if "." in figure else figure
+            forms = {short, f"{size:.2f}", f"{size:,.2f}"}
+            if "." not in short:
+                forms.add(f"{size:,.0f}")
+            return any(self._place(form) <= end for form in forms)
+        return all(self._place(word) <= end for word in re.findall(r"\w+", wanted))
+
+    def _place(self, form: str) -> float:
+        """Where a form ends that stands in the texts first, not as a part of a longer word; after a point at
+        its end a year may follow. Infinity if it stands nowhere."""
+        if form not in self._places:
+            words = _WORD.findall(form)
+            starts = [self._words.get(word, inf) for word in words]
+            start = max(starts, default=0)
+            if start == inf:
+                self._places[form] = inf
+            elif words == [form]:
+                self._places[form] = start + len(form)
+            else:
+                self._n_searches += 1
+                is_over = self._n_searches > MAX_SEARCHES
+                self._places[form] = -1 if is_over else self._search(form, max(0, int(start) - len(form)))
+        return self._places[form]
+
+    def _search(self, form: str, start: int) -> float:
+        text = self._text
+        while (start := text.find(form, start)) >= 0:
+            end = start + len(form)
+            if (form.endswith(".") or not text[end : end + 1].isalnum()) and not (
+                start and text[start - 1].isalnum()
+            ):
+                return end
+            start += 1
+        return inf
+
+    @cached_property
+    def _groups(self) -> _DigitGroups:
+        return _DigitGroups(self._text)
 
 
-def _is_said_in_groups(digits: str, groups: list[str]) -> bool:
-    """Whether neighbouring groups of digits are together the wanted ones."""
-    return any(
-        "".join(groups[first : last + 1]) == digits
-        for first in range(len(groups))
-        if digits.startswith(groups[first])
-        for last in range(first, min(len(groups), first + len(digits)))
-    )
+class _DigitGroups:
+    """Digits of a text in groups, as telephone numbers are written."""
+
+    def __init__(self, text: str) -> None:
+        runs = list(_DIGIT_GROUPS.finditer(text))
+        groups = [_SEPARATOR.split(run[0]) for run in runs]
+        self._digits = "\n".join("".join(group) for group in groups)
+        self._bounds: set[int] = set()
+        """Where groups begin and end."""
+        self._ends: list[int] = []
+        self._run_ends = [run.end() for run in runs]
+        place = 0
+        for group in groups:
+            bounds = list(accumulate(map(len, group), initial=place))
+            self._bounds.update(bounds)
+            self._ends.append(bounds[-1])
+            place = bounds[-1] + 1
+        self._places: dict[str, float] = {}
+
+    def place(self, digits: str) -> float:
+        """Where the first run of groups ends of which neighbouring ones are together these digits; infinity
+        without any."""
+        if digits not in self._places:
+            self._places[digits] = -1 if len(self._places) >= MAX_SEARCHES else self._search(digits)
+        return self._places[digits]
+
+    def _search(self, digits: str) -> float:
+        start = -1
+        while (start := self._digits.find(digits, start + 1)) >= 0:
+            if start in self._bounds and start + len(digits) in self._bounds:
+                return self._run_ends[bisect_left(self._ends, start + len(digits))]
+        return inf
 
 
 def _date_forms(day: date) -> set[str]:
@@ -249,19 +289,6 @@ def _date_forms(day: date) -> set[str]:
         for figure in (f"{n}", f"{n:02}", f"{n}{ending}"):
             forms |= {f"{month} {figure}", f"{month} the {figure}", f"{figure} {month}"}
     return {form.casefold() for form in forms}
-
-
-def _stands_in(word: str, text: str) -> bool:
-    """Whether a word stands in a text, not as a part of a longer one; after a point at its end a year may
-    follow."""
-    start = text.find(word)
-    while start >= 0:
-        end = start + len(word)
-        ends = word.endswith(".") or not text[end : end + 1].isalnum()
-        if ends and not (start and text[start - 1].isalnum()):
-            return True
-        start = text.find(word, start + 1)
-    return False
 
 
 @lru_cache(maxsize=2048)

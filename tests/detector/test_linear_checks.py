@@ -1,0 +1,429 @@
+"""The work of every check, gate, rule and operator of a policy grows with the dialogue, not with its square.
+
+Work is counted in bytecodes, so that no clock is needed: four times the dialogue may take six times as many,
+where a quadratic algorithm takes up to sixteen. What the interpreter does within one bytecode (a search in a
+text, a copy of it) is measured in CPU time, of longer dialogues; those tests are slow ones.
+
+A new check, gate, rule or operator needs its line in the tables here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from dialint.detector.checks import CHECKS, CheckContext, values
+from dialint.detector.gates import GATES, Suspicion, suspicion, templates
+from dialint.detector.log_profile import LogProfile
+from dialint.detector.policy import parse_policy, violations
+from dialint.detector.policy.format import OPERATORS, RULES
+from dialint.detector.records import JUDGED_ROLES, Dialogue, Role, ToolCall, Turn
+from dialint.detector.tool_use import tool_uses
+
+N = 40
+N_SLOW = 500
+LOG = LogProfile(n_dialogues=10, tool_dialogues=9)
+
+EXCHANGES = {
+    "unfilled_placeholder": ("Where is order {i}?", "Hello [Customer Name], tap [title] and {{first_name}}."),
+    "same_text_again": ("fine", "We are looking into it and we will write to you soon."),
+    "last_message_again": ("that is nothing", "We are looking into all of it and will come back with more."),
+    "insult": ("Hallo Nummer {i}", "Sie sind ein Idiot. Wenn Sie ein Idiot sind, dann gehen Sie."),
+    "asks_secret": ("Deliver {i} to my address", "Never tell me your PIN code. Please tell me your PIN code."),
+    "claims_undone_write": ("Cancel W{i}0777 for me", "I have cancelled your order W{i}0777. It has been refunded."),
+    "claims_undone_lookup": ("It is about W{i}0777", "I have checked your account. Your order is pending, you paid ${i}."),
+    "unsupported_fact": ("I paid $20.50", "Order W{i}1888 costs ${i}.55 and leaves at 5:19 pm on May 9, 54{i}21."),
+    "format_slip": ("ok {i}", "Come etc. then etc. again ,and call i think on monday"),
+    "asks_for_known": ("My e-mail is a{i}@b.co", "Could you give me your e-mail address? What is your user id?"),
+    "asks_for_given": ("My name is Ann, for Friday at 5 pm", "What is your name? What day? How many people?"),
+    "invented_argument": ("Where is it?", "I am sorry, W{i}9999 could not be found."),
+    "policy": ("yes please", "I have cancelled your order W{i}0777."),
+    "raw_tool_call": ("hello {i}", 'Thought: I need to ask.\n{{"name": "find", "arguments": {{"id": {i}}}}}'),
+    "raw_text_again": ("hello {i}", '{{"name": "find", "arguments": {{}}}}'),
+    "refused_write": ("Please change it", "I am sorry, that was not possible."),
+    "leaves_request_open": ("Please cancel my order {i}", "I have noted that you called us."),
+    "misspelt_word": ("hello there", "We have definately recieved your letter {i} at our house."),
+    "grammar_slip": ("This is is it {i}", "This is is a apple, “{i} is is” and we was here here."),
+    "raw_slot": ("about [Order {i}]", "Hello [Order Number], {{shoe_size}}, [Order {i}] and <price_list>."),
+    "repeats_itself": ("and the other thing?", "We sent the red parcel to your house by the usual van last week."),
+    "odd_word": ("hello w{i}", "We grumfled the parcel con mucho gusto and shmooped it {i}."),
+    "asks_for_secret": ("my pin code is {i}", "Your pin code is safe. The pin code again {i}? Send me those."),
+    "asks_for_what_was_given": ("My name is Ann, it is for Friday", "What is your name? Which day? And your email?"),
+    "passes_over_distress": ("I am in tears about {i}", "The parcel {i} is on its way."),
+    "reproaches": ("this is ridiculous {i}", "It is your own fault, obviously {i}."),
+    "skips_question": ("Where is parcel {i}?", "Have a nice day."),
+    "shares_no_words": ("My bicycle number {i} lost its wheel", "Gardens bloom wonderfully under southern skies {i}."),
+    "closes_with_open_question": ("Where is parcel {i}?", "Goodbye and take care {i}."),
+    "tools_are_logged": ("hello {i}", "The parcel {i} is on its way."),
+    "shows_machine_text": ("hello {i}", 'The parcel <NAME> {{"id": {i}}} is on its way.'),
+}  # fmt: skip
+"""What a customer and an agent say where the check or gate has most to do; ``{i}`` is a number."""
+
+
+# --- dialogues that grow -------------------------------------------------------------------------
+
+
+def say(role: Role, text: str) -> tuple[Role, str, list[ToolCall], str | None]:
+    return role, text, [], None
+
+
+def call(i: int, id: str | None = None) -> ToolCall:
+    name = ("get_order", "cancel_order", "find_user", "book_seat")[i % 4]
+    return ToolCall(
+        name=name, id=id, arguments={"order_id": f"W{i}0777", "email": f"a{i}@b.co", "items": [f"i{i}", "x"]}
+    )
+
+
+def result(i: int) -> str:
+    fields = {"order_id": f"W{i}0777", "user_id": f"ann_{i}", "status": "cancelled", "price": i + 0.25}
+    return json.dumps({**fields, "items": [f"i{i}", "x"]}) if i % 3 else f"Error: W{i}0777 not possible"
+
+
+def build(turns: list[tuple[Role, str, list[ToolCall], str | None]]) -> Dialogue:
+    made = (
+        Turn(index=i, role=role, text=text, tool_calls=tuple(calls), tool_call_id=id)
+        for i, (role, text, calls, id) in enumerate(turns)
+    )
+    return Dialogue(id="d", turns=tuple(made))
+
+
+Pair = tuple[Callable[[int], str], Callable[[int], str]]
+
+
+def _look_up(i: int, text: str = "") -> list[tuple[Role, str, list[ToolCall], str | None]]:
+    return [("agent", text, [call(i)], None), ("tool", result(i), [], None)]
+
+
+def many_turns(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    return build([turn for i in range(n) for turn in (say("customer", customer(i)), say("agent", agent(i)))])
+
+
+def agent_alone(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    return build([say("customer", customer(0)), *(say("agent", agent(i)) for i in range(2 * n))])
+
+
+def customer_first(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    return build(
+        [*(say("customer", customer(i)) for i in range(n)), *(say("agent", agent(i)) for i in range(n))]
+    )
+
+
+def long_customer(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    text = " ".join(f"{customer(i)}." for i in range(n))
+    return build([say("customer", text), *(say("agent", agent(i)) for i in range(n)), say("agent", "Bye.")])
+
+
+def long_turns(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    texts = (" ".join(f"{each(i)}." for i in range(n)) for each in (customer, agent, customer))
+    first, second, last = texts
+    return build(
+        [
+            *_look_up(1),
+            say("customer", first),
+            say("agent", second),
+            say("customer", last),
+            say("agent", second),
+        ]
+    )
+
+
+def look_ups(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    turns = ([say("customer", customer(i)), *_look_up(i), say("agent", agent(i))] for i in range(n))
+    return build([turn for part in turns for turn in part])
+
+
+def calls_of_one_turn(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    calls = [call(i, f"c{i}" if i % 2 else None) for i in range(n)]
+    results = [("tool", result(i), [], f"c{i}" if i % 4 else None) for i in reversed(range(n))]
+    return build([say("customer", customer(0)), ("agent", "", calls, None), *results, say("agent", agent(0))])  # type: ignore[list-item]
+
+
+def results_first(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    turns = [turn for i in range(n) for turn in _look_up(i)]
+    return build(
+        [*turns, *(turn for i in range(n) for turn in (say("customer", customer(i)), say("agent", agent(i))))]
+    )
+
+
+def wide_result(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    records = json.dumps(
+        [{"order_id": f"W{i}1888", "price": i + 0.5, "dep": f"{i % 12}:15 pm"} for i in range(n)]
+    )
+    turns: list[tuple[Role, str, list[ToolCall], str | None]] = [
+        ("agent", "", [call(0)], None),
+        ("tool", records, [], None),
+    ]
+    return build([say("customer", customer(0)), *turns, *(say("agent", agent(i)) for i in range(n))])
+
+
+def deep_values(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    value: Any = "x"
+    for i in range(min(n, 150)):
+        value = {"email": value, "id": f"W{i}0777"} if i % 2 else [value, i]
+    deep = ToolCall(name="get_order", arguments={"order_id": value})
+    turns: list[tuple[Role, str, list[ToolCall], str | None]] = [
+        turn
+        for i in range(3)
+        for turn in (("agent", "", [deep], None), ("tool", json.dumps(value), [], None))
+    ]  # type: ignore[misc]
+    return build([say("customer", customer(0)), *turns, say("agent", agent(0))])
+
+
+def one_word(n: int, customer: Callable[[int], str], agent: Callable[[int], str]) -> Dialogue:
+    return build(
+        [*_look_up(1), say("customer", customer(0) + " isab" * n), say("agent", agent(0) + " " + "isab" * n)]
+    )
+
+
+SHAPES = (
+    many_turns, agent_alone, customer_first, long_customer, long_turns, look_ups, calls_of_one_turn, results_first,
+    wide_result, deep_values, one_word,
+)  # fmt: skip
+Shape = Callable[[int, Callable[[int], str], Callable[[int], str]], Dialogue]
+
+
+def dialogue(shape: Shape, n: int, name: str) -> Dialogue:
+    customer, agent = EXCHANGES[name]
+    return shape(n, lambda i: customer.format(i=100 + i), lambda i: agent.format(i=100 + i))
+
+
+# --- work ----------------------------------------------------------------------------------------
+
+
+def bytecodes(work: Callable[[], object]) -> int:
+    """How many bytecodes of Python `work` executes."""
+    n = 0
+
+    def count(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal n
+        n += event == "opcode"
+        return count
+
+    def enter(frame: FrameType, event: str, _: object) -> Any:
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return n
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """CPU time in seconds, the better of two, and a millisecond for what does not grow."""
+    times = []
+    for _ in range(2):
+        start = time.thread_time()
+        work()
+        times.append(time.thread_time() - start)
+    return min(times) + 0.001
+
+
+def growth(
+    make: Callable[[int], Callable[[], object]], n: int, cost: Callable[[Callable[[], object]], float]
+) -> float:
+    """How many times as much four times as much costs."""
+    make(n)()  # what is imported and compiled at the first use
+    return cost(make(4 * n)) / cost(make(n))
+
+
+def run_check(name: str, given: Dialogue) -> Callable[[], object]:
+    context = CheckContext(LOG, {"shop": parse_policy(json.dumps(SHOP))})
+    return lambda: list(CHECKS[name](given.model_copy(), context))
+
+
+def run_gate(name: str, given: Dialogue) -> Callable[[], object]:
+    def work() -> None:
+        talk = given.model_copy()
+        for position, turn in enumerate(talk.turns):
+            if turn.role in JUDGED_ROLES and turn.text:
+                GATES[name](Suspicion(talk, position, 0, len(turn.text), 0.9, LOG))
+
+    return work
+
+
+RUNS = {**dict.fromkeys(CHECKS, run_check), **dict.fromkeys(GATES, run_gate)}
+
+SHOP: dict[str, Any] = {
+    "policy": "shop",
+    "tools": {"read": ["get_order", "find_user"], "write": ["cancel_order", "book_seat"]},
+    "facts": {"order": {"call": "get_order", "key": {"order_id": "order_id"}}, "user": {"call": "find_user"}},
+    "clauses": [
+        {
+            "id": "a",
+            "text": "a",
+            "on": "write",
+            "before": {"call": "get_order", "same": {"order_id": "order_id"}},
+        },
+        {"id": "b", "text": "b", "on": "write", "consent": "yes"},
+    ],
+}
+
+
+def test_every_check_and_gate_has_an_exchange_that_it_finds_something_in() -> None:
+    assert set(EXCHANGES) == {*CHECKS, *GATES}
+    for name in set(CHECKS) - {"policy"}:
+        assert any(run_check(name, dialogue(shape, 4, name))() for shape in SHAPES), name
+
+
+@pytest.fixture
+def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that a short dialogue reaches."""
+    monkeypatch.setattr(values, "MAX_AMOUNTS", N // 4)
+    monkeypatch.setattr(suspicion, "MAX_TURNS", N // 4)
+    monkeypatch.setattr(templates, "MAX_COMPARED", N // 4)
+
+
+@pytest.mark.usefixtures("low_limits")
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_four_times_the_dialogue_takes_four_times_the_bytecodes(name: str) -> None:
+    run = RUNS[name]
+    grown = {
+        shape.__name__: growth(lambda n: run(name, dialogue(shape, n, name)), N, bytecodes)  # noqa: B023
+        for shape in SHAPES
+    }
+    assert {shape: round(ratio, 1) for shape, ratio in grown.items() if ratio > 6} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_four_times_the_dialogue_takes_four_times_the_time(name: str) -> None:
+    run = RUNS[name]
+    grown = {
+        shape.__name__: growth(lambda n: run(name, dialogue(shape, n, name)), N_SLOW, seconds)  # noqa: B023
+        for shape in SHAPES
+    }
+    assert {shape: round(ratio, 1) for shape, ratio in grown.items() if ratio > 8} == {}
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+
+def texts(n: int, what: str = "W{}") -> list[str]:
+    return [what.format(i) for i in range(n)]
+
+
+RULE_CLAUSES: dict[str, Callable[[int], dict[str, Any]]] = {
+    "before": lambda n: {
+        "before": [{"call": [*texts(n, "t{}"), "get_order"], "same": {"order_id": "order_id"}}]
+    },
+    "after": lambda n: {"after": [{"call": texts(n, "t{}")}, {"says": texts(n, "done {}")}]},
+    "forbid": lambda n: {"forbid": [{"order.status": f"s{i}"} for i in range(n)]},
+    "only_if": lambda n: {
+        "only_if": [*({"order.status": f"s{i}"} for i in range(n)), {"user.user_id": {"not": "a"}}]
+    },
+    "consent": lambda n: {
+        "consent": {"asks": texts(n, "ask {}"), "yes": texts(n, "yes {}"), "agrees": texts(n, "fine {}")}
+    },
+    "limit": lambda n: {"limit": {"at_most": 1, "per": "order_id"}},
+    "stated": lambda n: {"stated": ["order_id", "email", "items"]},
+}
+OPERATOR_TESTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "is": lambda n: {"is": [*texts(n), "$order.order_id"]},
+    "not": lambda n: {"not": [*texts(n), "$order.order_id"]},
+    "at_least": lambda n: {"at_least": "$order.price * 2 + 1"},
+    "at_most": lambda n: {"at_most": "$order.price - 1"},
+    "above": lambda n: {"above": "3"},
+    "below": lambda n: {"below": "$user.limit"},
+    "starts_with": lambda n: {"starts_with": texts(n, "V{}")},
+    "same_items_as": lambda n: {"same_items_as": "$order.items"},
+    "other_items_than": lambda n: {"other_items_than": "$order.items"},
+}
+OTHERS: dict[str, dict[str, Any]] = {
+    "limit of all": {"limit": {"at_most": 0}},
+    "limit of different": {"limit": {"at_most": 1, "different": "items"}},
+    "limit of items": {"limit": {"at_most": 1, "items": "items", "like": "i*"}},
+    "unless": {"unless": [{"call": "find_user"}], "limit": {"at_most": 0}},
+    "before what is said": {"on": {"says": "cancelled"}, "before": {"customer_says": "manager"}},
+    "forbid to say": {"on": {"says": "cancelled"}, "forbid": {"order.status": "sent", "user.user_id": "x"}},
+    "with": {"on": {"call": "write", "with": {"count(items)": {"above": "1"}}}, "limit": {"at_most": 0}},
+    "same of a fact": {
+        "before": {"call": "get_order", "same": {"order_id": "chain.order_id", "user_id": "order.user_id"}}
+    },
+}
+
+
+def policy_text(*clauses: dict[str, Any], facts: int = 0) -> str:
+    chain: dict[str, Any] = {"chain": {"call": "get_order", "key": {"order_id": "order.order_id"}}}
+    for i in range(facts):
+        above = f"f{i - 1}" if i else "order"
+        key = {"order_id": f"{above}.order_id", "user_id": f"{above}.user_id"}
+        chain[f"f{i}"] = {"call": "get_order", "key": key}
+    made = [{"id": f"c{i}", "text": "t", "on": "write", **clause} for i, clause in enumerate(clauses)]
+    tools = {**SHOP["tools"], "other": texts(len(json.dumps(clauses[0])) // 4, "t{}")}
+    return json.dumps({**SHOP, "tools": tools, "facts": {**SHOP["facts"], **chain}, "clauses": made})
+
+
+def talk_of(n: int, shape: Shape = look_ups) -> Dialogue:
+    return dialogue(shape, n, "policy")
+
+
+def judge(text: str, given: Dialogue) -> Callable[[], object]:
+    shop = parse_policy(text)
+    return lambda: violations(given.model_copy(), shop)
+
+
+def with_operator(test: Callable[[int], dict[str, Any]]) -> Callable[[int], dict[str, Any]]:
+    return lambda n: {"forbid": [{"order_id": test(n), "count(items)": "never"}]}
+
+
+def always(clause: dict[str, Any]) -> Callable[[int], dict[str, Any]]:
+    return lambda _: clause
+
+
+CLAUSES = {
+    **RULE_CLAUSES,
+    **{f"operator {name}": with_operator(test) for name, test in OPERATOR_TESTS.items()},
+    **{name: always(clause) for name, clause in OTHERS.items()},
+}
+GROWTHS: dict[str, Callable[[str], Callable[[int], Callable[[], object]]]] = {
+    **{
+        shape.__name__: lambda name, shape=shape: lambda n: judge(policy_text(CLAUSES[name](4)), talk_of(n, shape))
+        for shape in (look_ups, results_first, calls_of_one_turn, deep_values, long_turns)
+    },
+    "lists": lambda name: lambda n: judge(policy_text(CLAUSES[name](8 * n)), talk_of(8)),
+    "clauses": lambda name: lambda n: judge(policy_text(*[CLAUSES[name](4)] * n), talk_of(8)),
+    "lists of a call": lambda name: lambda n: judge(
+        policy_text(CLAUSES[name](8 * n)),
+        build([*_look_up(1), ("agent", "", [ToolCall(name="cancel_order", arguments={"order_id": texts(8 * n, "X{}"), "items": texts(8 * n)})], None), ("tool", "{}", [], None)]),
+    ),
+}  # fmt: skip
+
+
+def test_every_rule_and_operator_has_a_clause() -> None:
+    assert set(RULE_CLAUSES) == set(RULES)
+    assert set(OPERATOR_TESTS) == set(OPERATORS)
+
+
+@pytest.mark.parametrize("name", CLAUSES)
+def test_a_clause_takes_bytecodes_in_proportion(name: str) -> None:
+    grown = {how: growth(make(name), N // 2, bytecodes) for how, make in GROWTHS.items()}
+    assert {how: round(ratio, 1) for how, ratio in grown.items() if ratio > 6} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLAUSES)
+def test_a_clause_takes_time_in_proportion(name: str) -> None:
+    grown = {how: growth(make(name), N_SLOW // 2, seconds) for how, make in GROWTHS.items()}
+    assert {how: round(ratio, 1) for how, ratio in grown.items() if ratio > 8} == {}
+
+
+def test_facts_that_lead_to_facts_are_looked_up_once() -> None:
+    def make(n: int) -> Callable[[], object]:
+        return judge(policy_text({"forbid": {f"f{n - 1}.status": "sent"}}, facts=n), talk_of(8))
+
+    assert growth(make, 5, bytecodes) < 6
+
+
+def test_calls_are_linked_to_their_results_in_proportion() -> None:
+    for shape in SHAPES:
+        assert growth(lambda n: lambda: tool_uses(talk_of(n, shape)), N, bytecodes) < 6, shape  # noqa: B023
