@@ -5,9 +5,11 @@ The role decides which pages are in the navigation; the store decides what may b
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -86,6 +88,12 @@ PAGES: dict[str, PageEntry] = {
     N_("Admin"): PageEntry(N_("System"), "plan", "admin.page.admin_page"),
     N_("Your account"): PageEntry(N_("System"), "label", "sign_in.password_page"),
 }
+STREAMLIT_TEXTS = (
+    N_("Upload"), N_("per file"), N_("Skip to main content"), N_("Collapse sidebar"), N_("Expand sidebar"),
+    N_("Show password"), N_("Hide password"), N_("Help"), N_("Sidebar"), N_("Choose an option"),
+    N_("Choose options"), N_("No results"), N_("Remove file"),
+)  # fmt: skip
+"""What Streamlit says in English wherever it is."""
 START: dict[AccountRole, str] = {
     "labeler": "Label", "reviewer": "Review", "expert": "Review", "lead": "Overview", "admin": "Overview",
 }  # fmt: skip
@@ -131,9 +139,11 @@ def main() -> None:
 
 
 def _name_document(title: str) -> None:
-    """Give the browser the title of the page, and the language for `static/document.js`."""
+    """Give the browser the title of the page, and `static/document.js` the language and the texts of
+    Streamlit's own in it."""
     st.set_page_config(page_title=title if title == NAME else f"{safe_text(title)} · {NAME}")
-    st.html(f'<span class="dialint-language" lang="{current_language()}"></span>')
+    words = escape(json.dumps({each: _(each) for each in STREAMLIT_TEXTS}))
+    st.html(f'<span class="dialint-language" lang="{current_language()}" data-words="{words}"></span>')
 
 
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:

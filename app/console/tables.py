@@ -118,5 +118,6 @@ def estimate_text(estimate: Estimate, *, signed: bool = False) -> str:
     value = show_number(round(estimate.value, 2) + 0.0, pattern)  # never -0.00
     if estimate.low != estimate.low:
         return value
-    low, high = (show_number(round(bound, 2) + 0.0, pattern) for bound in (estimate.low, estimate.high))
+    bounds = round_interval(estimate.low, estimate.high, 2)
+    low, high = (show_number(bound + 0.0, pattern) for bound in bounds)
     return f"{value} ({low} … {high})"

@@ -185,9 +185,10 @@ def _share(figure: Figure) -> str:
 def _format_signed(figure: Figure) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "–"
+    bounds = round_interval(figure.low, figure.high, 2)
     value, low, high = (
         show_number(round(100 * each), "+0;-0") if round(100 * each) else "0"
-        for each in (figure.value, figure.low, figure.high)
+        for each in (figure.value, *bounds)
     )
     return f"{value} ({low} … {high})"
 
@@ -195,7 +196,8 @@ def _format_signed(figure: Figure) -> str:
 def _slope(figure: Figure) -> str:
     if figure.value is None or figure.low is None or figure.high is None:
         return "–"
-    value, low, high = (show_number(each, "0.0;-0.0") for each in (figure.value, figure.low, figure.high))
+    bounds = round_interval(figure.low, figure.high, 1)
+    value, low, high = (show_number(each, "0.0;-0.0") for each in (figure.value, *bounds))
     return f"{value} ({low}–{high})"
 
 
@@ -299,7 +301,8 @@ def _kappa_text(pair: PairAgreement) -> str:
 def _interval_text(pair: PairAgreement) -> str:
     if pair.kappa.low is None or pair.kappa.high is None:
         return _("not defined: one answer throughout")
-    low, high = (show_number(each, "0.00;-0.00") for each in (pair.kappa.low, pair.kappa.high))
+    bounds = round_interval(pair.kappa.low, pair.kappa.high, 2)
+    low, high = (show_number(each, "0.00;-0.00") for each in bounds)
     return f"{_kappa_text(pair)} ({low} … {high})"
 
 

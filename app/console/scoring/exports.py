@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from dialint.app.console.i18n import N_
 from dialint.app.console.scoring.files import JobFolder, worker_environment
 from dialint.app.scoring.reports import LocatedVerdict, write_junit, write_sarif
 from dialint.detector.artifacts import atomic_file, disk_errors, package_versions, verify_files
@@ -34,11 +35,11 @@ FILES = {
     "verdicts.csv": "CSV",
     "verdicts.xml": "JUnit",
     "verdicts.sarif": "SARIF",
-    "report.html": "HTML report",
-    "report.xlsx": "Excel workbook",
-    "verdicts.rejects.jsonl": "Rejected records",
+    "report.html": N_("HTML report"),
+    "report.xlsx": N_("Excel workbook"),
+    "verdicts.rejects.jsonl": N_("Rejected records"),
 }
-"""What may be downloaded, and its format's name."""
+"""What may be downloaded, and its format's name in English."""
 EXAMPLES = "examples.json"
 """The findings of each code, the most probable first, for the page."""
 N_EXAMPLES = 50

@@ -160,7 +160,9 @@ def _show_downloads(job: ScoreJob) -> None:
     }
     for name in available_files():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.link_button(safe_markdown(FILES[name]), safe_text(download_address(job.id, name)), width=170)
+            st.link_button(
+                safe_markdown(_(FILES[name])), safe_text(download_address(job.id, name)), width=170
+            )
             st.caption(safe_markdown(uses[name]))
 
 
