@@ -117,14 +117,14 @@ def _show_actions(store: Store, account: Account, dialogue: Dialogue) -> None:
     names = list_review_projects(store, account)
     selection = parse_selection(dialogue, None, st.session_state.get(_selected_key(dialogue)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        why = None if names else _("There is no open review project. A lead makes one.")
         review = st.button(
-            _("Review this"), key="review this", type="primary", disabled=not names, help=why,
+            _("Review this"), key="review this", type="primary", disabled=not names,
+            help=None if names else _("There is no open review project. A lead makes one."),
             icon=":material/rate_review:",
         )  # fmt: skip
         add = st.button(
             _("Add an error"), key="add an error", disabled=not names, icon=":material/add:",
-            help=why or _("Select its words in the dialogue first, or on Review."),
+            help=_("Select its words in the dialogue first, or on Review."),
         )  # fmt: skip
         project = names[0] if names else None
         if len(names) > 1:

@@ -179,10 +179,10 @@ def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:
     ids = [hit.dialogue for hit in hits]
     label = ngettext("Send {n} dialogue to review", "Send {n} dialogues to review", len(ids))
     if not ids or not names or len(usual) == 1:
-        why = None if names else _("There is no open review project. A lead makes one.")
         st.button(
             safe_markdown(label), icon=":material/send:", key="send all", disabled=not ids or not names,
-            help=why, on_click=_send, args=(store, account, ids, *usual),
+            help=None if names else _("There is no open review project. A lead makes one."),
+            on_click=_send, args=(store, account, ids, *usual),
         )  # fmt: skip
     if not ids or not names:
         return

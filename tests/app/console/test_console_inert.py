@@ -21,7 +21,7 @@ SAFE = {"safe_html", "safe_markdown", "safe_text", "explain_code", "table_cell",
 """What makes text from outside safe to show."""
 LAYOUT = {
     "Page", "cache_resource", "columns", "container", "context", "form", "navigation", "query_params",
-    "rerun", "set_page_config",
+    "rerun", "set_page_config", "switch_page",
 }  # fmt: skip
 """Of Streamlit, what shows no text of ours but titles of pages."""
 ELEMENTS = {
