@@ -48,7 +48,9 @@ def log_format(mapping: TreeMapping) -> LogFormat:
 
     def matches(record: Any) -> bool:
         pieces = _dialogues(mapping, record)[:N_COMPARED]
-        return any(holds(mapping.recognise, piece, Scope(piece)) for piece in pieces)
+        return (bool(pieces) and not mapping.recognise) or any(
+            holds(mapping.recognise, piece, Scope(piece)) for piece in pieces
+        )
 
     def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Any]]:
         for piece in _dialogues(mapping, record):
@@ -106,13 +108,16 @@ def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> Draft:
 
 
 def _in_order(turns: list[tuple[Any, DraftTurn]]) -> list[DraftTurn]:
-    """The turns by their places if all have one, by number if all are numbers; else in the order of the
-    log."""
-    places = [place for place, _ in turns]
-    if all(isinstance(place, int | float) for place in places) or all(
-        isinstance(place, str) and place for place in places
-    ):
-        return [turns[at][1] for at in sorted(range(len(turns)), key=places.__getitem__)]
+    """The turns by their places, if these are all numbers or all texts; one without a place stays after the
+    one before it."""
+    keys: list[tuple[bool, Any]] = []
+    last: tuple[bool, Any] = (False, 0)
+    for place, _ in turns:
+        if isinstance(place, int | float) or (isinstance(place, str) and place):
+            last = (True, place)
+        keys.append(last)
+    if len({isinstance(place, str) for is_placed, place in keys if is_placed}) == 1:
+        return [turns[at][1] for at in sorted(range(len(turns)), key=keys.__getitem__)]
     return [turn for _, turn in turns]
 
 

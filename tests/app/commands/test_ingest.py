@@ -160,11 +160,11 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     with pytest.raises(OutputRefused, match=r"there.yaml: is there already"):
         run(str(log), "--write", str(tmp_path / "there.yaml"))
     with pytest.raises(ConfigError, match="2 files; name one of them"):
-        run(str(tmp_path / "*.csv"))
+        run(str(tmp_path / "*.csv"), "--write", str(tmp_path / "map.yaml"))
     with pytest.raises(ConfigError, match="--records: expected at least 1"):
         run(str(log), "--records", "0")
     (tmp_path / "log.zip").write_bytes(b"PK\x03\x04" + b"x" * 50)
-    with pytest.raises(InputRefused, match="is a zip or Excel file"):
+    with pytest.raises(InputRefused, match="the zip data are damaged"):
         run(str(tmp_path / "log.zip"))
 
 

@@ -1,0 +1,133 @@
+"""Mapping files with `turns`: paths, conditions, roles, notes, events and calls, for a tool that nobody knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
+
+MAPPING = """
+about: Cases of a desk that was made up.
+dialogues: "cases[]"
+id: number
+channel: via
+agent: owner.name
+roles: {guest: customer, "staff-*": agent}
+turns:
+- of: .
+  when: {summary: "*"}
+  role: =guest
+  text: summary
+  time: opened
+- of: "log[]"
+  when: [{kind: said}, {kind: memo}]
+  role_if: {bot: {auto: "true"}, customer: {who: =/guest_id}}
+  role: "/people[id=who].job"
+  text: payload.words[]
+  join: " "
+  time: when
+  order: when
+  private: hidden
+  note_if: {kind: memo}
+  incomplete_if: {payload.cut: "true"}
+- of: "log[]"
+  when: {kind: ran}
+  role: =staff-1
+  call: tool.name
+  arguments: tool.with
+  call_id: tool.id
+  time: when
+  order: when
+- of: "log[]"
+  when: {kind: ran, tool.result: "*"}
+  role_if: {tool: {kind: ran}}
+  text: tool.result
+  call_id: tool.id
+  failed_if: {tool.ok: "false"}
+  time: when
+  order: when
+"""
+
+
+def entry(minute: int, kind: str, who: int = 0, *words: str, **more: Any) -> dict[str, Any]:
+    payload = json.dumps({"words": words, "cut": False})
+    return {"kind": kind, "who": who, "when": f"2026-03-02T09:{minute:02}:00Z", "payload": payload, **more}
+
+
+CASE = {
+    "number": 7, "via": "CHAT", "owner": {"name": "Leo"}, "summary": "Lamp", "opened": "2026-03-02T09:00:00Z", "guest_id": 3,
+    "people": [{"id": 3, "job": "unknown"}, {"id": 9, "job": "staff-x"}],
+    "log": [
+        entry(5, "said", 9, "On", "Friday."), entry(1, "said", 3, "Where", "is it?"), entry(2, "said", 9, "One moment.", auto=True),
+        entry(3, "ran", tool={"name": "track", "with": {"lamp": 20}, "id": "t1", "result": "lost", "ok": False}),
+        entry(4, "memo", 9, "She is rude."), entry(4, "said", 9, "Rude again.", hidden="yes"), entry(6, "left", 3),
+    ],
+}  # fmt: skip
+
+
+def load(tmp_path: Path, value: Any, mapping: str = MAPPING) -> tuple[list[Loaded], list[Reject], Counts]:
+    (tmp_path / "desk.yaml").write_text(mapping)
+    path, counts = tmp_path / "log.json", Counts()
+    path.write_text(json.dumps(value))
+    config = ReadConfig(mapping=tmp_path / "desk.yaml", max_bad=1.0)
+    (source,) = open_logs([str(path)])
+    inspect(source, config)
+    outcomes = list(read([source], config, counts))
+    loaded = [one for one in outcomes if isinstance(one, Loaded)]
+    return loaded, [one for one in outcomes if isinstance(one, Reject)], counts
+
+
+def test_a_mapping_file_says_all_of_a_tools_export(tmp_path: Path) -> None:
+    loaded, rejects, counts = load(tmp_path, {"cases": [CASE, {**CASE, "number": 8}]})
+    assert (rejects, [one.dialogue.id for one in loaded]) == ([], ["7", "8"])
+    dialogue = loaded[0].dialogue
+    assert (dialogue.channel, dialogue.agent) == ("chat", "Leo")
+    assert [(turn.role, turn.text) for turn in dialogue.turns] == [
+        ("customer", "Lamp"), ("customer", "Where is it?"), ("bot", "One moment."), ("agent", ""), ("tool", "lost"), ("agent", "On Friday."),
+    ]  # fmt: skip
+    call, result = dialogue.turns[3].tool_calls[0], dialogue.turns[4]
+    assert (call.name, call.arguments, call.id) == ("track", {"lamp": 20}, "t1")
+    assert (result.tool_call_id, result.tool_error) == ("t1", True)
+    assert counts.warnings == {"W_INTERNAL_NOTE": 4, "W_EVENT_SKIPPED": 2}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "problem"),
+    [
+        ("  call: tool.name", "  cal: tool.name", "desk.yaml:28: turns.2.cal", "there is no such field"),
+        ("tool: {kind: ran}", "boss: {kind: ran}", "turns.3.role_if.boss", "Input should be"),
+        ("guest: customer", "guest: visitor", "desk.yaml:7: roles.guest", "visitor"),
+        ('"/people[id=who].job"', '"/people[id].job"', "turns.1.role", "name[key=path]"),
+        ("when: {summary: \"*\"}", "when: summary", "desk.yaml:10: turns.0.when", "path: word"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_with_its_place(
+    tmp_path: Path, old: str, new: str, place: str, problem: str
+) -> None:
+    assert old in MAPPING
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, {}, MAPPING.replace(old, new))
+    assert caught.value.code == "E_MAPPING"
+    assert place in caught.value.message
+    assert problem in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"log": "none"}, "E_EMPTY"), ({"log": {"a": 1}}, "E_TYPE"), ({"log": [1]}, "E_TYPE"), ({"log": []}, "E_EMPTY"),
+        ({"log": [entry(1, "said", 3, "a", payload={"words": {"a": 1}})]}, "E_EMPTY"),
+        ({"log": [{**entry(1, "said", 9, "a"), "hidden": "perhaps"}]}, "E_PRIVACY"),
+        ({"people": [], "guest_id": None}, "E_ROLE"),
+    ],
+)  # fmt: skip
+def test_what_a_mapping_does_not_fit_is_a_reject(tmp_path: Path, change: dict[str, Any], code: str) -> None:
+    bad = {**CASE, "number": 8, "summary": "", **change}
+    loaded, rejects, _ = load(tmp_path, {"cases": [CASE, bad]})
+    assert ([one.dialogue.id for one in loaded], [one.code for one in rejects]) == (["7"], [code])
