@@ -33,7 +33,7 @@ def score(
     Parameters
     ----------
     logs
-        Log files, globs, s3://BUCKET/KEY, or - for standard input.
+        Log files, globs, folders, .zip archives, s3://BUCKET/KEY, or - for standard input.
     """
     for log in logs:
         if log.startswith("-") and log != "-":

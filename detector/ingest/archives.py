@@ -22,12 +22,13 @@ from datetime import date, datetime, time
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
+from dialint.detector.artifacts import MANIFEST
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.outcomes import file_error
 
 LOGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".txt", ".vtt", ".srt", ".xlsx", ".zip")
 """Endings of logs, which may be followed by one of compression."""
-BESIDE = (".rejects.jsonl", ".manifest.json", "manifest.json")
+BESIDE = (".rejects.jsonl", MANIFEST)
 """Endings of what a job writes beside its output."""
 ZIP = b"PK\x03\x04"
 MAX_MEMBERS = 200

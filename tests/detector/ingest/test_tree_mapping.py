@@ -131,3 +131,15 @@ def test_what_a_mapping_does_not_fit_is_a_reject(tmp_path: Path, change: dict[st
     bad = {**CASE, "number": 8, "summary": "", **change}
     loaded, rejects, _ = load(tmp_path, {"cases": [CASE, bad]})
     assert ([one.dialogue.id for one in loaded], [one.code for one in rejects]) == (["7"], [code])
+
+
+def test_the_mapping_of_the_documentation_reads_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/howto/add_a_log_format.md").read_text()
+    mapping = page.partition("```yaml\n")[2].partition("```")[0]
+    case = {**CASE, "people": [{"id": 3, "job": "guest"}, {"id": 9, "job": "staff-x"}]}
+    loaded, rejects, counts = load(tmp_path, {"cases": [case]}, mapping)
+    assert rejects == []
+    spoken = [(turn.role, turn.text) for turn in loaded[0].dialogue.turns]
+    assert spoken == [
+        ("customer", "Where\nis it?"), ("bot", "One moment."), ("agent", ""), ("agent", "On\nFriday.")]  # fmt: skip
+    assert counts.warnings == {"W_INTERNAL_NOTE": 2, "W_EVENT_SKIPPED": 1}
