@@ -30,7 +30,6 @@ from dialint.detector.artifacts import (
     MANIFEST,
     atomic_file,
     fingerprint,
-    make_output_folder,
     read_manifest,
     require_new,
     write_manifest,
@@ -43,6 +42,7 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, Probability, Record, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.unfinished import making_folder
 from dialint.detector.verdict_files import VerdictManifest, escape_cell, find_manifest, read_verdicts
 
 Kind = Literal["finding", "suggestion", "turn"]
@@ -228,11 +228,11 @@ def write_sheet(
     folder: Path, result: SpotCheck, lines: Iterable[Mapping[str, Any]], taxonomy: Taxonomy
 ) -> None:
     """Write what was drawn into a new folder: the sheet, how to judge it, and the manifest."""
-    make_output_folder(folder)
-    for name, content in ((SHEET, _csv(lines)), ("instructions.md", _instructions(taxonomy))):
-        with atomic_file(folder / name) as file:
-            file.write(content.encode())
-    write_manifest(folder / MANIFEST, {"kind": "spot check", **result.model_dump(mode="json")})
+    with making_folder(folder) as part:
+        for name, content in ((SHEET, _csv(lines)), ("instructions.md", _instructions(taxonomy))):
+            with atomic_file(part / name) as file:
+                file.write(content.encode())
+        write_manifest(part / MANIFEST, {"kind": "spot check", **result.model_dump(mode="json")})
 
 
 def write_rows(sheet: Path, rows: Iterable[Mapping[str, Any]]) -> None:

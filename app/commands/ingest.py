@@ -163,15 +163,12 @@ def convert(
     from dialint.detector.ingest.outcomes import Counts, Loaded, Reject
     from dialint.detector.ingest.read import inspect, open_logs
     from dialint.detector.ingest.read import read as read_logs
+    from dialint.detector.unfinished import making_files
     from dialint.detector.verdict_files import manifest_path
 
     if out.suffix not in ENDINGS[to]:
         raise ConfigError(
             "E_OPTION", f"--out {out}: expected an ending of {' or '.join(ENDINGS[to])} for {to}"
-        )
-    if out.exists() or out.is_symlink() or manifest_path(out).exists():
-        raise OutputRefused(
-            "E_OUTPUT_EXISTS", f"{out}: is there already, or its manifest is; name another file"
         )
     if not out.parent.is_dir():
         raise ConfigError("E_OPTION", f"--out: {out.parent}: no such folder")
@@ -187,21 +184,22 @@ def convert(
             elif len(rejects) < N_REJECTS:
                 rejects.append(item)
 
-    with atomic_file(out) as file:
-        n, lost = write_log(dialogues(), file, to)
-    lost["internal note"] = counts.warnings["W_INTERNAL_NOTE"]
-    lost += Counter()  # without what is 0
-    manifest = {
-        "kind": "log",
-        "format": to,
-        "files": [file_entry(out, n)],
-        "inputs": inputs,
-        "reading": config.describe(),
-        "rejected": dict(counts.codes),
-        "lost": dict(lost),
-        "versions": package_versions("dialint", "pyarrow"),
-    }
-    write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
+    with making_files(out, manifest_path(out)):
+        with atomic_file(out) as file:
+            n, lost = write_log(dialogues(), file, to)
+        lost["internal note"] = counts.warnings["W_INTERNAL_NOTE"]
+        lost += Counter()  # without what is 0
+        manifest = {
+            "kind": "log",
+            "format": to,
+            "files": [file_entry(out, n)],
+            "inputs": inputs,
+            "reading": config.describe(),
+            "rejected": dict(counts.codes),
+            "lost": dict(lost),
+            "versions": package_versions("dialint", "pyarrow"),
+        }
+        write_manifest(manifest_path(out), json.loads(json.dumps(manifest, default=str)))
     print_line(f"{out}: {n:,} dialogues; rejected {counts.rejected:,}, repeated {counts.duplicates:,}")
     for reject in rejects:
         where = f"{reject.file}, line {reject.line}, {reject.path or 'record'}"

@@ -9,7 +9,6 @@ releases are packed with, so figures at the threshold can be compared.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,11 +18,8 @@ from pydantic import Field
 
 from dialint.detector.artifacts import (
     MANIFEST,
-    disk_errors,
     file_entry,
-    make_output_folder,
     package_versions,
-    require_new,
     write_json,
     write_manifest,
 )
@@ -33,6 +29,7 @@ from dialint.detector.extras import require_extra
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.detector.unfinished import making_folder
 from dialint.eval.baselines.registry import BASELINE
 from dialint.eval.baselines.rules.scorer import RuleScorer
 from dialint.eval.baselines.scored import Scorer
@@ -73,16 +70,8 @@ def baseline(
             raise ConfigError(
                 "E_EXAMPLE", f"{config.examples / name}: no such file; `dialint data inject` makes it"
             )
-    require_new(config.out)
-    making = config.out.with_name(f".{config.out.name}.making")
-    shutil.rmtree(making, ignore_errors=True)
-    with disk_errors(config.out):
-        make_output_folder(making, new=True)
-    try:
-        _make(kind, config, making)
-        making.rename(config.out)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+    with making_folder(config.out) as folder:
+        _make(kind, config, folder)
 
 
 def _make(kind: str, config: BaselineConfig, folder: Path) -> None:

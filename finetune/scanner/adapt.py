@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from dialint.detector.artifacts import disk_errors, make_output_folder, require_new
+from dialint.detector.artifacts import require_new
 from dialint.detector.coherence import (
     CoherenceModel,
     exchanges,
@@ -34,6 +34,7 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.progress import progress
 from dialint.detector.records import Dialogue
 from dialint.detector.release import COHERENCE, EMBEDDED, Release, finalize_release
+from dialint.detector.unfinished import making_folder
 from dialint.finetune.scanner.coherence import (
     CANDIDATES,
     MIN_EXCHANGES,
@@ -74,10 +75,6 @@ def adapt(
     start = before or init_coherence(release, config.dim, config.seed)
     held, train = split_dialogues(dialogues)
     model = train_coherence(start, train, held, config)
-    temporary = config.out.with_name(f".{config.out.name}.making")
-    shutil.rmtree(temporary, ignore_errors=True)
-    with disk_errors(config.out):
-        make_output_folder(temporary, new=True)
     figures = {
         "dialogues": len(dialogues),
         "held_out_dialogues": len(held),
@@ -86,8 +83,8 @@ def adapt(
         "seconds": round(time.monotonic() - started, 1),
     }
     name = config.name or f"{release.info.id}-adapted"
-    write_adapted(release, model, temporary, name, figures)
-    temporary.rename(config.out)
+    with making_folder(config.out) as folder:
+        write_adapted(release, model, folder, name, figures)
     print(
         f"{config.out}: {name}, fitted to {len(dialogues)} dialogues in {figures['seconds']:.0f} s; of "
         f"{CANDIDATES} replies the true one is ranked first in {figures['ranked_first']:.2f} of the held-out "

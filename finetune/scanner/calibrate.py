@@ -21,7 +21,7 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, atomic_file, make_output_folder, require_new
+from dialint.detector.artifacts import MANIFEST, atomic_file, require_new
 from dialint.detector.calibration import CodeRelease, NaturalThreshold, Scan
 from dialint.detector.errors import ConfigError, DialogueFailed
 from dialint.detector.example_files import read_examples, require_set
@@ -35,6 +35,7 @@ from dialint.detector.progress import track
 from dialint.detector.records import Example
 from dialint.detector.release import EMBEDDED, Release, finalize_release
 from dialint.detector.scanner import Array
+from dialint.detector.unfinished import making_folder
 from dialint.eval.contract import (
     MIN_ERRORS,
     choose_natural_thresholds,
@@ -130,26 +131,26 @@ def calibrate(config: CalibrateConfig) -> None:
         for code, how in info.codes.items()
     }
     calibrated = info.model_copy(update={"id": config.name, "codes": codes})
-    make_output_folder(config.out, new=True)
-    for path in sorted(source.iterdir()):
-        if path.is_file() and path.name not in (MANIFEST, CARD):
-            with atomic_file(config.out / path.name) as file:
-                file.write(path.read_bytes())
-    with atomic_file(config.out / CARD) as file:
-        before = (source / CARD).read_text(encoding="utf-8") if (source / CARD).exists() else ""
-        origin = ORIGIN.format(source=info.id, n=len(examples))
-        text = re.sub(r"\A# \S+", f"# {config.name}", before)
-        section = coverage(calibrated, detector.taxonomy) + "\n"
-        before, _, rest = text.partition("## Calibration\n")
-        text = before + rest[rest.find("\n## ") + 1 :] if "\n## " in rest else text
-        start, end = text.find("## What it covers"), text.find("## Data")
-        if 0 <= start < end:
-            text = text[:start] + section + origin + text[end:]
-        else:
-            text = f"# {config.name}\n\n{section}{origin}"
-        file.write(text.encode())
-    finalize_release(config.out, calibrated)
-    Release(config.out)
+    with making_folder(config.out) as folder:
+        for path in sorted(source.iterdir()):
+            if path.is_file() and path.name not in (MANIFEST, CARD):
+                with atomic_file(folder / path.name) as file:
+                    file.write(path.read_bytes())
+        with atomic_file(folder / CARD) as file:
+            before = (source / CARD).read_text(encoding="utf-8") if (source / CARD).exists() else ""
+            origin = ORIGIN.format(source=info.id, n=len(examples))
+            text = re.sub(r"\A# \S+", f"# {config.name}", before)
+            section = coverage(calibrated, detector.taxonomy) + "\n"
+            before, _, rest = text.partition("## Calibration\n")
+            text = before + rest[rest.find("\n## ") + 1 :] if "\n## " in rest else text
+            start, end = text.find("## What it covers"), text.find("## Data")
+            if 0 <= start < end:
+                text = text[:start] + section + origin + text[end:]
+            else:
+                text = f"# {config.name}\n\n{section}{origin}"
+            file.write(text.encode())
+        finalize_release(folder, calibrated)
+        Release(folder)
     for code in changed:
         print(f"{code}: {_describe(scans[code])} -> {_describe(fitted[code])}")
     counts = f"{len(changed)} of {len(codes)} codes changed by {len(examples)} dialogues"

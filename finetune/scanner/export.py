@@ -22,7 +22,6 @@ from dialint.detector.artifacts import (
     MANIFEST,
     atomic_file,
     file_entry,
-    make_output_folder,
     require_new,
     write_json,
     write_manifest,
@@ -30,6 +29,7 @@ from dialint.detector.artifacts import (
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.registry import resolve_release
 from dialint.detector.release import WEIGHTS, Release
+from dialint.detector.unfinished import making_folder
 
 if TYPE_CHECKING:
     import torch
@@ -72,12 +72,12 @@ def export(release: Path, *, config: Annotated[ExportConfig, Parameter(name="*")
             "E_RELEASE", f"{opened.info.id}: a backbone of {kind}; exported are {[*CLASSIFIERS]}"
         )
     model = load_engine(opened, "fp32", 4096, "cpu").model
-    make_output_folder(config.out, new=True)
-    write_classifier(config.out, model, opened.config)
-    (config.out / "tokenizer.json").write_text(opened.tokenizer_json())
-    files = [file_entry(path) for path in sorted(config.out.iterdir())]
-    content = {"release": opened.info.id, "fingerprint": opened.fingerprint, "files": files}
-    write_manifest(config.out / MANIFEST, {"kind": "scan for pooling", **content})
+    with making_folder(config.out) as folder:
+        write_classifier(folder, model, opened.config)
+        (folder / "tokenizer.json").write_text(opened.tokenizer_json())
+        files = [file_entry(path) for path in sorted(folder.iterdir())]
+        content = {"release": opened.info.id, "fingerprint": opened.fingerprint, "files": files}
+        write_manifest(folder / MANIFEST, {"kind": "scan for pooling", **content})
 
 
 def write_classifier(folder: Path, model: ScanModel, shape: Mapping[str, Any]) -> None:

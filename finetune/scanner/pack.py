@@ -21,7 +21,7 @@ import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.detector.artifacts import MANIFEST, make_output_folder, read_manifest, require_new
+from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.calibration import Check, CodeRelease, Scan
 from dialint.detector.coherence import load_coherence
 from dialint.detector.domain import Domain, fit_domain
@@ -40,6 +40,7 @@ from dialint.detector.release import COHERENCE, WEIGHTS, Base, ReleaseInfo, fina
 from dialint.detector.render import RenderConfig
 from dialint.detector.scanner import Array
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.unfinished import making_folder
 from dialint.detector.yaml_document import read_document
 from dialint.eval.contract import coherence_weight, fit_contract, with_recall
 from dialint.eval.results import score_examples
@@ -133,12 +134,8 @@ class PackConfig:
 def pack(config: PackConfig) -> None:
     """Compress, calibrate and evaluate a trained scanner, and seal it as a release."""
     require_single_process("train pack")
-    require_new(config.out)
-    temporary = config.out.with_name(f".{config.out.name}.making")
-    shutil.rmtree(temporary, ignore_errors=True)
-    make_output_folder(temporary, new=True)
-    _write_release(config, temporary)
-    temporary.rename(config.out)
+    with making_folder(config.out) as folder:
+        _write_release(config, folder)
 
 
 def _write_release(config: PackConfig, folder: Path) -> None:

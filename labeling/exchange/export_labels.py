@@ -21,19 +21,18 @@ from cyclopts import Parameter
 
 from dialint.detector.artifacts import (
     atomic_file,
-    disk_errors,
     file_entry,
-    make_output_folder,
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.ingest.outcomes import Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import TableFormat
 from dialint.detector.masking import mask_words
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import escape_cell, manifest_path, read_verdicts
 from dialint.labeling.annotation import Annotation
 from dialint.labeling.exchange import label_studio
@@ -87,13 +86,15 @@ def run(config: ExportConfig) -> dict[str, Any]:
         OutputRefused: `out` exists, or the verdicts are damaged.
         InputRefused: an input is refused whole, or an annotation is of an unknown dialogue or code.
     """
-    if config.out.exists():
-        raise OutputRefused("E_EXISTS", f"{config.out}: exists already; name another file")
+    interface = [config.out.with_suffix(".xml")] if config.format == label_studio.FORMAT.name else []
+    with making_files(config.out, *interface, manifest_path(config.out)):
+        return _write(config)
+
+
+def _write(config: ExportConfig) -> dict[str, Any]:
     started = time.monotonic()
     taxonomy, label_format = load_taxonomy(config.taxonomy), format_by_name(config.format)
     codes = tuple(dict.fromkeys(code.code for name in config.codes for code in taxonomy.select(name)))
-    with disk_errors(config.out):
-        make_output_folder(config.out.parent)
     table_format = table_format_for(label_format, config.out)
     columns = label_format.columns(bool(config.annotations)) if label_format.columns else ()
     with atomic_file(config.out) as file:

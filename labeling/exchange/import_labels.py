@@ -19,14 +19,13 @@ from pydantic import Field
 
 from dialint.detector.artifacts import (
     atomic_file,
-    disk_errors,
     file_entry,
-    make_output_folder,
     package_versions,
+    remove_orphans,
     sha256_file,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused, TooManyBad
+from dialint.detector.errors import ConfigError, TooManyBad
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Reject, file_error
 from dialint.detector.ingest.read import load_dialogues, open_logs
 from dialint.detector.ingest.readers.tables import read_rows
@@ -34,6 +33,7 @@ from dialint.detector.ingest.sources import Source
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Dialogue
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import manifest_path, rejects_path
 from dialint.labeling.annotation import Annotation, Kind
 from dialint.labeling.exchange.format import LabelContext, ReadState
@@ -115,13 +115,15 @@ def run(config: ImportConfig) -> dict[str, Any]:
     out = config.out
     if out is None or not config.dialogues:
         raise ConfigError("E_OPTION", "a file needs --out and --dialogues")
-    if out.exists():
-        raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
+    with making_files(out, manifest_path(out)):
+        remove_orphans(rejects_path(out))
+        return _run(config, out)
+
+
+def _run(config: ImportConfig, out: Path) -> dict[str, Any]:
     started = time.monotonic()
     taxonomy = load_taxonomy(config.taxonomy)
     reader = config.make_reader(taxonomy, load_dialogues(config.dialogues), frozenset(config.labelers))
-    with disk_errors(out):
-        make_output_folder(out.parent)
     error = _write(config, out, reader, open_logs(config.labels))
     if error is not None:
         raise error

@@ -20,13 +20,13 @@ from dialint.detector.artifacts import (
     atomic_file,
     disk_errors,
     file_entry,
-    make_output_folder,
     package_versions,
     write_manifest,
 )
-from dialint.detector.errors import ConfigError, OutputRefused
+from dialint.detector.errors import ConfigError
 from dialint.detector.progress import track
 from dialint.detector.records import Dialogue, Record
+from dialint.detector.unfinished import making_files
 from dialint.detector.verdict_files import manifest_path, verdict_line
 from dialint.labeling.aggregation.store_labels import select_surest
 from dialint.labeling.annotation import Annotation
@@ -72,23 +72,20 @@ def export_annotations(
         NotAllowed: the actor does not review, or without `masked` does not plan.
         OutputRefused: `out` exists.
     """
-    if out.exists():
-        raise OutputRefused("E_EXISTS", f"{out}: exists already; name another file")
-    record_export(store, actor, project, masked=masked, what="annotations")
-    with disk_errors(out):
-        make_output_folder(out.parent)
-    annotations = iterate_counted(store, actor, project)
-    if masked:
-        annotations = _mask_findings(store, annotations)
-    rows = _write_records(out, track(annotations, None, "exporting", "annotations"))
-    manifest = {
-        "kind": "annotations",
-        "config": {"project": project, "masked": masked},
-        "versions": package_versions("dialint", "SQLAlchemy"),
-        "files": [file_entry(out, rows)],
-    }
-    write_manifest(manifest_path(out), manifest)
-    return manifest
+    with making_files(out, manifest_path(out)):
+        record_export(store, actor, project, masked=masked, what="annotations")
+        annotations = iterate_counted(store, actor, project)
+        if masked:
+            annotations = _mask_findings(store, annotations)
+        rows = _write_records(out, track(annotations, None, "exporting", "annotations"))
+        manifest = {
+            "kind": "annotations",
+            "config": {"project": project, "masked": masked},
+            "versions": package_versions("dialint", "SQLAlchemy"),
+            "files": [file_entry(out, rows)],
+        }
+        write_manifest(manifest_path(out), manifest)
+        return manifest
 
 
 def export_dataset(store: Store, actor: str, config: DatasetConfig, project: str | None) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from dialint.detector.artifacts import (
 )
 from dialint.detector.errors import ConfigError, OutputRefused, WorldError
 from dialint.detector.manifests import Count, Folder
+from dialint.detector.unfinished import making_files
 from dialint.labeling.store.database.audit import Head
 from dialint.labeling.store.database.engine import display_url, on_sqlite, open_engine, store_url
 from dialint.labeling.store.database.keys import find_key
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from psycopg import Copy, Cursor
 
 KIND = "store backup"
+MARKER = ".unfinished"
 SQLITE_COPY = "store.sqlite"
 TABLE_COPY = ".copy"
 CHUNK = 1 << 20
@@ -72,10 +74,15 @@ def backup(store: Store, folder: Path) -> Path:
         OutputRefused: the folder holds something.
         WorldError: the disk is full or failed, or the store cannot be reached.
     """
+    with making_files(marker=folder / MARKER) as is_left:
+        with disk_errors(folder):
+            _clear_folder(folder, is_left=is_left)
+        _write(store, folder)
+    return folder
+
+
+def _write(store: Store, folder: Path) -> None:
     started_s = time.monotonic()
-    with disk_errors(folder):
-        make_output_folder(folder)
-        _clear_folder(folder)
     is_file = on_sqlite(store.engine.url)
     content = _copy_file(store, folder) if is_file else _copy_tables(store, folder)
     with disk_errors(folder):
@@ -88,7 +95,6 @@ def backup(store: Store, folder: Path) -> Path:
         "seconds": round(time.monotonic() - started_s, 3),
     }
     write_manifest(folder / MANIFEST, manifest)
-    return folder
 
 
 def read_head(folder: Path) -> Head:
@@ -97,11 +103,12 @@ def read_head(folder: Path) -> Head:
     return Head(manifest["audit_entries"], manifest["audit_head"])
 
 
-def _clear_folder(folder: Path) -> None:
-    """Delete what an interrupted backup left; raise if the folder holds anything else."""
-    existing = list(folder.iterdir())
+def _clear_folder(folder: Path, *, is_left: bool) -> None:
+    """Delete what an interrupted backup left, with `is_left` a whole one, too; raise if the folder holds
+    anything else."""
+    existing = [path for path in folder.iterdir() if path.name != MARKER]
     others = [path for path in existing if not _BACKUP_FILE.fullmatch(path.name)]
-    if others or folder / MANIFEST in existing:
+    if others or (folder / MANIFEST in existing and not is_left):
         raise OutputRefused("E_BACKUP", f"{folder}: not empty; a backup needs a folder of its own")
     for path in existing:
         path.unlink()

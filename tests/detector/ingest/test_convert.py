@@ -181,7 +181,7 @@ def test_the_command_converts_there_and_back_and_says_what_is_lost(
 def test_mistakes_are_told_and_leave_nothing(tmp_path: Path, log: Path) -> None:
     with pytest.raises(ConfigError, match=r"expected an ending of .csv for csv"):
         run(str(log), "--to", "csv", "--out", str(tmp_path / "a.jsonl"))
-    with pytest.raises(OutputRefused, match="is there already"):
+    with pytest.raises(OutputRefused, match="exists already"):
         run(str(log), "--to", "dialint", "--out", str(log))
     log.write_text("{}\n" * 5)
     with pytest.raises(Exception, match="the first 5 records are all bad"):

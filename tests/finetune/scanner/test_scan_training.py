@@ -244,7 +244,8 @@ def test_it_becomes_a_release_that_finds_them(config: ScanConfig, taught: Path, 
 
 
 def test_a_release_is_not_made_of_other_examples(config: ScanConfig, taught: Path, tmp_path: Path) -> None:
-    write_manifest(tmp_path / "manifest.json", {"files": []})
+    (tmp_path / "train.jsonl").touch()
+    write_manifest(tmp_path / "manifest.json", {"files": [file_entry(tmp_path / "train.jsonl")]})
     with pytest.raises(ConfigError, match="not the examples"):
         pack(PackConfig(scanner=taught, examples=tmp_path, out=tmp_path / "r", name="tiny"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,7 @@ def test_learning_stops_early_and_keeps_the_best(config: ScanConfig) -> None:
 def test_stopping_early_needs_errors_to_look_at(config: ScanConfig, tmp_path: Path) -> None:
     for path in config.examples.iterdir():
         if path.name != "dev.jsonl":
-            (tmp_path / path.name).symlink_to(path)
+            shutil.copyfile(path, tmp_path / path.name)
     with pytest.raises(ConfigError, match="--patience needs a dev"):
         train.scan(replace(config, examples=tmp_path, epochs=20, eval_steps=1, patience=1))
 
