@@ -24,6 +24,7 @@ from dialint.app.console.attempts import empty_fields
 from dialint.app.console.auth import SESSIONS
 from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
 from dialint.app.console.messages import explain_as_sentence
+from dialint.app.console.notices import NOTICES
 from dialint.app.console.sign_in import sign_in_page, sign_out
 from dialint.app.console.text import safe_markdown, safe_text
 from dialint.app.console.theme import ICON
@@ -198,6 +199,7 @@ def _show_account(store: Store, account: Account) -> None:
 
     def choose_language() -> None:
         language = st.session_state[STATE] = st.session_state["language choice"]
+        st.session_state.pop(NOTICES, None)  # they are in the language of before
         chosen = load_preferences(store, account.id)
         save_preferences(store, account.id, chosen.model_copy(update={"language": language}))
 
