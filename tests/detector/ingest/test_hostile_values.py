@@ -202,6 +202,29 @@ def test_hostile_values_in_a_file_leave_the_good_record(tmp_path: Path, shape: L
     assert all(one.code.startswith("E_") for one in outcomes if isinstance(one, Reject))
 
 
+MAPPED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "rows": ({"c": "good", "r": "customer", "t": "Hello", "at": AT, "n": 1, "a": "ann", "k": "x"},
+             ("id=c", "role=r", "text=t", "time=at", "order=n", "author=a", "type=k")),
+    "nested": ({"id": "good", "m": [{"r": "customer", "t": "Hi", "at": 1772442845}, {"r": "agent", "t": "Ho"}]},
+               ("id=id", "role=m[].r", "text=m[].t", "time=m[].at")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_hostile_values_in_a_mapped_log_end_as_rejects(tmp_path: Path, name: str) -> None:
+    record, columns = MAPPED[name]
+    path, config = tmp_path / "log.jsonl", ReadConfig(max_bad=1.0, column=columns)
+    others = [json.dumps(one).replace('"good"', f'"d{n}"') for n, one in enumerate(mutants(record))]
+    path.write_text("\n".join([json.dumps(record), *others]) + "\n")
+    (source,) = open_logs([str(path)])
+    inspect(source, config)
+    counts = Counts()
+    outcomes = list(read([source], config, counts))
+    assert any(isinstance(one, Loaded) and one.dialogue.id == "good" for one in outcomes)
+    assert counts.rejected > 50
+    assert counts.codes["E_RECORD"] == 0
+
+
 @pytest.mark.parametrize("index", ["9" * 5000, "²", "٣", "-1", "1e3", "0x1", " 1"])
 def test_a_number_that_is_none_is_no_message(index: str) -> None:
     (shape,) = (shape for shape in LOG_FORMATS if shape.name == "openinference")
