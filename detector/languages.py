@@ -112,11 +112,24 @@ def parse_languages(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def describe_gaps(verdict: Verdict) -> str:
-    """A text that says which part of a dialogue was not judged, and in which languages; empty if all was."""
+    """A text that says which part of a dialogue was not judged, and why; empty if all was."""
     names = " and ".join(dict.fromkeys(language_name(gap.language) for gap in verdict.not_judged))
+    texts = []
     if verdict.status == "not_judged":
-        return f"not judged: {names}"
-    return "" if verdict.judged_share is None else f"{verdict.judged_share:.0%} judged, the rest is {names}"
+        texts.append(f"not judged: {names}")
+    elif verdict.judged_share is not None:
+        texts.append(f"{verdict.judged_share:.0%} judged, the rest is {names}")
+    elif names:
+        texts.append(f"{' '.join(_gap_codes(verdict))} not judged: {names}")
+    if verdict.judge is not None:
+        texts += [f"{' '.join(codes)} not judged: {code}" for code, codes in verdict.judge.failures.items()]
+    if verdict.status == "scored" and verdict.quality is None and not texts:
+        texts.append(f"{' '.join(verdict.no_policy)} not judged: no policy applies")
+    return "; ".join(texts)
+
+
+def _gap_codes(verdict: Verdict) -> list[str]:
+    return sorted({code for gap in verdict.not_judged for code in (*gap.codes, *gap.check_only)})
 
 
 def language_words(text: str) -> str:

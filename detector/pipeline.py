@@ -116,7 +116,8 @@ def score(
     detector, dialogues = detector or load_detector(), tuple(dialogues)
     if isinstance(detector, ReleaseDetector) and detector.log == EMPTY_PROFILE:
         detector = detector.with_log(profile_log(dialogues, detector.info.domain))
-    return detector.verdicts(dialogues, all_probabilities=all_probabilities)
+    verdicts = detector.verdicts(dialogues, all_probabilities=all_probabilities)
+    return [verdict.with_origin(each) for verdict, each in zip(verdicts, dialogues, strict=True)]
 
 
 def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> None:
@@ -407,17 +408,18 @@ class ReleaseDetector:
                 reported[outcome].append(finding)
         findings = tuple(reported["finding"])
         share = sum(coverage[index].is_judged for index in judged) / len(judged)
+        gaps = self._coverage.gaps(coverage, judged, lacking)
         return Verdict(
             dialogue_id=dialogue.id,
             release=self.release,
             taxonomy=self.taxonomy.version,
             status="scored" if share else "not_judged",
-            quality=self.taxonomy.quality(findings) if share else None,
+            quality=None if gaps else self.taxonomy.quality(findings),
             findings=findings,
             suggestions=tuple(reported["suggestion"]),
             probabilities=probabilities if all_probabilities else None,
             judged_share=None if share in (0.0, 1.0) else round(share, 4),
-            not_judged=self._coverage.gaps(coverage, judged, lacking),
+            not_judged=gaps,
             no_policy=no_policy,
             agent_turns=len(judged),
             **self._origin(dialogue),

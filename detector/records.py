@@ -181,6 +181,11 @@ class JudgeRecord(Record):
     is_approximate: bool = Field(default=False, exclude_if=lambda value: not value)
 
 
+def _is_absent(value: object) -> bool:
+    """Whether a field is left out of a verdict that is written."""
+    return value is None or value == ()
+
+
 class PolicyVersion(Record):
     """The policy that applied to a dialogue when it was scored: `sha256` is `Policy.fingerprint`, of its
     rules."""
@@ -190,11 +195,12 @@ class PolicyVersion(Record):
 
 
 class Verdict(Record):
-    """The result of a release on one dialogue. A failed verdict has a `failure` code and no quality; one that
-    is `not_judged` (no agent's turn is in a language that the model covers) has no quality either: neither is
-    a clean dialogue. If only a part was judged, `judged_share` is that share of the agents' turns, and
-    quality is that of the part. `probabilities` maps turn index to code to probability, for judged turns and
-    codes; it is 0 for a code that does not apply to the turn.
+    """The result of a release on one dialogue. Only one that was judged as a whole has a `quality`. A failed
+    verdict has a `failure` code; one that is `not_judged` has no agent's turn in a language that the model
+    covers; of a scored one without quality a part was not judged, as `not_judged`, `no_policy` or the
+    failures of `judge` say. None of them is a clean dialogue. `judged_share` is the share of the agents'
+    turns that were judged, if it is neither 0 nor 1. `probabilities` maps turn index to code to probability,
+    for judged turns and codes; it is 0 for a code that does not apply to the turn.
 
     `findings` are accusations, under the release's contract. `suggestions` are below it: of a code that keeps
     no contract, of evidence that a gate could not confirm, or from a log unlike those the release was
@@ -212,32 +218,45 @@ class Verdict(Record):
     release: str
     taxonomy: str
     status: Literal["scored", "failed", "not_judged"]
-    failure: str | None = None
+    failure: str | None = Field(default=None, exclude_if=_is_absent)
     quality: Annotated[float, Field(ge=0.0, le=100.0)] | None = None
     findings: tuple[Finding, ...] = ()
-    suggestions: tuple[Finding, ...] = Field(default=(), exclude_if=lambda findings: not findings)
-    probabilities: dict[int, dict[str, Probability]] | None = None
-    judged_share: Probability | None = None
-    not_judged: tuple[NotJudged, ...] = ()
-    no_policy: tuple[str, ...] = Field(default=(), exclude_if=lambda codes: not codes)
-    judge: JudgeRecord | None = Field(default=None, exclude_if=lambda record: record is None)
-    policy: PolicyVersion | None = Field(default=None, exclude_if=lambda policy: policy is None)
-    thresholds: str | None = Field(default=None, exclude_if=lambda value: value is None)
-    agent_turns: Annotated[int, Field(ge=0)] | None = None
-    agent: str | None = None
-    team: str | None = None
-    channel: str | None = None
-    started_at: datetime | None = None
+    suggestions: tuple[Finding, ...] = ()
+    probabilities: dict[int, dict[str, Probability]] | None = Field(default=None, exclude_if=_is_absent)
+    judged_share: Probability | None = Field(default=None, exclude_if=_is_absent)
+    not_judged: tuple[NotJudged, ...] = Field(default=(), exclude_if=_is_absent)
+    no_policy: tuple[str, ...] = Field(default=(), exclude_if=_is_absent)
+    judge: JudgeRecord | None = Field(default=None, exclude_if=_is_absent)
+    policy: PolicyVersion | None = Field(default=None, exclude_if=_is_absent)
+    thresholds: str | None = Field(default=None, exclude_if=_is_absent)
+    agent_turns: Annotated[int, Field(ge=0)] | None = Field(default=None, exclude_if=_is_absent)
+    agent: str | None = Field(default=None, exclude_if=_is_absent)
+    team: str | None = Field(default=None, exclude_if=_is_absent)
+    channel: str | None = Field(default=None, exclude_if=_is_absent)
+    started_at: datetime | None = Field(default=None, exclude_if=_is_absent)
 
     @model_validator(mode="after")
     def _whole(self) -> Verdict:
         if (self.status == "failed") != (self.failure is not None):
             raise ValueError("a failed verdict, and no other, names its failure")
-        if (self.status == "scored") != (self.quality is not None):
-            raise ValueError("a scored verdict, and no other, has a quality")
+        is_whole = self.status == "scored" and not self.not_judged and not self.judge_failures
+        if self.quality is not None and not is_whole:
+            raise ValueError("only a verdict on all that was asked for has a quality")
+        if self.quality is None and is_whole and not self.no_policy:
+            raise ValueError("a verdict without quality says what was not judged")
         if self.status == "not_judged" and not self.not_judged:
             raise ValueError("a verdict that is not judged says of which languages")
         return self
+
+    @property
+    def judge_failures(self) -> tuple[str, ...]:
+        """The error codes of questions to the judge that have no usable answer."""
+        return () if self.judge is None else tuple(self.judge.failures)
+
+    def with_origin(self, dialogue: Dialogue) -> Verdict:
+        """The verdict with the agent, team, channel and first time of its dialogue."""
+        names = ("agent", "team", "channel", "started_at")
+        return self.model_copy(update={name: getattr(dialogue, name) for name in names})
 
     def placed_in(self, dialogue: Dialogue) -> Verdict:
         """The verdict of a file with its offsets in the texts of `dialogue` in place of the log's."""

@@ -36,16 +36,11 @@ ORIGIN = ("agent_turns", "agent", "team", "channel", "started_at")
 """Fields about the dialogue and not about its errors."""
 AS_JSON = ("probabilities", "not_judged", "no_policy", "policy", JUDGE)
 """Columns that hold JSON."""
-ABSENT = (
-    "failure", "probabilities", "judged_share", "not_judged", "no_policy", "policy", "thresholds", JUDGE,
-    *ORIGIN,
-)  # fmt: skip
-"""Fields that a line of JSONL has only if they are set; older files lack some columns."""
 FINDING_COLUMNS = tuple(Finding.model_fields)
 KINDS = {"finding": "findings", "suggestion": "suggestions"}
 """The column ``kind`` of a row in CSV, and the field of the verdict that the row belongs to. Rows of files
 older than 2026-11-23 have no kind and are findings."""
-NULLABLE = frozenset({"quality", "rewrite", *ABSENT})
+NULLABLE = frozenset({"rewrite", *VERDICT_COLUMNS, JUDGE}) - {"dialogue_id", "release", "taxonomy", "status"}
 NUMBERS = frozenset({"quality", "judged_share", "agent_turns", "turn", "probability", "start", "end"})
 FORMULA_STARTS = "=+-@\u2212"
 """Characters that begin a formula in spreadsheets, in compatibility form: full-width and small signs
@@ -165,8 +160,7 @@ def rejects_path(out: Path) -> Path:
 
 def verdict_line(verdict: Verdict) -> bytes:
     """One verdict as one line."""
-    absent = {name for name in ABSENT if getattr(verdict, name) in (None, ())}
-    return verdict.model_dump_json(exclude=absent).encode() + b"\n"
+    return verdict.model_dump_json().encode() + b"\n"
 
 
 def parse_verdicts(lines: Iterable[bytes]) -> Iterator[Verdict]:
@@ -267,7 +261,7 @@ def _write_csv(verdicts: Iterable[Verdict], out: BinaryIO) -> None:
 def _with_json(row: dict[str, Any]) -> dict[str, Any]:
     """The row with what has no column of its own as JSON, none where there is nothing."""
     packed = {name: json.dumps(row[name], ensure_ascii=False) if row.get(name) else None for name in AS_JSON}
-    if row["probabilities"] is not None:  # told, if only of no turn
+    if row.get("probabilities") is not None:  # if only of no turn
         packed["probabilities"] = json.dumps(row["probabilities"], ensure_ascii=False)
     return row | packed
 
@@ -349,10 +343,7 @@ def _write_parquet(lines: Iterable[bytes], out: BinaryIO) -> None:
     schema = _schema(any(verdict.judge is not None for verdict in parse_verdicts(first)))
     with pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for group in _groups(chain(first, lines)):
-            rows = [
-                _with_json({"suggestions": [], **verdict.model_dump(mode="json")})
-                for verdict in parse_verdicts(group)
-            ]
+            rows = [_with_json(verdict.model_dump(mode="json")) for verdict in parse_verdicts(group)]
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 

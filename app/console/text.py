@@ -146,8 +146,7 @@ def no_findings_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
 
 def quality_text(verdict: Verdict) -> str:
     """The quality of a scored verdict; a number only if the dialogue was judged as a whole."""
-    is_partial = verdict.not_judged or (verdict.judge is not None and verdict.judge.failures)
-    if verdict.quality is None or is_partial:
+    if verdict.quality is None:
         return _("Quality unknown: a part was not judged")
     return _("Quality {n}").format(n=show_number(round(verdict.quality)))
 

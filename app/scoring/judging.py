@@ -194,9 +194,6 @@ def judge_lines(detector: Any, counts: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"not asked, as sources, policy, actions or times are missing: {_by_code(counts['unmet'])}"
         )
-    if counts["failures"]:
-        failures = ", ".join(f"{name} {n:,}" for name, n in counts["failures"].items())
-        lines.append(f"no usable answer of the judge in dialogues, so not clean: {failures}")
     if NO_ROOM in counts["failures"] or usage.shortened:
         lines.append(_describe_context(judge, counts["failures"].get(NO_ROOM, 0)))
     if usage.unquoted:

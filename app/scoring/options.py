@@ -43,7 +43,8 @@ class ScoreConfig:
 
     fail_on: Severity | None = None
     """Exit with 1 if a reported finding is this severe or more severe, and with 3 if none is, but too many
-    dialogues (--max-failed) are in languages that the release does not cover, or none has an agent's turn."""
+    dialogues (--max-failed) were not judged as a whole: the judge gave no usable answer, no agent speaks, the
+    language is not covered, or no policy of --policy applies."""
 
     codes: tuple[str, ...] = ()
     """Report only these codes or categories, for instance C1,T."""
@@ -58,8 +59,9 @@ class ScoreConfig:
     """Stop after this many dialogues."""
 
     max_failed: Annotated[float, Field(ge=0, le=1)] = 0.05
-    """Share of dialogues that could not be judged above which the job stops. Those in languages that the
-    release does not cover count with --fail-on only."""
+    """Share of dialogues that could not be judged, by the release or by --judge, above which the job stops.
+    Those without an agent's turn, in languages that the release does not cover, or to which no policy of
+    --policy applies count with --fail-on only."""
 
     chunk_size: Annotated[int, Field(ge=1)] = 128
     """Dialogues that are scored, written and made durable together."""

@@ -37,10 +37,11 @@ def visible(text: str) -> str:
 
 
 def as_text(verdict: Verdict, taxonomy: Taxonomy) -> str:
-    """One dialogue's findings, then its suggestions, for a person; an empty string if there is none."""
+    """One dialogue's findings, then its suggestions, for a person; an empty string if there is none and all
+    of it was judged."""
     if verdict.status == "failed":
         return f"{visible(verdict.dialogue_id)}   FAILED {verdict.failure}\n"
-    if not verdict.findings and not verdict.suggestions and verdict.status == "scored":
+    if not verdict.findings and not verdict.suggestions and verdict.quality is not None:
         return ""
     quality = "" if verdict.quality is None else f"quality {verdict.quality:g}"
     facts = ", ".join(part for part in (quality, describe_gaps(verdict)) if part)
@@ -92,7 +93,7 @@ def _xml(text: str) -> str:
 
 
 def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity | None) -> tuple[str, str]:
-    """One test case and its kind: passed, failure, error, or skipped where nothing was judged."""
+    """One test case and its kind: passed, failure, error, or skipped where not all was judged."""
     verdict = located.verdict
     location = f"file={quoteattr(_xml(located.file))} line={quoteattr(str(located.line))}"
     name = f"name={quoteattr(_xml(verdict.dialogue_id))} classname={quoteattr(_xml(located.file))}"
@@ -111,11 +112,13 @@ def _junit_case(located: LocatedVerdict, taxonomy: Taxonomy, fail_on: Severity |
             inside = f"<failure message={quoteattr(short)} type={quoteattr(worst.code)}>{body}</failure>"
         else:
             output = body
-    if kind == "passed" and verdict.status == "not_judged":
+    if kind == "passed" and verdict.judge_failures:
+        kind = "error"
+        failure = quoteattr(verdict.judge_failures[0])
+        inside = f"<error message={quoteattr(describe_gaps(verdict))} type={failure}/>"
+    elif kind == "passed" and verdict.quality is None:
         kind = "skipped"
         inside = f"<skipped message={quoteattr(describe_gaps(verdict))}/>"
-    elif kind == "passed" and not output:
-        output = escape(describe_gaps(verdict))
     if verdict.suggestions:
         suggested = f"suggestions, not counted:\n{_junit_text(verdict.suggestions, taxonomy)}"
         output = f"{output}\n{suggested}" if output else suggested
@@ -158,7 +161,8 @@ def write_junit(
     """JUnit XML: a suite for each log, in the order of `files`, a test case for each dialogue.
 
     A finding is a failure (with `fail_on`: only if it is that severe), a suggestion never is; a dialogue that
-    could not be read or judged is an error, one in a language that the release does not cover is skipped.
+    could not be read, or to which the judge gave no usable answer, is an error; one that was not judged as a
+    whole for another reason is skipped.
 
     The suites' counts stand before their cases, so cases go through `spool`, a temporary file.
     """
@@ -208,8 +212,8 @@ def write_sarif(
 ) -> None:
     """SARIF 2.1.0: a result for each finding and, of level note, each suggestion, with the line of the
     dialogue in the log; the property `kind` tells them apart. What could not be read or judged is a tool
-    notification of level error, a language that is not covered one of level warning; they are kept in `spool`
-    until the results end."""
+    notification of level error, a language or policy that is not covered one of level warning; they are kept
+    in `spool` until the results end."""
     order = {code: index for index, code in enumerate(taxonomy.codes)}
     driver = {"name": "dialint", "version": version, "rules": [_rule(code, taxonomy) for code in order]}
     out.write(f'{{"$schema":{json.dumps(SARIF_SCHEMA)},"version":"2.1.0","runs":[{{'.encode())
@@ -227,7 +231,8 @@ def write_sarif(
             notes += 1
         elif gap := describe_gaps(one.verdict):
             text = f"dialogue {one.verdict.dialogue_id}: {gap}"
-            note = _notification(text, one.file, one.line, "warning")
+            level = "error" if one.verdict.judge_failures else "warning"
+            note = _notification(text, one.file, one.line, level)
             spool.write((b"," if notes else b"") + _json(note).encode())
             notes += 1
     for reject in rejects:

@@ -20,7 +20,7 @@ from dialint.app.scoring.cluster import ClusterDetector
 from dialint.app.scoring.cost import CostMeter, cost_line
 from dialint.app.scoring.judging import describe_options, judge_files, judge_lines, select_codes
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.summary import SEVERITIES, Tally, check_coverage, reaches_severity, summary_table
+from dialint.app.scoring.summary import SEVERITIES, Tally, summary_table
 from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest, sha256_file
 from dialint.detector.demotions import read_demotions
 from dialint.detector.domain import Domain
@@ -63,11 +63,13 @@ NOT_IN_READ = ("max_bad",)
 
 @dataclass(frozen=True)
 class FindingFilter:
-    """Which findings and suggestions are reported. `codes` are whole codes; empty means all."""
+    """Which findings and suggestions are reported. `codes` are whole codes; empty means all. `needs_policy`:
+    a dialogue to which no policy applies was not judged as a whole."""
 
     codes: frozenset[str]
     severities: frozenset[Severity]
     taxonomy: Taxonomy
+    needs_policy: bool = False
 
     def __call__(self, verdict: Verdict) -> Verdict:
         """The verdict with only the findings and suggestions that are reported; its quality is derived from
@@ -76,12 +78,11 @@ class FindingFilter:
         suggestions = tuple(filter(self._is_reported, verdict.suggestions))
         gaps = tuple(gap for gap in map(self._filter_gap, verdict.not_judged) if gap.codes or gap.check_only)
         no_policy = tuple(code for code in verdict.no_policy if not self.codes or code in self.codes)
-        before = (verdict.findings, verdict.suggestions, verdict.not_judged, verdict.no_policy)
-        if (findings, suggestions, gaps, no_policy) == before:
-            return verdict
-        quality = self.taxonomy.quality(findings) if verdict.status == "scored" else None
         if verdict.status == "not_judged":
             gaps = gaps or verdict.not_judged
+        lacks_policy = self.needs_policy and verdict.policy is None and bool(no_policy)
+        is_whole = verdict.status == "scored" and not (gaps or verdict.judge_failures or lacks_policy)
+        quality = self.taxonomy.quality(findings) if is_whole else None
         changed = {
             "findings": findings,
             "suggestions": suggestions,
@@ -89,6 +90,8 @@ class FindingFilter:
             "not_judged": gaps,
             "no_policy": no_policy,
         }
+        if all(getattr(verdict, name) == value for name, value in changed.items()):
+            return verdict
         return Verdict.model_validate({**dict(verdict), **changed})
 
     def _is_reported(self, finding: Finding) -> bool:
@@ -194,8 +197,7 @@ class ScoringRun:
             raise RuntimeError("the detector did not answer each dialogue once and in order")
         verdicts = []
         for verdict, dialogue in zip(raw, dialogues, strict=True):
-            origin = {name: getattr(dialogue, name) for name in ("agent", "team", "channel", "started_at")}
-            verdicts.append(self.filter(verdict.model_copy(update=origin)))
+            verdicts.append(self.filter(verdict.with_origin(dialogue)))
             self.tally.add(verdicts[-1])
         on_batch(len(chunk), *self._in_chunk)
         self._share_before = share
@@ -204,13 +206,14 @@ class ScoringRun:
         return verdicts
 
     def check_failures(self, *, at_end: bool) -> None:
-        """Check the share of failed dialogues: an outage is no clean log.
+        """Check the share of dialogues that failed, or that the judge gave no usable answer about: an outage
+        is no clean log.
 
         Raises:
-            TooManyBad: more dialogues failed than the job allows.
+            TooManyBad: more than the job allows.
         """
         if at_end or self.tally.n_judgeable >= MIN_FOR_SHARE:
-            _check_failures(self.tally, self.config.max_failed)
+            self.tally.check_failures(self.config.max_failed)
 
     def check_end(self) -> None:
         """The checks after the last chunk. The reader's are repeated here, as ``--limit`` may have stopped it
@@ -245,50 +248,28 @@ class ScoringRun:
             print_rich(Text(cost_line(self.meter.summarize(self.detector))), to_stderr=stdout_has_result)
 
     def exit_code(self) -> int:
-        """As `exit_code_of` the counts."""
-        return exit_code_of(self.tally.counts(), self.config)
+        """0, or 1 if ``--fail-on`` found something.
 
-
-def exit_code_of(counts: dict[str, Any], config: ScoreConfig) -> int:
-    """0, or 1 if ``--fail-on`` found something.
-
-    Raises:
-        TooManyBad: it found nothing and cannot vouch for that, as too much is in other languages, or nothing
-            was judged.
-    """
-    failed = reaches_severity(counts, config.fail_on)
-    if not failed:
-        check_coverage(counts, config.fail_on, config.max_failed)
-    return int(failed)
+        Raises:
+            TooManyBad: it found nothing, but too much was not judged.
+        """
+        return self.tally.gate(self.config.fail_on, self.config.max_failed)
 
 
 def exit_code_of_done(manifest: dict[str, Any], config: ScoreConfig) -> int:
-    """As `exit_code_of`, for a complete output: it may have been made with wider limits than those of
+    """As `ScoringRun.exit_code`, for a complete output: it may have been made with wider limits than those of
     `config`.
 
     Raises:
-        TooManyBad: as `exit_code_of`, or more records are bad, or dialogues failed, than `config` allows.
+        TooManyBad: as `ScoringRun.exit_code`, or more records are bad, or dialogues failed, than `config`
+            allows.
     """
     reading, counts = manifest["reading"], manifest["counts"]
     done = Counts(read=reading["read"], rejected=reading["rejected"], codes=Counter(reading["rejects"]))
     done.check_share(config.read.max_bad)
-    tally = Tally(
-        counts["scored"], counts["failed"], counts["not_judged"], failures=Counter(counts["failures"])
-    )
-    _check_failures(tally, config.max_failed)
-    return exit_code_of(counts, config)
-
-
-def _check_failures(tally: Tally, allowed: float) -> None:
-    broken, n = tally.broken, tally.n_judgeable
-    if broken.total() > allowed * n:
-        raise TooManyBad(
-            "E_TOO_MANY_FAILED",
-            "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. --restart "
-            "tries them again (a complete output is moved away first), --max-failed 1 accepts them",
-            n_broken=broken.total(), n=n, share=allowed,
-            causes=", ".join(f"{count} x {name}" for name, count in broken.most_common(4)),
-        )  # fmt: skip
+    tally = Tally.of_counts(counts)
+    tally.check_failures(config.max_failed)
+    return tally.gate(config.fail_on, config.max_failed)
 
 
 def prepare_run(
@@ -353,7 +334,8 @@ def prepare_run(
         detector = detector.with_log(log)
     if isinstance(detector, JudgedDetector | ClusterDetector):
         detector = detector.with_demoted(demoted)
-    filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy)
+    needs_policy = bool(codes or config.detector.policy)
+    filter = FindingFilter(codes, frozenset(_severities(config)), taxonomy, needs_policy)
     request = _hash_request(requested, config, taxonomy)
     thresholds = () if own is None or info is None else own.describe(info.codes)
     run = ScoringRun(

@@ -2,8 +2,11 @@
 
 A failed dialogue is counted as failed and nowhere else, one in a language that the release does not cover as
 not judged; its findings by exact checks count as findings. Suggestions are counted apart, and decide neither
-the exit code nor what is serious. A dialogue without an agent's turn is failed too:
-it is not clean, but nothing broke, and trying again cannot help.
+the exit code nor what is serious.
+
+What was asked for and not judged has one cause for each dialogue: a failure, also of the judge, which is an
+outage if there are many; or no agent's turn, a language or a missing policy, which trying again cannot help.
+``--fail-on`` vouches for none of them.
 """
 
 from __future__ import annotations
@@ -32,6 +35,14 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SERIOUS = ("S1", "S2")
 MAX_LISTED = 5
 NOTHING_TO_JUDGE = "E_NO_AGENT_TURN"
+UNCOVERED = {
+    NOTHING_TO_JUDGE: ("no agent's turn", "--role says who is an agent"),
+    "language": ("a language that the release does not cover", "--languages forces one"),
+    "policy": ("no policy applies", "--policy FILE names one"),
+}
+"""Causes for which a dialogue was not judged as a whole and which trying again cannot help, each with what to
+do."""
+RETRY = "--restart tries them again"
 
 
 @dataclass
@@ -101,6 +112,9 @@ class Tally:
     languages: dict[str, LanguageTally] = field(default_factory=dict)
     judge: JudgeTally = field(default_factory=JudgeTally)
     failures: Counter[str] = field(default_factory=Counter)
+    """Dialogues that failed, or that the judge gave no usable answer about, by the error's code."""
+    uncovered: Counter[str] = field(default_factory=Counter)
+    """The other scored dialogues that were not judged as a whole, and those not judged, by `UNCOVERED`."""
     failed_ids: list[str] = field(default_factory=list)
     slowest: list[tuple[float, int, int, str]] = field(default_factory=list)
 
@@ -120,9 +134,65 @@ class Tally:
         return self.n - self.nothing_to_judge
 
     @property
+    def n_partly(self) -> int:
+        """Scored dialogues of which a part was not judged."""
+        return self.failures.total() + self.uncovered.total() - self.failed - self.not_judged
+
+    @property
     def broken(self) -> Counter[str]:
         """Failures other than dialogues without an agent turn, by their code."""
         return Counter({name: count for name, count in self.failures.items() if name != NOTHING_TO_JUDGE})
+
+    @classmethod
+    def of_counts(cls, counts: dict[str, Any]) -> Tally:
+        """As much of the tally as a manifest's counts decide the exit code by."""
+        return cls(
+            counts["scored"],
+            counts["failed"],
+            counts["not_judged"],
+            findings={code: Counter(by) for code, by in counts["findings"].items()},
+            failures=Counter(counts["failures"]),
+            uncovered=Counter(counts.get("uncovered", {})),
+        )
+
+    def check_failures(self, allowed: float) -> None:
+        """
+        Raises:
+            TooManyBad: a larger share of the dialogues than `allowed` failed.
+        """
+        broken, n = self.broken, self.n_judgeable
+        if broken.total() > allowed * n:
+            raise TooManyBad(
+                "E_TOO_MANY_FAILED",
+                "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
+                "--restart tries them again (a complete output is moved away first), --max-failed 1 accepts "
+                "them",
+                n_broken=broken.total(), n=n, share=allowed,
+                causes=", ".join(f"{count} x {name}" for name, count in broken.most_common(4)),
+            )  # fmt: skip
+
+    def gate(self, fail_on: Severity | None, allowed: float) -> int:
+        """1 if there is a finding as severe as `fail_on` or more, else 0.
+
+        Raises:
+            TooManyBad: there is none, but a larger share of the dialogues than `allowed` was not judged.
+        """
+        if fail_on is None:
+            return 0
+        severities = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+        if any(by[severity] for by in self.findings.values() for severity in severities):
+            return 1
+        causes = self.failures + self.uncovered
+        if causes.total() > allowed * self.n:
+            shown = [(n, *UNCOVERED.get(name, (name, RETRY))) for name, n in causes.most_common(4)]
+            raise TooManyBad(
+                "E_NOT_JUDGED",
+                "{n_unjudged} of {n} dialogues were not judged as a whole ({causes}), so --fail-on {fail_on} "
+                "cannot vouch for the log; {share:.1%} are allowed. {advice}, --max-failed 1 accepts them",
+                n_unjudged=causes.total(), n=self.n, fail_on=fail_on, share=allowed, advice=shown[0][2],
+                causes=", ".join(f"{n} x {cause}" for n, cause, _ in shown),
+            )  # fmt: skip
+        return 0
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -134,6 +204,12 @@ class Tally:
             if verdict.failure != NOTHING_TO_JUDGE and len(self.failed_ids) < MAX_LISTED:
                 self.failed_ids.append(verdict.dialogue_id)
             return
+        if verdict.judge_failures:
+            self.failures[verdict.judge_failures[0]] += 1
+            if len(self.failed_ids) < MAX_LISTED:
+                self.failed_ids.append(verdict.dialogue_id)
+        elif verdict.quality is None:
+            self.uncovered["language" if verdict.not_judged else "policy"] += 1
         serious = any(finding.severity in SERIOUS for finding in verdict.findings)
         if verdict.status == "scored":
             self.scored += 1
@@ -194,6 +270,7 @@ class Tally:
             "with_s1_or_s2": self.serious,
             "not_judged_with_s1_or_s2": self.serious_by_check,
             "failures": dict(sorted(self.failures.items())),
+            "uncovered": dict(sorted(self.uncovered.items())),
             "findings": {
                 code: {severity: by[severity] for severity in SEVERITIES if by[severity]}
                 for code, by in sorted(self.findings.items())
@@ -208,36 +285,6 @@ class Tally:
                 else {}
             ),
         }
-
-
-def reaches_severity(counts: dict[str, Any], fail_on: Severity | None) -> bool:
-    """Whether `counts` hold a finding as severe as `fail_on` or more."""
-    if fail_on is None:
-        return False
-    severities = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return any(severity in by for by in counts["findings"].values() for severity in severities)
-
-
-def check_coverage(counts: dict[str, Any], fail_on: Severity | None, allowed: float) -> None:
-    """
-    Raises:
-        TooManyBad: a larger share of the log than `allowed` is in languages that the release does not cover,
-            or no dialogue at all was judged, so that ``--fail-on`` cannot vouch for it.
-    """
-    not_judged = counts.get("not_judged", 0)
-    n = counts["scored"] + not_judged
-    if fail_on is not None and counts["failed"] and not n and allowed < 1:
-        raise TooManyBad(
-            "E_NOT_JUDGED",
-            f"no dialogue has an agent's turn, so --fail-on {fail_on} cannot vouch for the log. --role says "
-            f"who is an agent, --max-failed 1 accepts it",
-        )
-    if fail_on is not None and not_judged > allowed * n:
-        raise TooManyBad(
-            "E_NOT_JUDGED",
-            f"{not_judged} of {n} dialogues are in languages that the release does not cover, so --fail-on "
-            f"{fail_on} cannot vouch for them; {allowed:.1%} are allowed. --max-failed 1 accepts them",
-        )
 
 
 def summary_table(
@@ -266,7 +313,8 @@ def summary_table(
     parts.append(
         Text(
             f"{tally.scored:,} dialogues scored, {tally.serious:,} ({share:.1%}) with an S1 or S2; "
-            f"{tally.broken.total():,} failed; "
+            + (f"{partly:,} of them not judged as a whole; " if (partly := tally.n_partly) else "")
+            + f"{tally.failed - tally.nothing_to_judge:,} failed; "
             + (f"{tally.not_judged:,} not judged{by_check}; " if tally.not_judged else "")
             + f"{reading['rejected']:,} records rejected"
         )
@@ -276,7 +324,8 @@ def summary_table(
         parts.append(Text(f"nothing to judge, no agent's turn: {tally.nothing_to_judge:,}"))
     if tally.broken:
         reasons = ", ".join(f"{name} {count:,}" for name, count in tally.broken.most_common())
-        parts.append(Text(f"failed: {reasons}; first: {', '.join(map(repr, tally.failed_ids))}"))
+        ids = ", ".join(map(repr, tally.failed_ids))
+        parts.append(Text(f"could not be judged, so not clean: {reasons}; first: {ids}", "bold yellow"))
     warnings = dict(sorted(reading["warnings"].items()))
     stripped = [f"{warnings.pop(name):,} {words}" for name, words in STRIPPED.items() if name in warnings]
     if stripped:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from dialint.detector.engines.server_answers import ChatCompletion, TokenUsage, parse
 from dialint.detector.engines.spelling import escape_control_tokens
+from dialint.detector.engines.verdict_tokens import verdict_probabilities
 from dialint.detector.judge import VERDICTS, JudgeRequest, compact_json
 
 AnswerFormat = Literal["strict schema", "schema", "object", "text"]
@@ -45,16 +46,25 @@ class Dialect:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """`tokens` are those with log-probabilities, if any, not yet checked; `probabilities` of the verdicts are
-    known where they were asked for by token. `cut`: it had no room to end."""
+    """`probabilities` of the verdicts, where the tokens state them; `is_approximate`: beside an answer of the
+    server's own form. `cut`: it had no room to end. `is_readable`: the response was a completion, whatever
+    the model wrote. Tokens are 0 where
+    nobody counted them."""
 
     text: str
-    tokens: Any = None
     probabilities: tuple[float, float, float] | None = None
+    is_approximate: bool = False
     cut: bool
+    is_readable: bool = True
     prompt_tokens: int
     cached_tokens: int
     output_tokens: int
+
+
+UNREADABLE = Completion(
+    text="", cut=False, is_readable=False, prompt_tokens=0, cached_tokens=0, output_tokens=0
+)
+"""Of a response that is no completion."""
 
 
 def payload(
@@ -80,32 +90,27 @@ def payload(
     return body
 
 
-def parse_completion(data: Any) -> Completion | None:
-    """The first choice of a response; None if the response is no chat completion. A refusal is an empty
-    text."""
-    choices = data.get("choices") if isinstance(data, Mapping) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        return None
-    content, logprobs, usage = message.get("content"), choice.get("logprobs"), data.get("usage")
-    text = content if isinstance(content, str) else ""
-    counted = usage if isinstance(usage, Mapping) else {}
-    details = counted.get("prompt_tokens_details")
+def parse_completion(body: bytes) -> Completion:
+    """The first choice of a response; one without text where there is none. A refusal is an empty text."""
+    completion = parse(ChatCompletion, body)
+    if completion is None:
+        return UNREADABLE
+    choice, usage = completion.choices[0], completion.usage or TokenUsage()
+    text = choice.message.text
     return Completion(
         text=text,
-        tokens=logprobs.get("content") if isinstance(logprobs, Mapping) else None,
-        cut=choice.get("finish_reason") == "length",
-        prompt_tokens=token_count(counted, "prompt_tokens"),
-        cached_tokens=token_count(details if isinstance(details, Mapping) else {}, "cached_tokens"),
-        output_tokens=token_count(counted, "completion_tokens") or len(text) // 3 + 1,
+        probabilities=verdict_probabilities(choice.logprobs and choice.logprobs.content),
+        is_approximate=True,
+        cut=choice.finish_reason == "length",
+        prompt_tokens=usage.prompt_tokens or 0,
+        cached_tokens=usage.cached_tokens,
+        output_tokens=usage.completion_tokens or count_text(text),
     )
 
 
-def token_count(usage: Mapping[str, Any], name: str) -> int:
-    """A number of tokens in a response; 0 where there is none."""
-    value = usage.get(name)
-    return value if isinstance(value, int) and 0 <= value < 10**9 else 0
+def count_text(text: str) -> int:
+    """Tokens of an answer whose server does not count them, about."""
+    return len(text) // 3 + 1
 
 
 _CONTEXT = re.compile(

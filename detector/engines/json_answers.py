@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
+import math
 from collections.abc import Mapping
 from typing import Any
 
-_FENCE = re.compile(r"```(?:json|JSON)?\n?")
+from pydantic_core import from_json
+
+FENCE = "```"
 THOUGHTS_END = "</think>"
 
 
 def bare_json(text: str) -> str:
-    """`text` without what models put around an answer: thoughts before it, a fence of Markdown around it."""
+    """`text` without what models put around an answer: thoughts and words before it, one fence of Markdown
+    around it, words behind that."""
     text = text.rpartition(THOUGHTS_END)[2].strip()
-    if (opening := _FENCE.match(text)) and text.endswith("```"):
-        text = text[opening.end() : -3].strip()
+    if not text.startswith("{") and text.count(FENCE) == 2:
+        text = text.split(FENCE)[1].removeprefix("json").removeprefix("JSON").strip()
     return text
 
 
@@ -26,8 +29,9 @@ def fits_schema(text: str, schema: Mapping[str, Any]) -> bool:
     one, as servers without constrained decoding round as they like. A key that stands twice fits no schema.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        from_json(text, allow_inf_nan=False)  # in words that can be written, and not too deep
+        value = json.loads(text, object_pairs_hook=_unique)
+    except ValueError:
         return False
     return _fits(value, schema)
 
@@ -61,14 +65,16 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
             and all(_fits(each, schema.get("items", {})) for each in value)
         )
     if kind in ("number", "integer"):
-        whole = _is_number(value) and (kind == "number" or value == int(value))
+        whole = _is_number(value) and (kind == "number" or value % 1 == 0)
         return whole and schema.get("minimum", value) <= value <= schema.get("maximum", value)
     kinds: dict[str, type | tuple[type, ...]] = {"string": str, "boolean": bool, "null": type(None)}
     return isinstance(value, kinds.get(str(kind), object))
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -76,7 +82,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) < len(pairs):
         raise ValueError("a key stands twice")
     return values
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(constant)

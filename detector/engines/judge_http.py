@@ -44,10 +44,10 @@ from dialint.detector.engines.openai_server import (
     parse_address,
 )
 from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
+from dialint.detector.engines.server_answers import ModelCard, parse_models
 from dialint.detector.engines.spelling import escape_control_tokens
 from dialint.detector.engines.token_completions import TokenCompletions
 from dialint.detector.engines.token_estimate import TokenEstimate
-from dialint.detector.engines.verdict_tokens import verdict_probabilities
 from dialint.detector.errors import ConfigError, WorldError
 from dialint.detector.judge import JudgeReply, JudgeRequest
 from dialint.detector.judge.api_key import read_key
@@ -62,8 +62,6 @@ MAX_NAMES = 5
 TRANSIENT = {408, 409, 425, 429}
 """Beside those of the server's own failures, 500 and above."""
 OVERLOAD = {429, 503}
-ANSWERS = 2
-"""Answers that a request gets to fit its schema; the second is paid for too."""
 
 T = TypeVar("T")
 
@@ -208,12 +206,7 @@ class HttpJudge:
             raise TransientFailure(f"it answers {listed.status}")
         if listed.status in (401, 402, 403) or 300 <= listed.status < 400:
             raise self._config_error(listed, safe=False)
-        entries = listed.data.get("data") if isinstance(listed.data, Mapping) else None
-        models = {
-            str(entry["id"]): entry
-            for entry in (entries if isinstance(entries, list) else ())
-            if isinstance(entry, Mapping) and "id" in entry
-        }
+        models = {card.id: card for card in parse_models(listed.body)}
         if not self._model:
             if len(models) != 1:
                 names = f" (it has {_list_names(models)})" if models else ""
@@ -221,12 +214,11 @@ class HttpJudge:
             self._model = next(iter(models))
         if models and self._model not in models:
             raise self._unknown_model(models)
-        entry = models.get(self._model, {})
-        self._root = str([entry.get("root"), entry.get("parent")])
-        self._is_vllm = entry.get("owned_by") == "vllm"
-        most = entry.get("max_model_len")
-        if isinstance(most, int) and most > 0:
-            self._limit_context(most)
+        card = models.get(self._model, ModelCard(id=self._model))
+        self._root = str([card.root, card.parent])
+        self._is_vllm = card.owned_by == "vllm"
+        if card.max_model_len is not None:
+            self._limit_context(card.max_model_len)
 
     async def _open_tokens(self) -> None:
         """Finds out whether the server takes token ids. vLLM lists no context of an adapter; that of its base
@@ -247,11 +239,12 @@ class HttpJudge:
     async def _probe(self) -> None:
         """The short question. It holds no word of a dialogue, so that what the server says may be shown."""
         try:
-            completion = await self._complete(PROBE, PROBE.max_tokens, remind=False)
+            completion = await self._complete(PROBE, PROBE.max_tokens, again=False)
         except RequestRefused as refusal:
             raise self._config_error(refusal.response, safe=True) from None
-        approximate = verdict_probabilities(completion.tokens)
-        if self._tokens is None and self._dialect.top_logprobs and approximate is None:
+        if not completion.is_readable:
+            raise TransientFailure("its answer is no completion")
+        if self._tokens is None and self._dialect.top_logprobs and completion.probabilities is None:
             self._dialect = replace(self._dialect, top_logprobs=0)
 
     async def _send(self, pending: PendingRequest) -> None:
@@ -260,7 +253,7 @@ class HttpJudge:
         while True:
             started = time.monotonic()
             try:
-                completion = await self._complete(request, pending.max_tokens, remind=pending.answers > 0)
+                completion = await self._complete(request, pending.max_tokens, again=pending.answers > 0)
             except RequestRefused as refusal:
                 if self._shorten_answer(pending, refusal.response):
                     continue
@@ -269,29 +262,30 @@ class HttpJudge:
             finally:
                 seconds = time.monotonic() - started
                 pending.seconds += seconds
-            estimate = self._estimate.of_chat(request.messages)
-            prompt_tokens = completion.prompt_tokens or estimate
+            counted = self._estimate.believe(request.messages, completion.prompt_tokens)
+            prompt_tokens = counted or self._estimate.of_chat(request.messages)
             pending.prompt_tokens += prompt_tokens
             pending.cached_tokens += completion.cached_tokens
-            pending.output_tokens += completion.output_tokens
+            output_tokens = completion.output_tokens
+            if not 0 < output_tokens <= max(pending.max_tokens, len(completion.text.encode())):
+                output_tokens = pending.max_tokens  # not counted, or more than can be
+            pending.output_tokens += output_tokens
             self.concurrency.record_success(
-                seconds, max(0, prompt_tokens - completion.cached_tokens), completion.output_tokens
+                seconds, max(0, prompt_tokens - completion.cached_tokens), output_tokens
             )
-            if completion.prompt_tokens and pending.answers == 0:
-                self._estimate.learn(request.messages, completion.prompt_tokens)
+            if counted and pending.answers == 0:
+                self._estimate.learn(request.messages, counted)
             text = bare_json(completion.text)
             if fits_schema(text, request.schema):
-                probabilities = completion.probabilities
-                if probabilities is None and request.wants_verdict and self._dialect.top_logprobs:
-                    probabilities = verdict_probabilities(completion.tokens)
+                probabilities = completion.probabilities if request.wants_verdict else None
                 pending.finish(
                     text=text,
                     verdict_probabilities=probabilities,
-                    is_approximate=probabilities is not None and completion.probabilities is None,
+                    is_approximate=probabilities is not None and completion.is_approximate,
                 )
                 return
             pending.answers += 1
-            if pending.answers >= ANSWERS:
+            if pending.answers >= request.answers:
                 pending.finish(failure="E_ANSWER")
                 return
             if completion.cut:
@@ -327,24 +321,22 @@ class HttpJudge:
             self._context = max(512, min(self._context or DEFAULT_CONTEXT, most))
         pending.finish(failure="E_CONTEXT")
 
-    async def _complete(self, request: JudgeRequest, max_tokens: int, *, remind: bool) -> Completion:
-        """A completion; what the server does not take is left out from then on.
+    async def _complete(self, request: JudgeRequest, max_tokens: int, *, again: bool) -> Completion:
+        """A completion; what the server does not take is left out from then on. A second try (`again`) has
+        the schema in words or, by token ids, asks for no more than it requires.
 
         Raises:
             TransientFailure: worth another try.
             RequestRefused: not worth one.
         """
         if self._tokens is not None:
-            return await self._tokens.complete(request, max_tokens)
+            return await self._tokens.complete(request, max_tokens, brief=again)
         while True:
             dialect = self._dialect
-            body = payload(self._model, request, max_tokens, dialect, remind=remind)
+            body = payload(self._model, request, max_tokens, dialect, remind=again)
             response = await self._post(f"{self._address.url}/chat/completions", body)
             if response.status == 200:
-                completion = parse_completion(response.data)
-                if completion is None:
-                    raise TransientFailure("its answer is no chat completion")
-                return completion
+                return parse_completion(response.body)
             if response.status in (400, 422) and context_limit(response.error) is None:
                 if dialect != self._dialect:
                     continue

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from dialint.detector.engines.server_answers import parse_error
 from dialint.detector.errors import ConfigError
 
 CONNECT_S = 10.0
@@ -36,23 +37,16 @@ class ConnectionFailed(Exception):
 
 @dataclass(frozen=True)
 class Response:
-    """A complete response. `data` is its JSON, None where the body is none."""
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]
-    data: Any
+    body: bytes
 
     @property
     def error(self) -> str:
-        """The server's own words for an error. They may quote the prompt: never show them for a dialogue."""
-        data = self.data
-        if isinstance(data, Mapping):
-            error = data.get("error", data)
-            if isinstance(error, Mapping):
-                parts = (error.get(name) for name in ("message", "param", "code", "detail"))
-                return " ".join(str(part) for part in parts if part)
-            return str(error)
-        return ""
+        """As `parse_error`."""
+        return parse_error(self.body)
 
 
 @dataclass(frozen=True)
@@ -157,13 +151,7 @@ class OpenAIServer:
             raise ConnectionFailed(reason) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
             raise ConnectionFailed("the connection was cut") from None
-        try:
-            data = json.loads(received)
-        except ValueError:  # also bytes that are no UTF-8
-            if response.status_code == 200 and method == "POST":
-                raise ConnectionFailed("its answer is no JSON") from None
-            data = None
-        return Response(response.status_code, response.headers, data)
+        return Response(response.status_code, response.headers, bytes(received))
 
     async def close(self) -> None:
         """Closes its connections."""

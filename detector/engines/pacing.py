@@ -55,10 +55,10 @@ def retry_after_s(headers: Mapping[str, str], now: Callable[[], datetime] | None
         return float(text)
     try:
         date = parsedate_to_datetime(text)
-    except ValueError:
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max(0.0, (date - (now or (lambda: datetime.now(UTC)))()).total_seconds())
+    except (ValueError, OverflowError, TypeError, IndexError):  # an absurd year, zone or word
         return None
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (date - (now or (lambda: datetime.now(UTC)))()).total_seconds())
 
 
 class Concurrency:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schema
-from dialint.detector.engines.chat_completions import PROBE, Completion, token_count
-from dialint.detector.engines.delivery import RequestRefused, TransientFailure
+from dialint.detector.engines.chat_completions import PROBE, UNREADABLE, Completion, count_text
+from dialint.detector.engines.delivery import RequestRefused
 from dialint.detector.engines.openai_server import Address, Response
+from dialint.detector.engines.server_answers import TextChoice, TextCompletion, Tokenized, TokenUsage, parse
 from dialint.detector.engines.spelling import LETTER, escape_control_tokens
 from dialint.detector.engines.verdict_tokens import find_fork, verdict_softmax
 from dialint.detector.judge import (
@@ -52,15 +53,16 @@ class TokenCompletions:
     async def open(cls, post: Post, address: Address, model: str) -> TokenCompletions | None:
         """None if the server or its model does not take questions in this form."""
 
-        async def tokenize(**prompt: Any) -> Mapping[str, Any]:
-            return await _tokenize(post, address, {"model": model, **prompt})
+        async def tokenize(**prompt: Any) -> Tokenized:
+            tokenized = await _tokenize(post, address, {"model": model, **prompt})
+            return tokenized or Tokenized(tokens=[0])
 
         question = {"role": "user", "content": "?"}
         try:
             bare = await tokenize(messages=[question])
             fork = find_fork(
                 [
-                    (await tokenize(prompt=f'{OPENING}{verdict}"', add_special_tokens=False))["tokens"]
+                    (await tokenize(prompt=f'{OPENING}{verdict}"', add_special_tokens=False)).tokens
                     for verdict in VERDICTS
                 ]
             )
@@ -70,25 +72,24 @@ class TokenCompletions:
                 system = await tokenize(messages=[{"role": "system", "content": SYSTEM}, question])
             except RequestRefused:  # by the chat template
                 system = bare
-            most = bare.get("max_model_len")
             completions = cls(
                 post=post,
                 address=address,
                 model=model,
                 shared=fork[0],
                 first=fork[1],
-                folds_system=len(system["tokens"]) < len(bare["tokens"]) + 5,
-                context=most if isinstance(most, int) and most > 0 else None,
+                folds_system=len(system.tokens) < len(bare.tokens) + 5,
+                context=bare.max_model_len,
             )
-            probe = await completions.complete(PROBE, PROBE.max_tokens)
+            probe = await completions.complete(PROBE, PROBE.max_tokens, brief=False)
         except RequestRefused:
             return None
         return completions if probe.probabilities is not None and probe.text else None
 
-    async def complete(self, request: JudgeRequest, max_tokens: int) -> Completion:
-        """The answer to a request, compact JSON of its schema: as long as the room allows, else what the
-        schema requires. A prompt counts once, though it is sent up to three times: what later requests
-        compute of it anew is not called cached.
+    async def complete(self, request: JudgeRequest, max_tokens: int, *, brief: bool) -> Completion:
+        """The answer to a request, compact JSON of its schema, of which a `brief` one has no more than the
+        required. Without text where the tokens do not state the verdict's probabilities. A prompt counts
+        once, though it is sent up to twice: what the second request computes of it anew is not called cached.
 
         Raises:
             TransientFailure: worth another try.
@@ -96,38 +97,43 @@ class TokenCompletions:
         """
         messages: Any = fold_system(request.messages) if self.folds_system else list(request.messages)
         body = {"model": self.model, "messages": messages}
-        ids = (await _tokenize(self.post, self.address, body))["tokens"]
+        tokenized = await _tokenize(self.post, self.address, body)
+        if tokenized is None:
+            return UNREADABLE
+        ids = tokenized.tokens
         computed = output_tokens = 0
         probabilities: tuple[float, float, float] | None = None
         verdict: JudgeVerdict | None = None
+        text, is_cut, is_readable = "", False, True
         if request.wants_verdict:
             choice, usage = await self._generate([*ids, *self.shared], 1, {
                 "logprobs": len(self.first), "logprob_token_ids": self.first, "allowed_token_ids": self.first,
                 "return_tokens_as_token_ids": True,
             })  # fmt: skip
-            probabilities = self._probabilities(choice)
             computed, output_tokens = usage
+            probabilities = self._probabilities(choice)
+            is_readable = probabilities is not None
         if probabilities is not None:
             verdict = VERDICTS[max(range(len(VERDICTS)), key=probabilities.__getitem__)]
-        quoted = None if request.quoted is None else escape_control_tokens(compact_json(request.quoted))[1:-1]
-        letters = None if quoted is None else LETTER.findall(quoted)
-        text, is_cut = "", True
-        if probabilities is not None and verdict is not None and verdict != "error":
-            text, is_cut = verdict_json(verdict, probabilities[0]), False
-        for brief in () if text else (False, True):
-            grammar = answer_grammar(narrow_schema(request.schema, verdict, brief=brief), letters)
+            if verdict != "error":
+                text = verdict_json(verdict, probabilities[0])
+        if is_readable and not text:
+            quoted = None
+            if request.quoted is not None:
+                quoted = LETTER.findall(escape_control_tokens(compact_json(request.quoted))[1:-1])
+            grammar = answer_grammar(narrow_schema(request.schema, verdict, brief=brief), quoted)
             choice, usage = await self._generate(
                 ids, max_tokens, {"structured_outputs": {"grammar": grammar}}
             )
             computed, output_tokens = computed + usage[0], output_tokens + usage[1]
-            is_cut = choice.get("finish_reason") != "stop"
-            if not is_cut and isinstance(choice.get("text"), str):
-                text = choice["text"]
-                break
+            is_readable = choice is not None
+            is_cut = choice is not None and choice.finish_reason != "stop"
+            text = choice.text or "" if choice is not None and not is_cut else ""
         return Completion(
             text=text,
             probabilities=probabilities,
             cut=is_cut,
+            is_readable=is_readable,
             prompt_tokens=len(ids),
             cached_tokens=max(0, len(ids) - computed),
             output_tokens=output_tokens,
@@ -135,39 +141,30 @@ class TokenCompletions:
 
     async def _generate(
         self, prompt: Sequence[int], max_tokens: int, options: Mapping[str, Any]
-    ) -> tuple[Mapping[str, Any], tuple[int, int]]:
-        """The first choice, and the tokens that were computed of the prompt and of the answer."""
+    ) -> tuple[TextChoice | None, tuple[int, int]]:
+        """The first choice, if there is one, and the tokens that were computed of the prompt and of the
+        answer."""
         body = {"model": self.model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0, **options}
         response = await self.post(f"{self.address.url}/completions", body)
         if response.status != 200:
             raise RequestRefused(response)
-        data = response.data if isinstance(response.data, Mapping) else {}
-        choices, usage = data.get("choices"), data.get("usage")
-        if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-            raise TransientFailure("its answer is no completion")
-        usage = usage if isinstance(usage, Mapping) else {}
-        details = usage.get("prompt_tokens_details")
-        cached = token_count(details if isinstance(details, Mapping) else {}, "cached_tokens")
-        return choices[0], (len(prompt) - cached, token_count(usage, "completion_tokens"))
+        completion = parse(TextCompletion, response.body)
+        if completion is None:
+            return None, (len(prompt), max_tokens)
+        choice, usage = completion.choices[0], completion.usage or TokenUsage()
+        written = min(max_tokens, usage.completion_tokens or count_text(choice.text or ""))
+        return choice, (len(prompt) - usage.cached_tokens, written)
 
-    def _probabilities(self, choice: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    def _probabilities(self, choice: TextChoice | None) -> tuple[float, float, float] | None:
         """Of `VERDICTS`; None if the server did not give every token's."""
-        content = choice.get("logprobs")
-        top = content.get("top_logprobs") if isinstance(content, Mapping) else None
-        values = top[0] if isinstance(top, list) and top and isinstance(top[0], Mapping) else {}
-        logprobs = [values.get(f"token_id:{token}") for token in self.first]
-        return (
-            verdict_softmax([float(value) for value in logprobs if value is not None])
-            if None not in logprobs
-            else None
-        )
+        top = choice.logprobs.top_logprobs[:1] if choice is not None and choice.logprobs is not None else []
+        logprobs = [each.get(f"token_id:{token}") for each in top for token in self.first]
+        known = [value for value in logprobs if value is not None]
+        return verdict_softmax(known) if known and len(known) == len(logprobs) else None
 
 
-async def _tokenize(post: Post, address: Address, body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The response, with ``tokens``."""
+async def _tokenize(post: Post, address: Address, body: Mapping[str, Any]) -> Tokenized | None:
     response = await post(f"{address.root_url}/tokenize", body)
-    data = response.data
-    tokens = data.get("tokens") if isinstance(data, Mapping) else None
-    if response.status != 200 or not isinstance(tokens, list) or not tokens:
+    if response.status != 200:
         raise RequestRefused(response)
-    return data  # type: ignore[no-any-return]
+    return parse(Tokenized, response.body)

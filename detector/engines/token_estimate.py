@@ -25,6 +25,10 @@ class TokenEstimate:
         """Tokens of a chat, with what its template adds."""
         return int(self.factor * sum(map(_message_tokens, messages))) + 1
 
+    def believe(self, messages: Sequence[Mapping[str, str]], counted: int) -> int:
+        """A server's count of a chat; 0, as if it did not count, where it cannot be one."""
+        return counted if counted <= MOST * sum(map(_message_tokens, messages)) else 0
+
     def learn(self, messages: Sequence[Mapping[str, str]], counted: int) -> None:
         """Takes in that a server counted so many tokens of a chat."""
         self.factor = min(MOST, max(self.factor, MARGIN * counted / sum(map(_message_tokens, messages))))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from dialint.detector.engines.server_answers import AnswerToken
 from dialint.detector.judge import VERDICTS
 
 _KEY = re.compile(rb'"verdict"\s{0,8}:\s{0,8}"')
@@ -39,16 +39,14 @@ def verdict_softmax(logprobs: Sequence[float]) -> tuple[float, float, float]:
     return error / total, no_error / total, not_applicable / total
 
 
-def verdict_probabilities(tokens: Any) -> tuple[float, float, float] | None:
-    """Of `VERDICTS`, in order, summing to 1; None where `tokens` do not say.
+def verdict_probabilities(tokens: Sequence[AnswerToken] | None) -> tuple[float, float, float] | None:
+    """Of `VERDICTS`, in order, summing to 1; None where `tokens` do not say, or one that begins a verdict has
+    no log-probability.
 
-    `tokens` is ``choices[0].logprobs.content`` of a chat completion. Alternatives that begin no verdict are
-    left out. An alternative that begins two of them ("no") counts half for each, unless it was taken: then
-    the next token tells. The probability of an error is exact either way.
+    Alternatives that begin no verdict are left out. An alternative that begins two of them ("no") counts half
+    for each, unless it was taken: then the next token tells. The probability of an error is exact either way.
     """
-    if not isinstance(tokens, list) or not all(isinstance(token, Mapping) for token in tokens):
-        return None
-    spelled = [_spelling(token) for token in tokens]
+    spelled = [token.spelling for token in tokens or ()]
     key = _KEY.search(b"".join(spelled))
     if key is None:
         return None
@@ -60,12 +58,15 @@ def verdict_probabilities(tokens: Any) -> tuple[float, float, float] | None:
             return None
     lead = b"".join(spelled)[start : key.end()]  # of the token, what stands before the verdict
     mass, path, written = [0.0] * len(VERDICTS), 1.0, b""
-    for token, text in zip(tokens[position:], spelled[position:], strict=True):
+    for token, text in zip((tokens or ())[position:], spelled[position:], strict=True):
         chosen = 0.0
         for alternative, probability in _alternatives(token):
             if not alternative.startswith(lead):
                 continue
             starts = _begins(written + alternative[len(lead) :])
+            if starts and probability is None:
+                return None
+            probability = probability or 0.0
             if alternative == text and len(starts) > 1:
                 chosen = probability
             elif 0 < len(starts) < len(VERDICTS):
@@ -91,22 +92,10 @@ def _begins(text: bytes) -> list[int]:
     ]
 
 
-def _alternatives(token: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+def _alternatives(token: AnswerToken) -> Iterator[tuple[bytes, float | None]]:
     """The token and those that might have stood in its place, each once, with probabilities."""
-    top = token.get("top_logprobs")
     seen = set()
-    for entry in (token, *(top if isinstance(top, list) else ())):
-        if isinstance(entry, Mapping) and (text := _spelling(entry)) not in seen:
-            seen.add(text)
-            logprob = entry.get("logprob")
-            if isinstance(logprob, int | float) and not math.isnan(logprob):
-                yield text, math.exp(min(0.0, logprob))
-
-
-def _spelling(token: Mapping[str, Any]) -> bytes:
-    """The bytes of a token: a part of a letter has no text."""
-    spelled = token.get("bytes")
-    if isinstance(spelled, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in spelled):
-        return bytes(spelled)
-    text = token.get("token")
-    return text.encode("utf-8", "replace") if isinstance(text, str) else b""
+    for entry in (token, *(token.top_logprobs or ())):
+        if entry is not None and entry.spelling not in seen:
+            seen.add(entry.spelling)
+            yield entry.spelling, None if entry.logprob is None else math.exp(min(0.0, entry.logprob))

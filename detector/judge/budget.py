@@ -45,9 +45,16 @@ class Budget:
 
     def allowance(self, before: int, n: int) -> float:
         """What may be spent on `n` dialogues after `before` others. Allowances of neighbouring chunks add up
-        without loss; questions and tokens are whole numbers."""
+        without loss; questions are rounded up, so that the first dialogues have one."""
         first, last = (self.amount * count / 1000 for count in (before, before + n))
-        return last - first if self.unit == "usd" else math.floor(last) - math.floor(first)
+        return math.ceil(last) - math.ceil(first) if self.unit == "questions" else last - first
+
+    def least_for(self, cost: float, n: int) -> str:
+        """The option's value with which `n` dialogues have `cost` to spend."""
+        amount = cost * 1000 / n
+        if self.unit == "usd":
+            return f"{math.ceil(amount * 10_000) / 10_000:.4f} usd"
+        return f"{math.ceil(amount)} {self.unit}"
 
 
 def parse_budget(text: str) -> Budget:
@@ -80,14 +87,16 @@ def parse_price(text: str) -> Price:
 
 
 class Purse:
-    """What is left of one chunk's allowance; without a budget there is no end to it."""
+    """What is left of one chunk's allowance; without a budget there is no end to it. `refused` is the cost of
+    the last question for which it was too little."""
 
     def __init__(self, budget: Budget | None, price: Price | None, before: int, n: int) -> None:
         self._unit: Unit = budget.unit if budget is not None else "questions"
         self._price = price
         self.left = math.inf if budget is None else budget.allowance(before, n)
+        self.refused = 0.0
         self._reserved = 0.0
-        self._most_output: dict[str, int] = {}
+        self._is_learning = self._unit != "questions"
 
     def cost(self, prompt_tokens: int, output_tokens: int) -> float:
         """Of one question, in the budget's unit."""
@@ -97,21 +106,24 @@ class Purse:
             return prompt_tokens + output_tokens
         return self._price.cost(prompt_tokens, output_tokens) if self._price is not None else 0.0
 
-    def reserve(self, kind: str, prompt_tokens: int, max_tokens: int, share: float = 1.0) -> bool:
-        """Whether a question may be asked within this share of what is left: if so, its estimated cost is
-        set aside until `settle`. Its answer is taken to be as long as the longest one of its `kind` so
-        far."""
-        cost = self.cost(prompt_tokens, min(max_tokens, self._most_output.get(kind, max_tokens)))
-        is_first = not self._reserved
-        if self._reserved + cost > self.left * (1.0 if is_first else share):
-            return False
-        self._reserved += cost
-        return True
+    def reserve(self, prompt_tokens: int, max_tokens: int, share: float = 1.0) -> int:
+        """How many answers to a question, at most two, may be paid for within this share of what is left: 0
+        if none. The most that they can cost is set aside until `settle`: a second one has the prompt and
+        twice the room, and verdicts asked for by token take one more. The first question is asked alone, so
+        that the engine learns how the server counts."""
+        if self._is_learning and self._reserved:
+            return 0
+        left = self.left * (share if self._reserved else 1.0) - self._reserved
+        for answers in (2, 1):
+            cost = self.cost(answers * prompt_tokens, (2**answers - 1) * max_tokens + answers)
+            if cost <= left:
+                self._reserved += cost
+                return answers
+        self.refused = cost
+        return 0
 
-    def settle(self, spent: Sequence[tuple[str, int, int]]) -> None:
-        """Replaces what was set aside by what was spent: kind, tokens of the prompt and of the answer of each
+    def settle(self, spent: Sequence[tuple[int, int]]) -> None:
+        """Replaces what was set aside by what was spent: tokens of the prompt and of the answers of each
         question."""
-        self._reserved = 0.0
-        for kind, prompt_tokens, output_tokens in spent:
-            self.left -= self.cost(prompt_tokens, output_tokens)
-            self._most_output[kind] = max(self._most_output.get(kind, 0), output_tokens)
+        self._reserved, self._is_learning = 0.0, self._is_learning and not spent
+        self.left -= sum(self.cost(prompt_tokens, output_tokens) for prompt_tokens, output_tokens in spent)

@@ -17,7 +17,8 @@ class JudgeRequest:
 
     `schema` is the JSON schema of the answer. `wants_verdict`: the answer begins with `OPENING` and a verdict
     of `VERDICTS`, whose probabilities are asked for. `quoted` is the text, as the chat shows it, of which the
-    answer's quote must be a part; an engine that can constrains the quote to it. `dialogue_id` is for
+    answer's quote must be a part; an engine that can constrains the quote to it. `answers` may be paid for
+    until one fits the schema; the second may have twice `max_tokens`. `dialogue_id` is for
     messages about failures; it never leaves this process.
     """
 
@@ -25,6 +26,7 @@ class JudgeRequest:
     messages: tuple[Mapping[str, str], ...]
     schema: Mapping[str, Any]
     max_tokens: int
+    answers: int = 2
     wants_verdict: bool = False
     quoted: str | None = None
 

@@ -65,11 +65,11 @@ class Merger:
                     findings.append(finding)
                 else:
                     suggestions.append(append_proof(finding, f"demoted: {why}"))
-        scored = case.verdict.status == "scored"
+        is_whole = case.verdict.quality is not None and not case.failures
         changed = {
             "findings": tuple(sorted(findings, key=lambda finding: finding.turn)),
             "suggestions": tuple(sorted(suggestions, key=lambda finding: finding.turn)),
-            "quality": self.taxonomy.quality(tuple(findings)) if scored else None,
+            "quality": self.taxonomy.quality(tuple(findings)) if is_whole else None,
             "judge": case.record(self.name, PROMPT_VERSION),
         }
         return Verdict.model_validate({**dict(case.verdict), **changed})

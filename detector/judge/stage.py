@@ -21,7 +21,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 from dialint.detector.artifacts import fingerprint
@@ -40,6 +40,7 @@ from dialint.detector.judge.messages import (
     FewShotExample,
     Question,
     build_chat,
+    compact_json,
     detail_schema,
     fit_chat,
     parse_answer,
@@ -232,6 +233,7 @@ class JudgedDetector:
             Case(dialogue, verdict, options.policies, _draw(dialogue.id) < options.audit)
             for dialogue, verdict in zip(dialogues, verdicts, strict=True)
         ]
+        is_first = self.n_before == 0
         purse = Purse(options.budget, options.price, self.n_before, len(dialogues))
         allowed = purse.left
         self.n_before += len(dialogues)
@@ -241,6 +243,13 @@ class JudgedDetector:
         self._screen(cases, purse, self._plan_screens(cases, judged))
         self._ask_all(cases, purse, checked, is_optional=True)
         if options.budget is not None:
+            if is_first and purse.refused and purse.left == allowed:
+                raise ConfigError(
+                    "E_OPTION",
+                    f'--judge-budget "{options.budget}" is {allowed:.3g} for the first {len(cases)}, and a '
+                    f"question takes up to {purse.refused:.3g}: --judge-budget "
+                    f'"{options.budget.least_for(purse.refused, len(cases))}" or more asks one',
+                )
             self.usage.allowed += allowed
             self.usage.spent += allowed - purse.left
         empty = JudgeRecord(name=self.judge_name, prompt=PROMPT_VERSION)
@@ -354,10 +363,14 @@ class JudgedDetector:
                     queue.appendleft(_Task(task.kind, task.case, turns, task.codes))
                 continue
             request = self._request(case, task, chat)
-            if not purse.reserve(task.kind, tokens, request.max_tokens, share):
+            if self.options.budget is not None:  # a server may be shown the schema in words
+                schema = {"role": "user", "content": compact_json(request.schema)}
+                tokens += self.engine.count_tokens([schema])
+            answers = purse.reserve(tokens, request.max_tokens, share)
+            if not answers:
                 queue.appendleft(task)
                 break
-            sent.append((task, request))
+            sent.append((task, replace(request, answers=answers)))
             self.usage.shortened += chat.cut
         sent.sort(key=lambda pair: (pair[0].case, pair[0].kind, pair[0].turns[-1]))
         started_s = time.monotonic()
@@ -366,7 +379,7 @@ class JudgedDetector:
         spent = []
         for (task, _), reply in zip(sent, replies, strict=True):
             self._note(cases[task.case], task, reply, follow_ups)
-            spent.append((task.kind, reply.prompt_tokens, reply.output_tokens))
+            spent.append((reply.prompt_tokens, reply.output_tokens))
         purse.settle(spent)
         return list(queue)
 

@@ -86,8 +86,8 @@ def make_candidate(
     sure_enough = any(item.probability >= policy.review_at for item in uncertain)
     uncertain += _find_unflagged(verdict, best, policy, severities)
     if not uncertain and unread:
-        languages = " ".join(dict.fromkeys(gap.language for gap in verdict.not_judged))
-        reason = f"{unread:.0%} not judged: {languages}"
+        causes = (*(gap.language for gap in verdict.not_judged), *verdict.judge_failures)
+        reason = f"{unread:.0%} not judged: {' '.join(dict.fromkeys(causes))}"
         value = unread * policy.not_judged_value
         return Candidate(
             verdict.dialogue_id,
@@ -122,8 +122,9 @@ def make_candidate(
 
 
 def _unread_share(verdict: Verdict) -> float:
-    """The share of agents' turns in languages that the release does not cover."""
-    if verdict.status == "not_judged":
+    """The share of agents' turns in languages that the release does not cover, or about which the judge gave
+    no usable answer."""
+    if verdict.status == "not_judged" or verdict.judge_failures:
         return 1.0
     return 0.0 if verdict.judged_share is None else 1.0 - verdict.judged_share
 

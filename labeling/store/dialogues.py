@@ -160,12 +160,9 @@ def _dialogue_row(dialogue: Dialogue, parsed: Content, now_ms: int) -> dict[str,
 
 
 def _verdict_content(verdict: Verdict) -> dict[str, Any]:
-    """What is stored of a verdict. Empty newer fields are omitted, so that the content of older verdicts does
-    not change; so is the origin (agent, team, channel, time), which the dialogue holds and a labeler must not
-    see."""
-    whole = verdict.model_dump(mode="json")
-    absent = [name for name in ("judged_share", "not_judged") if whole[name] in (None, [])] + list(ORIGIN)
-    return {name: value for name, value in whole.items() if name not in absent}
+    """What is stored of a verdict: without its origin (agent, team, channel, time), which the dialogue holds
+    and a labeler must not see."""
+    return verdict.model_dump(mode="json", exclude=set(ORIGIN))
 
 
 def _verdict_row(verdict: Verdict, parsed: Content, now_ms: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,6 +58,7 @@ class FakeLLM:
     slow_s: float = 0.0
     most_at_a_time: int | None = None  # beyond it: 429
     cuts: int = 0  # so many answers end in the middle
+    mutate: Callable[[str, Any], Any] | None = None  # of path and body; bytes are sent as they are
     poison: str | None = None  # what kills the server, or hangs it
     poison_does: str = "die"
     down: bool = False
@@ -341,7 +342,9 @@ class _Handler(BaseHTTPRequestHandler):
     def send(
         self, status: int, data: Any, headers: Mapping[str, str] | None = None, *, is_cut: bool = False
     ) -> None:
-        sent = json.dumps(data).encode()
+        if self.llm.mutate is not None:
+            data = self.llm.mutate(self.path, data)
+        sent = data if isinstance(data, bytes) else json.dumps(data).encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)

@@ -59,13 +59,14 @@ def verdict_lists(draw: st.DrawFn) -> list[Verdict]:
             verdicts.append(Verdict(**about, status="failed", failure=draw(cells)))
             continue
         judged = status == "scored"
+        not_judged = tuple(draw(st.lists(gaps, min_size=not judged, max_size=2)))
         verdicts.append(
             Verdict(
                 **about,
                 status=status,
-                quality=draw(st.floats(0, 100)) if judged else None,
+                quality=draw(st.floats(0, 100)) if judged and not not_judged else None,
                 judged_share=draw(st.none() | shares) if judged else None,
-                not_judged=tuple(draw(st.lists(gaps, min_size=not judged, max_size=2))),
+                not_judged=not_judged,
                 findings=tuple(draw(st.lists(findings, max_size=3))),
                 suggestions=tuple(draw(st.lists(findings, max_size=2))),
                 probabilities=draw(probabilities),
@@ -106,7 +107,10 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
     )
     record = json.loads(verdict_line(verdict))
     assert not {"policy", "thresholds"} & verdict.model_dump(mode="json").keys(), "older hashes stay"
-    assert list(record) == ["dialogue_id", "release", "taxonomy", "status", "quality", "findings"]
+    assert record == verdict.model_dump(mode="json"), "the command line and Python give the same"
+    assert list(record) == [
+        "dialogue_id", "release", "taxonomy", "status", "quality", "findings", "suggestions",
+    ]  # fmt: skip
     assert list(record["findings"][0]) == [
         *("code", "turn", "severity", "fault", "probability", "quote", "start", "end", "reason", "rewrite")
     ]
@@ -115,7 +119,7 @@ def test_line_has_the_promised_keys_in_the_promised_order() -> None:
     )
     assert failed == {
         "dialogue_id": "d", "release": "e", "taxonomy": "1", "status": "failed", "failure": "E",
-        "quality": None, "findings": [],
+        "quality": None, "findings": [], "suggestions": [],
     }  # fmt: skip
 
 

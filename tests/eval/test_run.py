@@ -254,7 +254,7 @@ class Monoglot(Scripted):
         return Verdict.model_validate(
             {
                 **dict(verdict), "findings": (), "probabilities": told, "not_judged": (gap,),
-                "status": "not_judged" if whole else "scored", "quality": None if whole else 100.0,
+                "status": "not_judged" if whole else "scored", "quality": None,
                 "judged_share": None if whole else 0.5,
             }
         )  # fmt: skip

@@ -314,7 +314,7 @@ def _show_dialogues(
         key=lambda one: (-sum(penalties.get(severity, 0.0) for _code, severity in one.confirmed), -one.at_ms),
     )[:N_DIALOGUES]
     best = sorted(
-        (one for one in now if not one.has_error),
+        (one for one in now if not one.has_error and (one.quality is not None or one.review == "reviewed")),
         key=lambda one: (one.review != "reviewed", -(one.quality or 0.0), -one.at_ms),
     )[:N_DIALOGUES]
     confirmed = read_confirmed(store, account.id, agent, [one.dialogue for one in worst])

@@ -53,7 +53,8 @@ def finding(code: str = "C1", severity: Severity = "S2", quote: str = "Bye!", tu
 
 def scored(name: str, *findings: Finding, **more: Any) -> Verdict:
     fields = {"agent_turns": 4, "agent": "ada", "team": "north", **more}
-    return Verdict(dialogue_id=name, status="scored", quality=50.0, findings=findings, **ABOUT, **fields)
+    quality = None if "not_judged" in fields else 50.0
+    return Verdict(dialogue_id=name, status="scored", quality=quality, findings=findings, **ABOUT, **fields)
 
 
 def finished(

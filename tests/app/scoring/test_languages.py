@@ -155,8 +155,9 @@ def test_tables_hold_what_was_not_judged(
 def test_junit_skips_and_sarif_warns(log: Path, tmp_path: Path) -> None:
     scored(log, tmp_path / "r.xml", codes=("L1",))
     report = (tmp_path / "r.xml").read_text()
-    assert 'skipped="1"' in report
+    assert 'skipped="2"' in report
     assert '<skipped message="not judged: German"/>' in report
+    assert '<skipped message="33% judged, the rest is German"/>' in report
     scored(log, tmp_path / "s.sarif")
     (notes,) = json.loads((tmp_path / "s.sarif").read_text())["runs"][0]["invocations"]
     told = {note["message"]["text"]: note["level"] for note in notes["toolExecutionNotifications"]}

@@ -324,7 +324,7 @@ def test_dialogues_without_an_agent_are_failed_and_no_outage(
     config = ScoreConfig(out=tmp_path / "w.jsonl", quiet=True)
     assert run([str(only)], config, detector) == 0
     assert "no dialogue has an agent's turn, so nothing was judged" in capsys.readouterr().err
-    with pytest.raises(TooManyBad, match="E_NOT_JUDGED: no dialogue has an agent's turn, so --fail-on S1"):
+    with pytest.raises(TooManyBad, match=r"E_NOT_JUDGED: 9 of 9 .* no agent's turn.* --fail-on S1"):
         run([str(only)], replace(config, fail_on="S1"), detector)
     assert run([str(only)], replace(config, fail_on="S1", max_failed=1), detector) == 0
 

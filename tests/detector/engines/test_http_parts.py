@@ -17,6 +17,7 @@ from dialint.detector.engines.answer_grammar import answer_grammar, narrow_schem
 from dialint.detector.engines.chat_completions import Dialect, context_limit, simpler_dialect
 from dialint.detector.engines.json_answers import fits_schema
 from dialint.detector.engines.pacing import Concurrency, RetryPolicy, retry_after_s
+from dialint.detector.engines.server_answers import ChatCompletion, parse
 from dialint.detector.engines.spelling import escape_control_tokens
 from dialint.detector.engines.token_estimate import TokenEstimate
 from dialint.detector.engines.verdict_tokens import find_fork, verdict_probabilities, verdict_softmax
@@ -113,6 +114,14 @@ def tokens(*columns: dict[str, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def as_tokens(content: Any) -> Any:
+    """``choices[0].logprobs.content`` as it is read from a response."""
+    choice = {"message": {"content": "x"}, "logprobs": {"content": content}}
+    completion = parse(ChatCompletion, json.dumps({"choices": [choice]}).encode())
+    assert completion is not None
+    return completion.choices[0].logprobs and completion.choices[0].logprobs.content
+
+
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
@@ -129,7 +138,9 @@ def test_probabilities_by_hand(columns: list[dict[str, float]], expected: tuple[
     if columns[1:] and "not" in columns[1]:
         expected = (0.6, 0.15, 0.25)  # "no" may begin both, "not" only the last
     total = sum(expected)
-    assert verdict_probabilities(tokens(*columns)) == pytest.approx([part / total for part in expected])
+    assert verdict_probabilities(as_tokens(tokens(*columns))) == pytest.approx(
+        [part / total for part in expected]
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +150,7 @@ def test_probabilities_by_hand(columns: list[dict[str, float]], expected: tuple[
      [{"token": "token_id:7", "logprob": 0.0}], [{"token": '{"verdict":"error', "logprob": "0", "bytes": [300]}]],
 )  # fmt: skip
 def test_no_probabilities(content: Any) -> None:
-    assert verdict_probabilities(content) is None
+    assert verdict_probabilities(as_tokens(content)) is None
 
 
 @pytest.mark.parametrize(

@@ -16,32 +16,17 @@ from typing import Any
 
 import pytest
 from fake_llm import FakeLLM, serving
+from judge_requests import FAST, RUDE, opened, request
 from patience import WAIT_S
 
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.engines.judge_http import HttpJudge
 from dialint.detector.engines.pacing import RetryPolicy
 from dialint.detector.errors import ConfigError, DialintError, WorldError
-from dialint.detector.judge import SCHEMA, JudgeReply, JudgeRequest, Question, build_chat
+from dialint.detector.judge import SCHEMA, JudgeReply
 from dialint.detector.judge.config import JudgeConfig
-from dialint.detector.records import Dialogue, Turn
-from dialint.detector.taxonomy import load_taxonomy
 
-FAST = RetryPolicy(
-    first_wait_s=0.002, longest_wait_s=0.01, longest_retry_after_s=0.2, opening_s=8, outage_s=8
-)
 IMPATIENT = replace(FAST, opening_s=0.3, outage_s=0.5)
-RUDE = "You fool."
-CODES = load_taxonomy().codes
-
-
-def request(text: str, code: str = "T1", customer: str = "Where is it?") -> JudgeRequest:
-    turns = (Turn(index=0, role="customer", text=customer), Turn(index=1, role="agent", text=text))
-    question = Question(dialogue=Dialogue(id="d", turns=turns), turn=1, code=code)
-    return JudgeRequest(
-        dialogue_id="d", messages=tuple(build_chat(question, CODES[code]).messages), schema=SCHEMA,
-        max_tokens=160, wants_verdict=True,
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -53,10 +38,6 @@ def llm() -> FakeLLM:
 def url(llm: FakeLLM) -> Iterator[str]:
     with serving(llm) as url:
         yield url
-
-
-def opened(url: str, policy: RetryPolicy = FAST, **options: Any) -> HttpJudge:
-    return HttpJudge(JudgeConfig(judge=f"http:{url}", **options), policy)
 
 
 @pytest.fixture
@@ -504,7 +485,7 @@ ASK = """
 import sys, time
 from dialint.detector.engines.judge_engines import open_judge
 from dialint.detector.judge.config import JudgeConfig
-from test_judge_http import request
+from judge_requests import request
 judge = open_judge(JudgeConfig(judge=sys.argv[1]))
 print(judge.name, judge.fingerprint, judge.notes, judge, judge.ask([request("1.")]), flush=True)
 time.sleep(0.2)
@@ -514,7 +495,7 @@ open_judge(JudgeConfig(judge=sys.argv[1], judge_model="absent"))
 
 def test_the_key_stands_in_no_output_and_no_process_list(llm: FakeLLM, url: str) -> None:
     llm.key = KEY
-    path = [str(Path(__file__).parent), *sys.path]
+    path = [str(Path(__file__).parent.parent), *sys.path]
     environment = {**os.environ, "DIALINT_JUDGE_KEY": KEY, "PYTHONPATH": os.pathsep.join(path)}
     child = subprocess.Popen(
         [sys.executable, "-c", ASK, f"http:{url}"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -44,9 +44,9 @@ def failed(name: str) -> Verdict:
 def foreign(name: str, *findings: Finding, share: float | None = None) -> Verdict:
     """Not judged, or but for `share` of it."""
     gap = NotJudged(language="de", turns=(1, 3), codes=("C1", "T1"))
-    status, quality = ("not_judged", None) if share is None else ("scored", 100.0)
+    status = "not_judged" if share is None else "scored"
     return Verdict(
-        dialogue_id=name, release="r", taxonomy="1", status=status, quality=quality, findings=findings,
+        dialogue_id=name, release="r", taxonomy="1", status=status, findings=findings,
         judged_share=share, not_judged=(gap,),
     )  # fmt: skip
 

@@ -1,0 +1,202 @@
+"""Every field of every answer form replaced by every hostile value, through a real socket: a reply is an answer
+with probabilities or a counted failure, never an exception."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fake_llm import FakeLLM, serving
+from hostile_values import BODIES, HOSTILE, fields, with_value
+from judge_requests import FAST, RUDE, opened, request
+
+from dialint.detector.engines.judge_http import HttpJudge
+from dialint.detector.engines.pacing import RetryPolicy, retry_after_s
+from dialint.detector.errors import DialintError
+from dialint.detector.judge import JudgeReply, JudgeRequest, parse_answer
+
+ONCE = RetryPolicy(first_wait_s=1e6, longest_wait_s=1e6, opening_s=4, outage_s=4)
+"""Nothing is tried again."""
+CHAT, TEXT, TOKENS, MODELS = "/v1/chat/completions", "/v1/completions", "/tokenize", "/v1/models"
+
+
+def replaced(
+    path: str, body: bytes | None, field: Any = (), hostile: bytes = b""
+) -> Callable[[str, Any], Any]:
+    """Answers at `path` become `body`, or have a hostile value at `field`."""
+
+    def mutate(at: str, data: Any) -> Any:
+        if at != path:
+            return data
+        return with_value(data, field, hostile) if body is None else body
+
+    return mutate
+
+
+def check(reply: JudgeReply, asked: JudgeRequest) -> None:
+    assert bool(reply.text) != bool(reply.failure)
+    counts = (reply.prompt_tokens, reply.cached_tokens, reply.output_tokens)
+    assert all(type(n) is int and 0 <= n < 10**6 for n in counts)
+    if reply.text and asked.wants_verdict:
+        answer = parse_answer(reply.text)
+        assert answer is not None
+        assert 0.0 <= answer.probability <= 1.0
+        json.dumps(answer.reason).encode()
+    if reply.verdict_probabilities is not None:
+        assert all(0.0 <= p <= 1.0 for p in reply.verdict_probabilities)
+        assert math.isclose(sum(reply.verdict_probabilities), 1.0, abs_tol=1e-6)
+
+
+def answer_fields(llm: FakeLLM, judge: HttpJudge, path: str, asked: JudgeRequest) -> list[Any]:
+    """The fields of the answers at `path` to a question."""
+    seen: dict[Any, None] = {}
+
+    def watch(at: str, data: Any) -> Any:
+        if at == path:
+            seen.update(dict.fromkeys(fields(data)))
+        return data
+
+    llm.mutate = watch
+    judge.ask([asked])
+    return list(seen)
+
+
+@pytest.mark.parametrize("path", [CHAT, TEXT, TOKENS])
+def test_every_field_of_an_answer_may_be_anything(path: str) -> None:
+    llm = FakeLLM(labels={"T1": {RUDE: "fool"}}, is_vllm=path != CHAT)
+    asked = request(RUDE)
+    with serving(llm) as url:
+        judge = opened(url, FAST)
+        places = answer_fields(llm, judge, path, asked)
+        assert len(places) >= 3
+        for place in (*places, None):
+            values = itertools.cycle(BODIES if place is None else HOSTILE)
+            llm.mutate = lambda at, data, place=place, values=values: replaced(
+                path, next(values) if place is None else None, place, next(values)
+            )(at, data)
+            for reply in judge.ask([asked] * len(HOSTILE)):
+                check(reply, asked)
+        llm.mutate = None
+        assert judge.ask([asked])[0].verdict_probabilities is not None  # and it goes on as before
+        judge.close()
+
+
+@pytest.mark.parametrize("path", [pytest.param(MODELS, marks=pytest.mark.slow), CHAT, TOKENS, TEXT])
+def test_a_server_that_answers_anything_is_opened_or_refused_in_one_line(path: str) -> None:
+    card = {"id": "fake-4b", "root": "r", "parent": "p", "max_model_len": 8192, "owned_by": "vllm"}
+    valid = {"object": "list", "data": [card]}
+    llm = FakeLLM(is_vllm=path in (TOKENS, TEXT))
+    hostile = [
+        replaced(path, with_value(valid, place, value))
+        for place in (fields(valid) if path == MODELS else ())
+        for value in HOSTILE
+    ]
+    with serving(llm) as url:
+        for mutate in (*hostile, *(replaced(path, body) for body in BODIES)):
+            llm.mutate = mutate
+            try:
+                judge = opened(url, ONCE)
+            except DialintError as refused:
+                assert "\n" not in refused.message
+                assert "\x1b" not in refused.message
+            else:
+                assert judge.max_prompt_tokens < 10**9
+                judge.close()
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_the_words_of_a_refusal_may_be_anything(status: int) -> None:
+    llm, asked = FakeLLM(), request(RUDE)
+    with serving(llm) as url:
+        judge = opened(url, ONCE)
+        errors = [b'{"error":' + value + b"}" for value in HOSTILE if value != b"absent"]
+        errors += [
+            b'{"error":{"message":' + value + b',"code":' + value + b"}}"
+            for value in HOSTILE
+            if value != b"absent"
+        ]
+        for body in (*errors, *BODIES, b'{"detail":"context length 99999999999999 tokens"}'):
+            llm.mutate = lambda at, data, body=body: body if "error" in data else data
+            llm.statuses = [(status, {})]
+            (reply,) = judge.ask([asked])
+            check(reply, asked)
+        judge.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "-5", "soon", "²", "1e309", "nan", "inf", "9" * 400, ".", "5.5.5", "Wed, 21 Oct 99999 07:28:00 GMT",
+     "Wed, 21 Oct 2025 07:28:00 +9999999999", "Wed, 21 Oct 2025 07:28:00 -999999", "Wed, 99 Oct 2025 99:99:99 GMT", ",,,,",
+     "Wed, 21 Oct 0000 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 -2359", "\x00", "Mon", "1 2 3 4 5 6 7"],
+)  # fmt: skip
+def test_a_wait_that_cannot_be_read_is_none_or_finite(text: str) -> None:
+    wait_s = retry_after_s({"retry-after": text})
+    assert wait_s is None or 0.0 <= wait_s < math.inf
+    assert 0.0 <= ONCE.wait_s(3, wait_s, lambda: 0.5) <= 60.0
+
+
+@contextmanager
+def raw_server(head: bytes, piece: bytes) -> Iterator[str]:
+    """A server that answers a POST by `head` and then `piece` without an end; a GET as it should."""
+    models = json.dumps({"data": [{"id": "m"}]}).encode()
+    listener = socket.create_server(("127.0.0.1", 0))
+    stop = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            asked = connection.recv(65536)
+            if asked.startswith(b"GET"):
+                connection.sendall(
+                    b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+                    % (len(models), models)
+                )
+                return
+            try:
+                connection.sendall(head)
+                while not stop.is_set():
+                    connection.sendall(piece)
+                    stop.wait(0 if len(piece) > 100 else 0.02)
+            except OSError:
+                pass
+
+    def accept() -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    finally:
+        stop.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("head", "piece", "words"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n", b" " * 65536, "its response has no end"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", "no answer within 0.2 s"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"zz\r\n", "the connection was cut"),
+        (b"HTTP/1.1 999999 \xff\r\n", b"\x00", "the connection was cut"),
+        (b"", b"\xff", "the connection was cut"),
+    ],
+)
+def test_a_response_without_an_end_is_given_up(head: bytes, piece: bytes, words: str) -> None:
+    with raw_server(head, piece) as url, pytest.raises(DialintError) as refused:
+        opened(url, ONCE, judge_timeout_s=0.2)
+    assert refused.value.code == "E_SERVER"
+    assert words in refused.value.message or "no answer within" in refused.value.message
