@@ -99,7 +99,7 @@ def parse_completion(body: bytes) -> Completion:
     text = choice.message.text
     return Completion(
         text=text,
-        probabilities=verdict_probabilities(choice.logprobs and choice.logprobs.content),
+        probabilities=verdict_probabilities(None if choice.logprobs is None else choice.logprobs.content),
         is_approximate=True,
         cut=choice.finish_reason == "length",
         prompt_tokens=usage.prompt_tokens or 0,
