@@ -242,8 +242,9 @@ COVERAGES: dict[str, tuple[dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("case", COVERAGES)
 def test_no_findings_says_among_which_codes(open_page: Callable[..., Any], store: Store, case: str) -> None:
     fields, said, quality = COVERAGES[case]
+    score = 100.0 if quality == "Quality 100" else None
     clean = Verdict(
-        dialogue_id="d5", release="model-8", taxonomy="1.0.0", status="scored", quality=100.0, **fields
+        dialogue_id="d5", release="model-8", taxonomy="1.0.0", status="scored", quality=score, **fields
     )
     dialogues.add_verdicts(store, "lea", [clean])
     words = opened(open_page, "rob", "Dialogue", id="d5").words.replace("\\", "")
