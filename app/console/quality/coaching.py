@@ -144,7 +144,7 @@ def _show_tiles(
         ),
         (
             _("Reviewed score"), mean_text(score and score.reviewed),
-            _("model {n}").format(n=mean_text(score and score.model)),
+            f"{_('model {n}').format(n=mean_text(score and score.model))} ({score.n if score else 0})",
             {"status": "reviewed"}, _(SCORE_HELP),
         ),
         (
