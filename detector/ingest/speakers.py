@@ -34,7 +34,11 @@ def roles_of(
     Raises:
         BadRecord: E_ROLE, a speaker may be anyone.
     """
-    names = list(dict.fromkeys(name for name, _ in turns))
+    first: dict[str, list[str]] = {}
+    for name, text in turns:
+        if len(first.setdefault(name, [])) < FIRST_TURNS:
+            first[name].append(text)
+    names = list(first)
     results: dict[str, Role] = {}
     for name in names:
         role = options.get(name) or _by_name(name) or options.get(ANY_ROLE)
@@ -42,7 +46,7 @@ def roles_of(
             results[name] = role
     missing = [name for name in names if name not in results]
     if not any(role in JUDGED_ROLES for role in results.values()) and len(missing) > 1:
-        greeting = [name for name in missing if _greets(name, turns)]
+        greeting = [name for name in missing if any(map(_is_greeting, first[name]))]
         if len(greeting) == 1:
             results[greeting[0]] = "agent"
     people = [name for name in names if results.get(name) not in ("system", "tool")]
@@ -68,7 +72,7 @@ def roles_of(
 
 def _by_name(name: str) -> Role | None:
     """The role that a name says: ``Agent``, ``Agent 2``, ``Leo (Agent)``, ``Customer - Ann``."""
-    words = [name, *re.findall(r"\(([^()]{1,40})\)", name), *re.split(r"\s+[-\u2013|]\s+", name)]
+    words = [name, *re.findall(r"\(([^()]{1,40})\)", name), *re.split(r"\s[-\u2013|]\s", name)]
     roles = {
         role
         for word in words
@@ -77,6 +81,6 @@ def _by_name(name: str) -> Role | None:
     return roles.pop() if len(roles) == 1 else None
 
 
-def _greets(name: str, turns: Sequence[tuple[str, str]]) -> bool:
-    texts = [fold(text) for speaker, text in turns if speaker == name][:FIRST_TURNS]
-    return any(greeting in text for text in texts for greeting in phrases("agent_greetings"))
+def _is_greeting(text: str) -> bool:
+    folded = fold(text)
+    return any(greeting in folded for greeting in phrases("agent_greetings"))

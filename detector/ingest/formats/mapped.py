@@ -44,7 +44,8 @@ _EPOCH = re.compile(r"\d{9,14}(?:\.\d{1,9})?")
 def log_format(mapping: TreeMapping) -> LogFormat:
     """The format that a mapping describes."""
     texts = [path.text for path in mapping.dialogues]
-    members = tuple(text[:-2] for text in texts if re.fullmatch(r"[^\[\]./]+\[\]", text))
+    lists = [text.removesuffix("[]") for text in texts if text.endswith("[]")]
+    members = tuple(text for text in lists if text and not set("[]./") & set(text))
 
     def matches(record: Any) -> bool:
         pieces = _dialogues(mapping, record)[:N_COMPARED]

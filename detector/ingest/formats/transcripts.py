@@ -35,7 +35,7 @@ _AGENT_HEADER = re.compile(r"Agent ([^:]{1,60})$")
 _CUE = re.compile(
     r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]+-->[ \t]+(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 )
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]{1,200})>")
+_VOICE = re.compile(r"<v(?:\.[^\s>]{0,100})?[ \t]+([^>]{1,200})>")
 _TAG = re.compile(r"</?[a-z0-9:.]{1,40}(?:[ \t][^<>]{0,200})?>", re.IGNORECASE)
 _HEAD = re.compile(
     r"\[?(\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? (\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)(?: ?([AaPp])\.? ?[Mm]\.?)?"
@@ -43,7 +43,6 @@ _HEAD = re.compile(
 )
 _SPEAKER = re.compile(r"~? ?([^:\n]{1,60}): ?(.*)", re.DOTALL)
 _MEDIA = re.compile(r"<[^<>]{3,60}>|\S{1,120}\.\w{2,5} \([^()]{3,40}\)")
-_EDITED = re.compile("\\s*\u200e\\s?<[^<>]{3,60}>\\Z")
 N_COMPARED = 200
 """Lines by which a transcript is recognised."""
 MAX_SPEAKERS = 6
@@ -72,21 +71,27 @@ def read_transcript(text: str) -> list[Line]:
         text, _ = assemble(text, read_html(text).pieces)
     agents: set[str] = set()
     results: list[Line] = []
-    timed = _OFFSET_LINE.search(text) is not None or any(map(_OFFSET_LINE.match, text.splitlines()))
-    for line in map(str.strip, text.splitlines()):
+    lines = [line.strip() for line in text.splitlines()]
+    timed = any(map(_OFFSET_LINE.match, lines))
+    more: list[list[str]] = []
+    for line in lines:
         match = (_OFFSET_LINE if timed else _LINE).match(line)
         header = _AGENT_HEADER.match(line)
         if match is None and header is not None:
             agents.add(header[1])
         elif match is None:
             if results and line:
-                results[-1].text = f"{results[-1].text}\n{line}" if results[-1].text else line
+                more[-1].append(line)
         elif timed:
             hours, minutes, seconds, speaker, words = match.groups()
             offset = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds)
-            results.append(Line(speaker, words, offset))
+            results.append(Line(speaker, "", offset))
+            more.append([words])
         else:
-            results.append(Line(match[1], match[2] or ""))
+            results.append(Line(match[1], ""))
+            more.append([match[2] or ""])
+    for turn, words in zip(results, more, strict=True):
+        turn.text = "\n".join(filter(None, words))
     if agents and any(line.speaker in agents for line in results):
         for turn in results:
             turn.role = "agent" if turn.speaker in agents else "customer"
@@ -120,13 +125,13 @@ def _is_srt(text: str) -> bool:
 
 def _cue_drafts(text: str, fallback_id: str, _: ReadConfig) -> Iterator[Draft]:
     """One call; consecutive cues of one speaker are one turn."""
-    turns: list[DraftTurn] = []
+    turns: list[tuple[str, list[str]]] = []
     for speaker, words in _cues(text):
-        if turns and speaker in (turns[-1].role, ""):
-            turns[-1].text = f"{turns[-1].text} {words}"
+        if turns and speaker in (turns[-1][0], ""):
+            turns[-1][1].append(words)
         else:
-            turns.append(DraftTurn(speaker or "unnamed", words))
-    yield _draft(fallback_id, turns)
+            turns.append((speaker or "unnamed", [words]))
+    yield _draft(fallback_id, [DraftTurn(speaker, " ".join(words)) for speaker, words in turns])
 
 
 def _cues(text: str) -> Iterator[tuple[str, str]]:
@@ -160,21 +165,21 @@ def _head_text(line: str) -> str:
 def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterator[Draft]:
     """One chat. Notices, deleted messages and media without words are counted and left out."""
     warnings: Counter[str] = Counter()
-    messages: list[tuple[re.Match[str], str]] = []
+    messages: list[tuple[re.Match[str], list[str]]] = []
     for line in text.replace("\r\n", "\n").rstrip("\n").split("\n"):
         head = _HEAD.match(_head_text(line))
         if head is not None:
-            messages.append((head, _after_head(line, head)))
+            messages.append((head, [_after_head(line, head)]))
         elif messages:
-            messages[-1] = (messages[-1][0], f"{messages[-1][1]}\n{line}")
+            messages[-1][1].append(line)
     times = _times([head for head, _ in messages], config)
     turns = []
     for (_, rest), at in zip(messages, times, strict=True):
-        match = _SPEAKER.fullmatch(rest.lstrip("\u200e\u200f\u202a\u202c "))
+        match = _SPEAKER.fullmatch("\n".join(rest).lstrip("\u200e\u200f\u202a\u202c "))
         if match is None:
             warnings["W_EVENT_SKIPPED"] += 1
             continue
-        words = _EDITED.sub("", match[2]) if _MEDIA.fullmatch(match[2].strip("\u200e ")) is None else match[2]
+        words = _without_edit_mark(match[2])
         bare = _MARKS.sub("", words).strip()
         is_notice = words.startswith("\u200e") or bare.rstrip(".").casefold() in phrases("deleted_messages")
         if is_notice or _MEDIA.fullmatch(bare):
@@ -182,6 +187,12 @@ def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterato
             continue
         turns.append(DraftTurn(_MARKS.sub("", match[1]).strip(), words, at))
     yield _draft(fallback_id, turns, warnings)
+
+
+def _without_edit_mark(words: str) -> str:
+    """A message without ``<This message was edited>`` at its end, which stands behind U+200E."""
+    start, mark, end = words.rpartition("\u200e")
+    return start.rstrip() if mark and start and _MEDIA.fullmatch(end.strip()) else words
 
 
 def _after_head(line: str, head: re.Match[str]) -> str:

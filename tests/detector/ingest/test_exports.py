@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from dialint.detector.ingest.formats.transcripts import TEXT_FORMATS
 from dialint.detector.ingest.preview import preview
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 from dialint.detector.ingest.tree_mapping import shipped_names
+from dialint.detector.ingest.validation import validate_drafts
 
 GENERIC = {shape.name for shape in CHATS}
 """Chat forms stand in the records of other tools, too, and are tried last."""
@@ -162,3 +166,30 @@ def test_speakers_get_their_roles_by_option_name_or_greeting(
     else:
         assert [turn.role for turn in loaded[0].dialogue.turns] == roles
         assert counts.warnings["W_ROLE_GUESSED"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda n: "WEBVTT\n\n" + "00:01.000 --> 00:02.000\n<v A>word\n\n" * n,
+        lambda n: "WEBVTT\n\n" + "<v." * 10 * n,
+        lambda n: "1/2/26, 9:14 - A: x\n" + "more\n" * 10 * n,
+        lambda n: "1/2/26, 9:14 - A: x" + "\u200e " * 10 * n,
+        lambda n: "".join(f"1/2/26, 9:14 - A{i}: x\n" for i in range(n)),
+        lambda n: "A: x\nB: x\n" + "more\n" * 10 * n,
+        lambda n: "A: x\nB: x\n" + "( " * 10 * n,
+    ],
+    ids=["cues", "tags", "lines", "marks", "speakers", "script", "offsets"],
+)
+def test_transcripts_take_linear_time(text: Callable[[int], str]) -> None:
+    config = ReadConfig(time_format="day-first")
+    seconds = []
+    for n in (2_000, 16_000):
+        start = time.process_time()
+        whole = text(n)
+        for shape in TEXT_FORMATS:
+            if shape.matches(whole):
+                list(validate_drafts(shape.drafts(whole, "log", config), 1, 0, config, Counter()))
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 24 * seconds[0] + 0.2
