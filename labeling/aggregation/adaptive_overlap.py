@@ -69,8 +69,8 @@ class OverlapConfig:
 
 class TaskStatus(NamedTuple):
     """The least confidence in any question of a task, and the expected gains of further answers to all of
-    them. `independent` says whether each question has two independent answers: of two people, or of one and
-    of a model that is calibrated on this log."""
+    them. `independent` says whether each question has two independent answers: of two people who do not
+    always give the same one, or of one and of a model that is calibrated on this log."""
 
     confidence: float
     gains: tuple[float, ...]
@@ -157,7 +157,7 @@ def task_statuses(
     statuses: dict[tuple[str, int | None], TaskStatus] = {}
     for one in posteriors:
         by_model = one.model is not None and one.code in calibrated
-        independent = one.gold or one.n_labelers + by_model >= 2
+        independent = one.gold or one.n_independent + by_model >= 2
         gains = one.gains if one.confidence < rule.sure else (0.0,) * len(one.gains)
         for turn in (one.turn, None):
             before = statuses.get((one.dialogue, turn), TaskStatus(1.0, ()))
@@ -169,7 +169,9 @@ def task_statuses(
 
 def calibrated_codes(posteriors: Iterable[QuestionPosterior]) -> frozenset[str]:
     """The codes of which a model has been compared with people on enough questions of this log."""
-    n = Counter(one.code for one in posteriors if one.model is not None and (one.gold or one.n_labelers >= 2))
+    n = Counter(
+        one.code for one in posteriors if one.model is not None and (one.gold or one.n_independent >= 2)
+    )
     return frozenset(code for code, count in n.items() if count >= MIN_CALIBRATION_QUESTIONS)
 
 

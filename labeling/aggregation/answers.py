@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int32]
+CONSTANT_BY_CHANCE = 0.01
+"""Probability below which a worker's answers, all the same, are none of an attentive person."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,26 @@ class Answers:
             seconds=None if self.seconds is None else self.seconds[mask],
             at=None if self.at is None else self.at[mask],
         )
+
+    def constant_workers(self) -> NDArray[np.bool_]:
+        """The workers who always give the same label although the others' answers to the same tasks make
+        that improbable, shape (workers,): what they would answer is known before, so it says nothing of the
+        task."""
+        n_workers, n_labels = len(self.workers), len(self.labels)
+        votes, others = self.votes(), self.n_labelers[self.task] - 1
+        given = np.bincount(
+            self.worker.astype(np.int64) * n_labels + self.label, minlength=n_workers * n_labels
+        )
+        is_constant = (given.reshape(n_workers, n_labels) > 0).sum(axis=1) == 1
+        compared = others > 0
+        agreed = np.where(compared, votes[self.task, self.label] - 1, 0) / np.maximum(others, 1)
+        n_compared = np.bincount(self.worker[compared], minlength=n_workers)
+        share = np.bincount(self.worker, weights=agreed, minlength=n_workers) / np.maximum(n_compared, 1)
+        return np.asarray(is_constant & (share**n_compared < CONSTANT_BY_CHANCE), bool)
+
+    def without_constant(self) -> Answers:
+        """The answers but those of `constant_workers`; all names stay."""
+        return self.where(~self.constant_workers()[self.worker])
 
     def with_labels(self, labels: Iterable[str]) -> Answers:
         """The same answers with additional `labels`, all sorted; the same object if none is new."""

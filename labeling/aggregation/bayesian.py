@@ -73,6 +73,7 @@ def _variational(
     """The posterior, whose `log_likelihood` is the evidence lower bound."""
     from scipy.special import digamma
 
+    answers = answers.without_constant()  # the prior of their rows would take them for right
     crowd, size = worker_label_pairs(answers), len(answers.labels)
     shares = normalise(answers.votes() + 1e-9)
     split_shares = random.dirichlet(np.ones(subtypes), (len(shares), size))

@@ -33,13 +33,15 @@ def dawid_skene(answers: Answers, max_iterations: int = MAX_ITERATIONS) -> Poste
 
 
 def one_coin(answers: Answers, max_iterations: int = MAX_ITERATIONS) -> Posterior:
-    """One skill for every worker; wrong answers fall evenly on the other labels."""
-    return _fit(answers, _coins, max_iterations)
+    """One skill for every worker; wrong answers fall evenly on the other labels. Workers whose answer is
+    always the same are left out: one skill cannot say that they know nothing, as a matrix does."""
+    return _fit(answers.without_constant(), _coins, max_iterations)
 
 
 def _fit(answers: Answers, tables: Tables, max_iterations: int) -> Posterior:
     crowd = worker_label_pairs(answers)
-    truth = normalise(answers.votes())
+    votes = answers.votes()
+    truth = normalise(np.where(votes.any(axis=1, keepdims=True), votes, votes.sum(axis=0)))
     prior, table = truth.mean(axis=0), tables(crowd, crowd.counts(truth))
     bound, iterations, likelihood = -np.inf, 0, float("nan")
     while iterations < max_iterations:

@@ -26,10 +26,11 @@ class IncrementalPosterior:
     """The joint posterior of a growing crowd table.
 
     The cost of an update depends on the answers to the changed tasks and not on the table. `answers` must be
-    those of `fit`.
+    those of `fit`; further ones of `ignored` workers are left out.
     """
 
-    def __init__(self, fit: JointFit, answers: Answers) -> None:
+    def __init__(self, fit: JointFit, answers: Answers, ignored: frozenset[str] = frozenset()) -> None:
+        self._ignored = ignored
         self._worker_model, self._labels = fit.workers, {name: n for n, name in enumerate(answers.labels)}
         self._uses_model = fit.uses_model
         self._tasks = {name: task for task, name in enumerate(answers.tasks)}
@@ -62,6 +63,8 @@ class IncrementalPosterior:
         self._add_tasks(dict.fromkeys(task for task, _, _ in rows), model or {})
         changed_tasks = {self._tasks[task]: task for task, _, _ in rows}
         for task, worker, label in rows:
+            if worker in self._ignored:
+                continue
             self._add_answer(self._tasks[task], self._worker_index(worker), self._labels[label])
         for _ in range(PASSES):
             self._refit(sorted(changed_tasks))

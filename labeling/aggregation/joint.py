@@ -214,7 +214,10 @@ def joint_posterior(
 
     `model` holds its probabilities, shape (tasks, labels), rows of NaN where it has none; `gold` the true
     label of gold tasks, -1 elsewhere, shape (tasks,). `assumptions` are chosen if none are given.
+    Workers whose answer is always the same are left out (`Answers.constant_workers`): shrunk towards the
+    pool, they would count as average ones.
     """
+    answers = answers.without_constant()
     if assumptions is None:
         assumptions = choose_assumptions(answers, model, gold=gold)
     return fit_joint(answers, model, assumptions, gold=gold).posterior()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,10 @@ from dialint.labeling.annotation import Annotation
 @dataclass(frozen=True, slots=True)
 class QuestionPosterior:
     """The `probability` of an error of one code in one turn after `n_labelers` answered, of whom `n_yes`
-    found it. `model` is the model's probability, none where it has none or was in view; `gold` says that the
-    answer is gold. `start` and `end` are the evidence most agree on, if any is in this turn. `gains` are what
-    further answers are expected to bring, a row of `aggregation.overlap.expected_gains`, empty for gold."""
+    found it; `n_independent` of them do not always give the same answer (`Answers.constant_workers`).
+    `model` is the model's probability, none where it has none or was in view; `gold` says that the answer is
+    gold. `start` and `end` are the evidence most agree on, if any is in this turn. `gains` are what further
+    answers are expected to bring, a row of `aggregation.overlap.expected_gains`, empty for gold."""
 
     dialogue: str
     turn: int
@@ -41,6 +43,7 @@ class QuestionPosterior:
     probability: float
     n_labelers: int
     n_yes: int
+    n_independent: int
     model: float | None = None
     gold: bool = False
     start: int | None = None
@@ -90,7 +93,8 @@ def question_posteriors(
     for code, posterior in aggregate_codes(tables, "joint", models, share_workers, golds).items():
         assert posterior.components is not None, "the joint method has them"
         yes, gains = posterior.probabilities[:, 1], expected_gains(posterior.components)
-        yield from _by_question(answers, code, answers.codes[code].votes, yes, gains, models[code])
+        ignored = frozenset(compress(tables[code].workers, tables[code].constant_workers()))
+        yield from _by_question(answers, code, answers.codes[code].votes, yes, gains, models[code], ignored)
 
 
 def _by_question(
@@ -100,9 +104,10 @@ def _by_question(
     probabilities: Iterable[float],
     gains: Floats,
     model: Floats,
+    ignored: frozenset[str],
 ) -> Iterator[QuestionPosterior]:
     """Of some items of a code; `gains` are rows of `expected_gains`, `model` those of
-    `CollectedAnswers.model_probabilities`."""
+    `CollectedAnswers.model_probabilities`, `ignored` the labelers whose answers carry no evidence."""
     of_code = answers.codes[code]
     for item, probability, gain, by_model in zip(items, probabilities, gains, model[:, 1], strict=True):
         votes = of_code.votes[item]
@@ -114,6 +119,7 @@ def _by_question(
             float(probability),
             n_labelers=len(votes),
             n_yes=sum(votes.values()),
+            n_independent=len(votes.keys() - ignored),
             model=None if np.isnan(by_model) else float(by_model),
             start=start,
             end=end,
@@ -179,19 +185,24 @@ class RunningPosteriors:
             probabilities = [float(running.probabilities(item.name)[1]) for item in items]
             gains = expected_gains(running.components([item.name for item in items]))
             model = self.answers.model_probabilities(code, items)
-            yield from _by_question(self.answers, code, items, probabilities, gains, model)
+            ignored = self._ignored[code]
+            yield from _by_question(self.answers, code, items, probabilities, gains, model, ignored)
 
     def _fit(self) -> None:
         self._by_code: dict[str, IncrementalPosterior] = {}
+        self._ignored: dict[str, frozenset[str]] = {}
         self._n_fitted = self._n_new = 0
         for code, table in self.answers.tables().items():
             self._on_fit()
             model, votes = self.answers.model_probabilities(code), self.answers.codes[code].votes
             gold = None if self.gold is None else self.gold.labels(code, votes)
+            ignored = table.constant_workers()
+            self._ignored[code] = frozenset(compress(table.workers, ignored))
+            table = table.where(~ignored[table.worker])
             if code not in self.assumptions or len(table) >= 2 * self.assumptions[code][1]:
                 self.assumptions[code] = choose_assumptions(table, model, gold=gold), len(table)
             fit = fit_joint(table, model, self.assumptions[code][0], gold=gold)
-            self._by_code[code] = IncrementalPosterior(fit, table)
+            self._by_code[code] = IncrementalPosterior(fit, table, self._ignored[code])
             self._n_fitted += len(table)
 
     def _items(self, code: str, dialogues: Collection[str] | None) -> Iterator[Item]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -124,6 +125,53 @@ def test_joint_is_never_clearly_worse_than_majority(name: str) -> None:
         gains.append(accuracy(joint_posterior(crowd.answers), crowd))
         losses.append(accuracy(majority(crowd.answers), crowd))
     assert np.mean(gains) >= np.mean(losses) - 0.005
+
+
+def with_constant_worker(label: int, seed: int, first_label: float = 0.93) -> tuple[SimulatedCrowd, Answers]:
+    """A crowd of eight people with a rare label, one of whom always gives one `label`; and the answers of the
+    others."""
+    plan = CrowdPlan(400, 8, per_task=3, skill=0.94, spread=60, first_label=first_label, seed=seed)
+    crowd = simulate_crowd(plan)
+    is_constant = crowd.answers.worker == 7
+    labels = np.where(is_constant, label, crowd.answers.label).astype(np.int32)
+    return replace(crowd, answers=replace(crowd.answers, label=labels)), crowd.answers.where(~is_constant)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("method", ["joint", "one-coin", "ibcc", "ebcc"])
+def test_a_worker_who_always_gives_one_label_says_nothing(method: str, label: int) -> None:
+    crowd, others = with_constant_worker(label, seed=3)
+    assert np.flatnonzero(crowd.answers.constant_workers()).tolist() == [7]
+    found, without = METHODS[method](crowd.answers), METHODS[method](others)
+    assert found.probabilities.tolist() == pytest.approx(without.probabilities, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["joint", "dawid-skene", "ibcc", "ebcc"])
+def test_two_who_find_an_error_are_not_overruled_by_one_who_never_does(method: str) -> None:
+    for seed in range(3):
+        crowd, others = with_constant_worker(0, seed)
+        both = (others.votes()[:, 1] == 2) & (others.n_labelers == 2) & (crowd.answers.n_labelers == 3)
+        assert both.any()
+        winners = METHODS[method](crowd.answers).winners
+        assert (winners[both] == 1).all()
+        assert (winners == crowd.truth).mean() >= (
+            majority(crowd.answers).winners == crowd.truth
+        ).mean() - 0.01
+
+
+def test_people_who_rarely_see_an_error_are_not_taken_for_constant() -> None:
+    flagged, workers = 0, 0
+    for seed in range(5):
+        plans = [*PLANS.values(), CrowdPlan(300, 60, per_task=3, first_label=0.97, skill=0.95)]
+        for plan in plans:
+            crowd = simulate_crowd(replace(plan, seed=seed))
+            flagged += int(crowd.answers.constant_workers().sum())
+            workers += len(crowd.answers.workers)
+    assert flagged <= 0.002 * workers
+    everybody = from_rows(
+        [(f"t{n}", worker, "no") for n in range(50) for worker in "abc"], labels=("no", "yes")
+    )
+    assert not everybody.constant_workers().any()
 
 
 def test_joint_reaches_dawid_skene_where_answers_are_many() -> None:

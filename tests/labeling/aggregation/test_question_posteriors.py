@@ -143,6 +143,31 @@ def test_a_correction_takes_the_place_of_what_was_said(monkeypatch: pytest.Monke
     assert ends[0].probability == pytest.approx(ends[1].probability, abs=0.005)
 
 
+def test_who_always_answers_no_decides_nothing() -> None:
+    """Neither in a whole fit nor when his answer comes afterwards, and no task is sure by him and one other."""
+    random = np.random.default_rng(1)
+    people = [f"w{n}" for n in range(6)]
+    rows = [
+        said(who, f"d{n}", *([("C1", 1)] if n % 4 == 0 and random.random() < 0.9 else []))
+        for n in range(60)
+        for who in random.choice(people, 2, replace=False)
+    ]
+    constant = [said("never", f"d{n}") for n in range(60)]
+    without = {one.dialogue: one for one in question_posteriors(collect_answers(rows, known, NOBODY))}
+    answers = collect_answers([*rows, *constant], known, NOBODY)
+    running = RunningPosteriors(answers, NOBODY)
+    for found in (question_posteriors(answers), running.posteriors()):
+        for one in found:
+            assert one.probability == pytest.approx(without[one.dialogue].probability, abs=0.02)
+            assert (one.n_labelers, one.n_independent) == (3, 2)
+    before = {one.dialogue: one.probability for one in running.posteriors()}
+    running.add([said("w0", "late", ("C1", 1)), said("never", "late"), said("never", "d0")], known)
+    (late,) = running.posteriors({"late"})
+    assert late.probability > 0.5
+    assert not task_statuses([late], OverlapRule(2, 5, 0.9))["late", 1].independent
+    assert [one.probability for one in running.posteriors({"d0"})] == pytest.approx([before["d0"]], abs=0.01)
+
+
 def test_a_task_is_as_sure_as_its_least_sure_question(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two turns, a code of turns and one of the whole dialogue; people disagree on one of them at a time."""
     monkeypatch.setattr(module, "GROWTH", 10.0)

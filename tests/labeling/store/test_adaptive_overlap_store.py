@@ -56,7 +56,7 @@ def test_a_third_answer_only_where_two_disagree(answered: Store, made: Any) -> N
 
 
 def belief(name: str, n_labelers: int, model: float | None = 0.01, gold: bool = False) -> QuestionPosterior:
-    return QuestionPosterior(name, 1, "C1", 0.01, n_labelers, 0, model, gold)
+    return QuestionPosterior(name, 1, "C1", 0.01, n_labelers, 0, n_labelers, model, gold)
 
 
 def test_no_task_is_sure_on_the_word_of_one() -> None:
@@ -95,7 +95,7 @@ def test_no_answer_is_asked_for_that_gains_too_little(answered: Store, made: Any
 
 def test_one_more_answer_is_worth_what_it_gains_on_all_open_questions() -> None:
     def held(turn: int, probability: float, gains: tuple[float, ...]) -> QuestionPosterior:
-        return QuestionPosterior("d", turn, "C1", probability, 2, 1, gains=gains)
+        return QuestionPosterior("d", turn, "C1", probability, 2, 1, 2, gains=gains)
 
     found = [held(1, 0.6, (0.02, 0.03)), held(1, 0.3, (0.01, 0.01)), held(2, 0.99, (0.5, 0.5))]
     rule = OverlapRule(2, 5, 0.95)
