@@ -64,11 +64,12 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         return {"refused": Message("the log is gone")}
     try:
         config = ReadConfig(mapping=folder.mapping if folder.mapping.exists() else None)
-        (source,) = open_logs([str(log)])
+        source, *others = open_logs([str(log)])
         result = preview(source, config, N_RECORDS)
     except DialintError as refused:
         return {"refused": folder.for_screen(refused.text), "code": refused.code}
     n, size = result.counts.read, max(source.size, 1)
+    more = [Message("and {n} more files", n=len(others))] if others else []
     refusal = result.refused
     if refusal is None and not result.is_readable:
         refusal = Message("no record of it can be read as a dialogue")
@@ -77,7 +78,7 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         "code": result.code,
         "format": result.format,
         "needs_mapping": not result.native,
-        "facts": [*result.facts, *result.problems],
+        "facts": [*result.facts, *result.problems, *more],
         "fields": result.fields,
         "by_content": result.by_content,
         "words": {format_word(word): role for word, role in result.words.items()},
@@ -88,8 +89,8 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         "duplicates": result.counts.duplicates,
         "codes": dict(result.counts.codes.most_common()),
         "warnings": dict(sorted(result.counts.warnings.items())),
-        "is_complete": result.is_complete,
-        "estimated": n if result.is_complete else round(n * size / max(result.counts.bytes_read, 1)),
+        "is_complete": result.is_complete and not others,
+        "estimated": n if result.is_complete and not others else round(n * size / max(result.counts.bytes_read, 1)),
         "rejects": [
             {
                 **reject.as_json(),
