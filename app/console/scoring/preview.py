@@ -90,7 +90,9 @@ def describe_log(folder: JobFolder) -> dict[str, Any]:
         "codes": dict(result.counts.codes.most_common()),
         "warnings": dict(sorted(result.counts.warnings.items())),
         "is_complete": result.is_complete and not others,
-        "estimated": n if result.is_complete and not others else round(n * size / max(result.counts.bytes_read, 1)),
+        "estimated": n
+        if result.is_complete and not others
+        else round(n * size / max(result.counts.bytes_read, 1)),
         "rejects": [
             {
                 **reject.as_json(),
