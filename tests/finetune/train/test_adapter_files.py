@@ -159,7 +159,10 @@ def test_what_trackers_go_on_writing_is_no_stranger(adapter: Path) -> None:
 UNTOUCHED_MANIFEST: dict[str, tuple[Change, str]] = {
     "unsealed": (lambda a: (a / MANIFEST).unlink(), "no manifest"),
     "manifest is a list": (lambda a: (a / MANIFEST).write_text("[]\n"), "not a manifest"),
-    "manifest names nothing": (lambda a: write_manifest(a / MANIFEST, {"kind": "judge"}), "names no files"),
+    "manifest names nothing": (
+        lambda a: write_manifest(a / MANIFEST, {"kind": "judge"}),
+        "missing required field `files`",
+    ),
     "a weight changed": (tensors(lambda t: next(iter(t.values())).add_(1e-6)), "bytes are not those"),
     "a file gone": (lambda a: (a / base_models.BASE_FILE).unlink(), "missing"),
     "weights gone": (lambda a: (a / ADAPTER).unlink(), "missing"),
