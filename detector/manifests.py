@@ -44,7 +44,7 @@ class Folder(TypedDict):
     """A manifest that lists the files of its folder."""
 
     kind: NotRequired[str]
-    files: Annotated[list[FileEntry], Meta(min_length=1)]
+    files: list[FileEntry]
 
 
 class Examples(Folder):

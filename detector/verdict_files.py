@@ -106,6 +106,7 @@ class VerdictManifest(Folder):
     """Of a file of verdicts; that of a job has everything in `JobManifest`."""
 
     format: str
+    files: Annotated[list[FileEntry], Meta(min_length=1)]
     work: NotRequired[Work]
     reading: NotRequired[_Reading]
     inputs: NotRequired[list[dict[str, Any]]]

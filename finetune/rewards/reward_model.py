@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -33,8 +33,13 @@ class _HeldOut(TypedDict):
     score_spread: float
 
 
+class _ByOrigin(TypedDict, total=False):
+    label: _HeldOut
+    reviewer: _HeldOut
+
+
 class _Figures(TypedDict):
-    held_out: dict[Literal["label", "reviewer"], _HeldOut]
+    held_out: _ByOrigin
 
 
 class RewardManifest(TypedDict):
@@ -89,9 +94,9 @@ class RewardModel:
         prompt = load_prompt(source)
         pad = prompt.tokenizer.pad_token_id
         held_out = manifest["figures"]["held_out"]
-        if not held_out:
+        figures = held_out.get("label") or held_out.get("reviewer")
+        if figures is None:
             raise ConfigError("E_ADAPTER", f"{folder}: was measured on no held-out answers")
-        figures = held_out.get("label") or held_out["reviewer"]
         if policy is None:
             scorer = _standalone_scorer(source, device, pad, bf16)
         else:
