@@ -87,10 +87,18 @@ def aggregate(config: AggregateConfig) -> None:
 
     manifest = run(config)
     rows, answers = manifest["files"][0]["rows"], manifest["answers"]
-    Console(stderr=True, markup=False, emoji=False).print(
+    mean = manifest["mean_probability"]
+    console = Console(stderr=True, markup=False, emoji=False)
+    certainty = "no mean probability" if mean is None else f"mean probability {mean:.3f}"
+    console.print(
         f"{config.out}: {rows} labels from {answers} answers of {manifest['labelers']} people, "
-        f"{config.method}, mean probability {manifest['mean_probability']:.3f}"
+        f"{config.method}, {certainty}"
     )
+    for code, label in manifest["one_label"].items():
+        what = f"code {code}: " if code else ""
+        console.print(
+            f"{what}every answer is {label!r}: without another label nothing says how certain it is"
+        )
 
 
 def run(config: AggregateConfig) -> dict[str, Any]:
@@ -115,7 +123,7 @@ def run(config: AggregateConfig) -> dict[str, Any]:
     require_new_files(out, manifest_path(out))
     started = time.monotonic()
     tables, models = read_answers(table, config.last_wins), None
-    gold_labels = read_gold(config.gold, coded=list(tables) != [""]) if config.gold is not None else {}
+    gold_labels = read_gold(config.gold, tables) if config.gold is not None else {}
     tables = {code: one.with_labels(gold_labels.get(code, {}).values()) for code, one in tables.items()}
     if config.model is not None:
         both = {code: read_model_answers(config.model, one, code) for code, one in tables.items()}
@@ -127,6 +135,8 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         else None
     )
     posteriors = aggregate_codes(tables, config.method, models, config.share_workers, golds)
+    one_label = {code: table.labels[0] for code, table in tables.items() if len(table.labels) == 1}
+    posteriors.update((code, posteriors[code].without_certainty()) for code in one_label)
     if golds is not None:
         posteriors = {code: one.with_gold(golds[code]) for code, one in posteriors.items()}
     with disk_errors(out):
@@ -145,12 +155,19 @@ def run(config: AggregateConfig) -> dict[str, Any]:
         "inputs": [file_entry(path) for path in inputs],
         "answers": sum(map(len, tables.values())),
         "labelers": len(next(iter(tables.values())).workers),
-        "mean_probability": float(columns["probability"].mean()),
+        "mean_probability": _mean(columns["probability"]),
+        "one_label": one_label,
         "files": [file_entry(out, len(columns["task"]))],
         "seconds": round(time.monotonic() - started, 1),
     }
     write_manifest(manifest_path(out), manifest)
     return manifest
+
+
+def _mean(probabilities: Any) -> float | None:
+    """The mean of those that are known."""
+    known = probabilities[probabilities == probabilities]
+    return float(known.mean()) if len(known) else None
 
 
 def _make_columns(
@@ -210,7 +227,7 @@ def _write_jsonl(columns: Mapping[str, Any], file: BinaryIO) -> None:
     lists = (values if isinstance(values, list) else values.tolist() for values in columns.values())
     rows = zip(*lists, strict=True)
     for row in rows:
-        head = dict(zip(heads, row, strict=False))
+        head = {name: None if cell != cell else cell for name, cell in zip(heads, row, strict=False)}
         shares = zip(labels, row[len(heads) :], strict=True)
         head["probabilities"] = {label: share for label, share in shares if share == share}
         file.write(json.dumps(head, ensure_ascii=False, allow_nan=False).encode() + b"\n")

@@ -1,8 +1,10 @@
 """Crowd tables in files: CSV, Parquet or JSONL with columns task, worker, label.
 
 Optional columns: `code` (the question asked of the task: each code is a problem of its own), `seconds`
-and `at` (seconds since 1970). Names stay text as they stand in the file. A bad row is the user's error and
-refuses the file, with the line; nothing is guessed and nothing skipped.
+and `at` (seconds since 1970). Names stay text as they stand in the file; labels that differ in case or blanks
+alone are one, in the spelling of most. An empty label, and one of `NO_LABELS`, is no answer. CSV may have
+semicolons between its cells, and then commas in its numbers, or tabs. A bad row is the user's error and
+refuses the file, with the line.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from dialint.labeling.aggregation.answers import Answers, Floats
 TEXT_COLUMNS = ("task", "worker", "label", "code")
 NUMBERS = ("seconds", "at", "probability")
 OPTIONAL = ("code", "seconds", "at")
+NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
+"""What tools write where there is no label, in lower case."""
+DELIMITERS = (",", ";", "\t")
 MAX_NAME = 256
 """Bytes of a name, at most."""
 MAX_LINE = 1 << 20
@@ -38,6 +43,7 @@ class Columns:
 
     values: dict[str, Any]
     locate: Callable[[int], str]
+    has_decimal_comma: bool = False
 
 
 def read_columns(path: Path, required: tuple[str, ...]) -> Columns:
@@ -60,17 +66,49 @@ def encode_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
     Raises:
         InputRefused: a cell is empty or too long.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     column = columns.values[name]
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     size = pc.binary_length(column)
     bad = pc.fill_null(pc.or_(pc.equal(size, 0), pc.greater(size, MAX_NAME)), True)
     if (row := pc.index(bad, True).as_py()) >= 0:
         refuse_row(path, columns, row, f"{name} is missing, empty or over {MAX_NAME} bytes")
-    encoded = column.dictionary_encode()
+    return _dictionary(column)
+
+
+def label_key(label: str) -> str:
+    """What the spellings of one label have in common."""
+    return " ".join(label.split()).casefold()
+
+
+def encode_labels(path: Path, columns: Columns) -> tuple[NDArray[np.int32], Any]:
+    """The labels as indices, shape (rows,), -1 where there is none, and names in order of appearance.
+
+    Raises:
+        InputRefused: a cell is too long.
+    """
+    import pyarrow.compute as pc
+
+    column = pc.fill_null(columns.values["label"], "")
+    if (row := pc.index(pc.greater(pc.binary_length(column), MAX_NAME), True).as_py()) >= 0:
+        refuse_row(path, columns, row, f"label is over {MAX_NAME} bytes")
+    index, spellings = _dictionary(column)
+    counts = np.bincount(index, minlength=len(spellings))
+    groups: dict[str, list[int]] = {}
+    for place, spelling in enumerate(spellings):
+        if (key := label_key(spelling)) not in NO_LABELS:
+            groups.setdefault(key, []).append(place)
+    of_spelling = np.full(len(spellings), -1, np.int32)
+    for number, places in enumerate(groups.values()):
+        of_spelling[places] = number
+    names = [" ".join(spellings[max(places, key=counts.__getitem__)].split()) for places in groups.values()]
+    return of_spelling[index], np.array(names, object)
+
+
+def _dictionary(column: Any) -> tuple[NDArray[np.int32], Any]:
+    import pyarrow as pa
+
+    encoded = (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).dictionary_encode()
     names = np.array(encoded.dictionary.to_pylist(), object)
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32), names
 
@@ -82,8 +120,11 @@ def read_numbers(path: Path, columns: Columns, name: str) -> Floats:
         InputRefused: a cell is not a number.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     column = columns.values[name]
+    if columns.has_decimal_comma:
+        column = pc.replace_substring(column, ",", ".")
     try:
         cast = column.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -115,28 +156,32 @@ def _read_csv(path: Path, required: tuple[str, ...]) -> Columns:
 
     wanted = _list_columns(required)
     kinds = {name: pa.string() for name in wanted}
-    parse = arrow.ParseOptions(newlines_in_values=True)
+    delimiter, present = _header(path, required, wanted)
+    parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     convert = arrow.ConvertOptions(
         column_types=kinds,
-        include_columns=_header(path, required, wanted),
+        include_columns=present,
         strings_can_be_null=True,
         null_values=[""],
     )
     try:
         table = arrow.read_csv(path, parse_options=parse, convert_options=convert)
     except (pa.ArrowInvalid, OSError):
-        raise InputRefused("E_CSV", f"{path}, {_describe_bad_row(path)}") from None
+        raise InputRefused("E_CSV", f"{path}, {_describe_bad_row(path, delimiter)}") from None
     arrays = {name: table[name].combine_chunks() for name in table.column_names}
-    return Columns(arrays, lambda row: f"line {_csv_line(path, row)}")
+    return Columns(arrays, lambda row: f"line {_csv_line(path, delimiter, row)}", delimiter == ";")
 
 
-def _header(path: Path, required: tuple[str, ...], wanted: tuple[str, ...]) -> list[str]:
+def _header(path: Path, required: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The delimiter that gives the most of the required columns, and the columns that are there."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            names = next(csv.reader(file), [])
+            line = file.readline(MAX_LINE)
+        rows = {delimiter: next(csv.reader([line], delimiter=delimiter), []) for delimiter in DELIMITERS}
     except (UnicodeDecodeError, csv.Error):
         raise InputRefused("E_CSV", f"{path}, line 1: not a header in UTF-8") from None
-    return _present(path, names, required, wanted)
+    delimiter = max(DELIMITERS, key=lambda each: len({*required} & {*rows[each]}))
+    return delimiter, _present(path, rows[delimiter], required, wanted)
 
 
 def _present(path: Path, names: list[str], required: tuple[str, ...], wanted: tuple[str, ...]) -> list[str]:
@@ -149,23 +194,23 @@ def _present(path: Path, names: list[str], required: tuple[str, ...], wanted: tu
     return [name for name in names if name in wanted]
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file)
+        reader = csv.reader(file, delimiter=delimiter)
         for row in reader:
             if row:
                 yield reader.line_num, row
 
 
-def _csv_line(path: Path, row: int) -> int:
+def _csv_line(path: Path, delimiter: str, row: int) -> int:
     """The line on which data row `row`, from 0, ends."""
-    return next(line for number, (line, _) in enumerate(_csv_rows(path), -1) if number == row)
+    return next(line for number, (line, _) in enumerate(_csv_rows(path, delimiter), -1) if number == row)
 
 
-def _describe_bad_row(path: Path) -> str:
+def _describe_bad_row(path: Path, delimiter: str) -> str:
     width = 0
     try:
-        for line, row in _csv_rows(path):
+        for line, row in _csv_rows(path, delimiter):
             width = width or len(row)
             if len(row) != width:
                 return f"line {line}: {len(row)} cells, expected {width}"
@@ -256,11 +301,12 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
             twice; the message names file and line.
     """
     columns = read_columns(path, REQUIRED)
-    if not len(columns.values["task"]):
+    label, labels = encode_labels(path, columns)
+    if not (label >= 0).any():
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
-    encoded = {
-        name: encode_names(path, columns, name) for name in (*REQUIRED, "code") if name in columns.values
-    }
+    encoded: dict[str, tuple[Any, Any]] = {"label": (label, labels)}
+    for name in {"task", "worker", "code"} & columns.values.keys():
+        encoded[name] = encode_names(path, columns, name)
     timing: dict[str, Floats] = {
         name: read_numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values
     }
@@ -269,6 +315,7 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     return {
         str(code_names[number]): _answers(encoded, timing, counted & (codes == number))
         for number in np.argsort(code_names)
+        if (counted & (codes == number)).any()
     }
 
 
@@ -285,8 +332,10 @@ def read_model_answers(path: Path, answers: Answers, code: str = "") -> tuple[An
     """
     columns = _model_columns(path, code)
     codes = columns.values["code"].to_pylist() if code else [""] * len(columns.values["label"])
-    labels = {name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code}
-    answers = answers.with_labels(name for name in labels if name is not None)
+    labels = [name for name, of in zip(columns.values["label"].to_pylist(), codes, strict=True) if of == code]
+    known = {label_key(name) for name in answers.labels}
+    new = {label_key(name): name for name in labels if name is not None and label_key(name) not in known}
+    answers = answers.with_labels(new.values())
     return answers, _probabilities(path, columns, answers.labels, answers.tasks, code)
 
 
@@ -303,25 +352,30 @@ def read_probabilities(path: Path, labels: tuple[str, ...], tasks: tuple[str, ..
     return _probabilities(path, _model_columns(path, code), labels, tasks, code)
 
 
-def read_gold(path: Path, coded: bool) -> dict[str, dict[str, str]]:
-    """Read the gold label of each task, by code; one code "" where the answers are not `coded`.
+def read_gold(path: Path, tables: Mapping[str, Answers]) -> dict[str, dict[str, str]]:
+    """Read the gold label of each task, by code; one code "" where the answers of the `tables` have none.
 
-    The file has columns task, label, and code if they are.
+    The file has columns task, label, and code if they have. Labels are spelled as in the answers.
 
     Raises:
         InputRefused: unreadable, a cell is empty, or a task is there twice.
     """
-    names_of = ("task", "label", *(("code",) if coded else ()))
-    columns, texts = read_columns(path, names_of), []
+    names_of = ("task", *(("code",) if list(tables) != [""] else ()))
+    columns, texts = read_columns(path, ("label", *names_of)), []
     for name in names_of:
         place, names = encode_names(path, columns, name)
         texts.append([str(names[one]) for one in place])
+    spelled = {code: {label_key(name): name for name in one.labels} for code, one in tables.items()}
+    label_places, labels = encode_labels(path, columns)
     gold_labels: dict[str, dict[str, str]] = {}
-    for row, (task, label, *code) in enumerate(zip(*texts, strict=True)):
-        of = gold_labels.setdefault(code[0] if code else "", {})
+    for row, (place, task, *code) in enumerate(zip(label_places, *texts, strict=True)):
+        if place < 0:
+            refuse_row(path, columns, row, "label is missing")
+        of_code = code[0] if code else ""
+        of = gold_labels.setdefault(of_code, {})
         if task in of:
             refuse_row(path, columns, row, "this task stands here twice")
-        of[task] = label
+        of[task] = spelled.get(of_code, {}).get(label_key(labels[place]), labels[place])
     return gold_labels
 
 
@@ -341,7 +395,7 @@ def _probabilities(
     path: Path, columns: Columns, labels: tuple[str, ...], tasks: tuple[str, ...], code: str
 ) -> Floats:
     names = {name: place for place, name in enumerate(tasks)}
-    label_index = {name: place for place, name in enumerate(labels)}
+    label_index = {label_key(name): place for place, name in enumerate(labels)}
     probabilities = np.full((len(tasks), len(labels)), np.nan)
     values = read_numbers(path, columns, "probability")
     texts = [columns.values[name].to_pylist() for name in ("task", "label")]
@@ -349,12 +403,13 @@ def _probabilities(
     for row, (task, label, of, value) in enumerate(zip(*texts, codes, values, strict=True)):
         if of != code:
             continue
-        if label not in label_index or not 0 <= value <= 1:
+        column = None if label is None else label_index.get(label_key(label))
+        if column is None or not 0 <= value <= 1:
             refuse_row(path, columns, row, "expected a known label and a probability from 0 to 1")
         if (place := names.get(task)) is not None:
-            if not np.isnan(probabilities[place, label_index[label]]):
+            if not np.isnan(probabilities[place, column]):
                 refuse_row(path, columns, row, "this task and label stand here twice")
-            probabilities[place, label_index[label]] = value
+            probabilities[place, column] = value
     return _complete(path, probabilities)
 
 
@@ -390,16 +445,17 @@ def _reindex(index: Any, names: Any, chosen: NDArray[np.bool_]) -> tuple[Any, An
 
 
 def _select_rows(
-    path: Path, columns: Columns, encoded: dict[str, tuple[Any, Any]], last_wins: bool
+    path: Path, columns: Columns, encoded: Mapping[str, tuple[Any, Any]], last_wins: bool
 ) -> NDArray[np.bool_]:
-    """Which rows count, shape (rows,): all, or the last of each task and worker."""
+    """Which rows count, shape (rows,): all that have a label, or the last of each task and worker."""
+    counted = np.asarray(encoded["label"][0] >= 0, bool)
+    rows = np.flatnonzero(counted)
     key = encoded["task"][0].astype(np.int64)
     for name in ("worker", "code"):
         if name in encoded:
             key = key * len(encoded[name][1]) + encoded[name][0]
-    order = np.argsort(key, kind="stable")
+    order = rows[np.argsort(key[rows], kind="stable")]
     again = np.flatnonzero(key[order][1:] == key[order][:-1])
-    counted = np.ones(len(key), bool)
     if len(again) and not last_wins:
         row = int(order[again + 1].min())
         message = "this worker answered this task before; --last-wins takes the later answer"

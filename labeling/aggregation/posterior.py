@@ -66,6 +66,11 @@ class Posterior:
             components=None if own is None else replace(own, responsibilities=own.responsibilities[rows]),
         )
 
+    def without_certainty(self) -> Posterior:
+        """The same labels with probabilities that are not known."""
+        unknown = np.full_like(self.probabilities, np.nan)
+        return replace(self, probabilities=unknown, expected=unknown)
+
     def with_gold(self, gold_labels: NDArray[np.int64]) -> Posterior:
         """Replace probabilities by `gold_labels`, shape (tasks,): the index of the certain label, or -1 where
         there is none."""

@@ -14,7 +14,7 @@ import pytest
 from dialint.app.commands.verify import verify_path
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused
 from dialint.detector.verdict_files import manifest_path
-from dialint.labeling.aggregation.aggregate import AggregateConfig, Method, run
+from dialint.labeling.aggregation.aggregate import AggregateConfig, Method, aggregate, run
 
 TABLE = "task,worker,label\n=t1,a,yes\n=t1,b,yes\n=t1,c,no\nt2,a,no\nt2,b,no\n"
 
@@ -48,6 +48,26 @@ def test_three_forms_tell_the_same(table: Path, tmp_path: Path, suffix: str) -> 
     assert float(first["probability"]) == pytest.approx(2 / 3)
     assert int(first["n_labelers"]) == 3
     assert len(rows) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("method", ["joint", "majority", "dawid-skene"])
+def test_one_label_alone_gives_no_certainty(
+    tmp_path: Path, method: Method, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / f"labels{suffix}"
+    table.write_text("task,worker,label,code\nt1,a,no,C1\nt1,b,No,C1\nt1,a,yes,C2\nt2,a,no,C2\n")
+    aggregate(AggregateConfig(table, out, method=method))
+    assert "code C1: every answer is 'no': without another label" in " ".join(capsys.readouterr().err.split())
+    if suffix == ".parquet":
+        rows = pq.read_table(out).to_pylist()
+    elif suffix == ".csv":
+        rows = list(csv.DictReader(out.read_text().splitlines()))
+    else:
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert rows[0]["label"] == "no"
+    assert rows[0]["probability"] in (None, "")
+    assert rows[1]["probability"] not in (None, "")
 
 
 def test_the_manifest_names_inputs_and_refuses_a_second_run(table: Path, tmp_path: Path) -> None:
@@ -160,14 +180,16 @@ def test_the_new_methods_take_a_model(tmp_path: Path, method: Method) -> None:
 
 def test_codes_have_rows_and_labels_of_their_own(tmp_path: Path) -> None:
     path, out = tmp_path / "crowd.csv", tmp_path / "labels.jsonl"
-    path.write_text("task,worker,label,code\nt,a,yes,C1\nt,b,yes,C1\nt,a,high,L1\n")
+    path.write_text("task,worker,label,code\nt,a,yes,C1\nt,b,yes,C1\nu,b,no,C1\nt,a,high,L1\nu,a,low,L1\n")
     run(AggregateConfig(path, out, method="majority"))
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row["code"], row["label"], row["n_labelers"]) for row in rows] == [
         ("C1", "yes", 2),
+        ("C1", "no", 1),
         ("L1", "high", 1),
+        ("L1", "low", 1),
     ]
-    assert set(rows[1]["probabilities"]) == {"high"}
+    assert set(rows[2]["probabilities"]) == {"high", "low"}
     with pytest.raises(ConfigError, match="same labels"):
         run(AggregateConfig(path, tmp_path / "x.jsonl", share_workers=True))
 

@@ -85,7 +85,9 @@ def test_the_second_answer_of_a_worker_is_refused_with_its_line_or_wins(tmp_path
         ("t.jsonl", '{"task": "t", "worker": "a", "label": "x"}\n\n[1]\n', r"line 3: not a JSON object"),
         ("t.jsonl", '{"task": "t", "worker": "a", "label": 1}\n{"task": "u", "worker": "a", "label": "1"}\n', r"line 2: label is not text, or"),
         ("t.jsonl", '{"task": "t", "worker": "a", "label": ["x"]}\n', r"line 1: label is not text"),
-        ("t.jsonl", '{"task": "t", "worker": "a"}\n', r"line 1: label is missing"),
+        ("t.jsonl", '{"task": "t", "worker": "a"}\n', r"E_NO_RECORDS"),
+        ("t.csv", "task,worker,label\nt1,a,NA\nt1,b,\n", r"E_NO_RECORDS"),
+        ("t.csv", "task;worker;label;seconds\nt1;a;yes;1.234,5\n", r"line 2: seconds is not a number"),
         ("t.parquet", "task", r"E_PARQUET"),
         ("t.xls", "task", r"E_FORMAT"),
     ],
@@ -95,6 +97,36 @@ def test_a_bad_table_is_refused_with_the_place(tmp_path: Path, name: str, text: 
     path.write_text(text)
     with pytest.raises(InputRefused, match=message):
         read_answers(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("task,worker,label\nt,a,yes\nt,b,Yes\nt,c, yes \nu,a,No  way\n", {("t", "a", "yes"), ("t", "b", "yes"), ("t", "c", "yes"), ("u", "a", "No way")}),
+        ("task,worker,label\nt,a,L2\nt,b,l2\nu,a,L2\n", {("t", "a", "L2"), ("t", "b", "L2"), ("u", "a", "L2")}),
+        ("task,worker,label\nt,a,да\nt,b,nan\nt,c,\nt,d,NA\nt,e,N/A\nt,f,ДА\n", {("t", "a", "да"), ("t", "f", "да")}),
+        ("\ufefftask;worker;label\nt;a;yes\nt;b;no\n", {("t", "a", "yes"), ("t", "b", "no")}),
+        ("task\tworker\tlabel\nt\ta,b\tyes\n", {("t", "a,b", "yes")}),
+        ("task,worker,label\nt,a,\nt,a,yes\n", {("t", "a", "yes")}),
+    ],
+)  # fmt: skip
+def test_labels_as_people_and_spreadsheets_write_them(
+    tmp_path: Path, text: str, rows: set[tuple[str, str, str]]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="utf-8")
+    assert as_rows(read_answers(path)[""]) == rows
+
+
+def test_a_semicolon_file_has_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\ufefftask;worker;label;seconds\r\nt;a;yes;12,5\r\nt;b;no;\r\n", encoding="utf-8")
+    answers = read_answers(path)[""]
+    assert answers.seconds is not None
+    assert answers.seconds.tolist() == pytest.approx([12.5, float("nan")], nan_ok=True)
+    model = tmp_path / "m.csv"
+    model.write_text("task;label;probability\nt;YES;0,75\n", encoding="utf-8")
+    assert read_model_answers(model, answers)[1].tolist() == [[0.25, 0.75]]
 
 
 def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
