@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from dialint.app.console.i18n import LANGUAGES, N_, STATE, _, current_language
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.notices import NOTICES
 from dialint.app.console.sign_in import sign_in_page, sign_out
-from dialint.app.console.text import safe_markdown, safe_text
+from dialint.app.console.text import safe_html, safe_markdown, safe_text
 from dialint.app.console.theme import ICON
 from dialint.detector.errors import DialintError
 from dialint.labeling.store.database.transactions import Store
@@ -143,8 +142,10 @@ def _name_document(title: str) -> None:
     """Give the browser the title of the page, and `static/document.js` the language and the texts of
     Streamlit's own in it."""
     st.set_page_config(page_title=title if title == NAME else f"{safe_text(title)} · {NAME}")
-    words = escape(json.dumps({each: _(each) for each in STREAMLIT_TEXTS}))
-    st.html(f'<span class="dialint-language" lang="{current_language()}" data-words="{words}"></span>')
+    words = json.dumps({each: _(each) for each in STREAMLIT_TEXTS})
+    st.html(
+        f'<span class="dialint-language" lang="{safe_html(current_language())}" data-words="{safe_html(words)}"></span>'
+    )
 
 
 def _list_pages(store: Store, account: Account) -> dict[str, list[StreamlitPage]]:

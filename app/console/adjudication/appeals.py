@@ -229,9 +229,12 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
             _("Project of the second review"), list(names), format_func=lambda each: safe_text(names[each]),
             help=_("Its reviewers judge the turn without the finding, the statement and other answers."),
         )  # fmt: skip
-        text = ngettext("Send {n} open appeal to a second review", "Send {n} open appeals to a second review",
-                        len(listed))  # fmt: skip
-        pressed = st.form_submit_button(text, type="secondary" if dispute.waits_in else "primary")
+        pressed = st.form_submit_button(
+            ngettext(
+                "Send {n} open appeal to a second review", "Send {n} open appeals to a second review", len(listed)
+            ),
+            type="secondary" if dispute.waits_in else "primary",
+        )  # fmt: skip
     if pressed:
         with report_refusals("appeals"):
             name = new if chosen == NEW else chosen

@@ -224,7 +224,9 @@ def _show_reading(
             st.caption(safe_markdown(texts["reason"]))
         number = row["number"]
         if row["kind"] == "turn":
-            codes = st.multiselect(_("Errors"), sample.codes, key=f"missed:{name}:{number}")
+            codes = st.multiselect(
+                _("Errors"), sample.codes, format_func=safe_text, key=f"missed:{name}:{number}"
+            )
             with st.container(horizontal=True):
                 st.button(
                     _("These errors"), key="judge errors", disabled=not codes, type="primary",
@@ -236,7 +238,7 @@ def _show_reading(
             with st.container(horizontal=True):
                 for judgement in JUDGEMENTS:
                     st.button(
-                        words[judgement], key=f"judge {judgement}", on_click=judge,
+                        safe_text(words[judgement]), key=f"judge {judgement}", on_click=judge,
                         args=(number, judgement, ""),
                     )  # fmt: skip
             st.caption(

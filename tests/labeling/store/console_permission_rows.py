@@ -63,6 +63,9 @@ CONSOLE_ROWS: dict[str, Row] = {
     "store.release_verdicts.compare_releases": Row(
         "lead", lambda s, a, m: release_verdicts.compare_releases(s, a, "r", "q")
     ),
+    "store.release_verdicts.load_judged": Row(
+        "lead", lambda s, a, m: release_verdicts.load_judged(s, a, "r")
+    ),
     "store.release_verdicts._read_judged": Row(
         "lead", lambda s, a, m: release_verdicts._read_judged(s, a, "r")
     ),
@@ -252,6 +255,12 @@ CONSOLE_ROWS |= {
         "labeler",
         lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent=own_agent(a)),
         others=lambda s, a, m: insights.read_groups(s, own(a), "day", *ALL_MS, agent="a1"),
+        upto="expert",
+    ),
+    "store.insights.read_extent": Row(
+        "labeler",
+        lambda s, a, m: insights.read_extent(s, own(a), agent=own_agent(a)),
+        others=lambda s, a, m: insights.read_extent(s, own(a)),
         upto="expert",
     ),
     "store.reviewed_scores.read_reviewed_scores": Row(
