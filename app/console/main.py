@@ -142,9 +142,9 @@ def _name_document(title: str) -> None:
     """Give the browser the title of the page, and `static/document.js` the language and the texts of
     Streamlit's own in it."""
     st.set_page_config(page_title=title if title == NAME else f"{safe_text(title)} · {NAME}")
-    words = json.dumps({each: _(each) for each in STREAMLIT_TEXTS})
+    language, words = current_language(), json.dumps({each: _(each) for each in STREAMLIT_TEXTS})
     st.html(
-        f'<span class="dialint-language" lang="{safe_html(current_language())}" data-words="{safe_html(words)}"></span>'
+        f'<span class="dialint-language" lang="{safe_html(language)}" data-words="{safe_html(words)}"></span>'
     )
 
 

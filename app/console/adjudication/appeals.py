@@ -231,7 +231,9 @@ def _show_second_review(store: Store, account: Account, dispute: Dispute, listed
         )  # fmt: skip
         pressed = st.form_submit_button(
             ngettext(
-                "Send {n} open appeal to a second review", "Send {n} open appeals to a second review", len(listed)
+                "Send {n} open appeal to a second review",
+                "Send {n} open appeals to a second review",
+                len(listed),
             ),
             type="secondary" if dispute.waits_in else "primary",
         )  # fmt: skip

@@ -287,7 +287,7 @@ def _show_evaluation(name: str, counted: NaturalPrecision, result: NaturalPrecis
         )  # fmt: skip
         if result is not None:
             st.link_button(
-                _("Save the file"), f"{DOWNLOADS}/spot-check/{name}", icon=":material/download:",
+                _("Save the file"), f"{DOWNLOADS}/spot-check/{safe_text(name)}", icon=":material/download:",
                 help=_("For `dialint score --spot-check`: codes that are seldom right are only suggested."),
             )  # fmt: skip
     if result is not None and not is_new:
