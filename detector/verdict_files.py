@@ -83,7 +83,12 @@ class _Counts(TypedDict):
     findings: dict[str, dict[str, Count]]
 
 
-class _Reading(TypedDict):
+class _Reading(TypedDict, total=False):
+    rejected: Count
+    rejects: dict[str, Count]
+
+
+class _JobReading(TypedDict):
     read: Count
     rejected: Count
     rejects: dict[str, Count]
@@ -126,7 +131,7 @@ class JobManifest(TypedDict):
     files: Annotated[list[_CountedFile], Meta(min_length=2, max_length=2)]
     work: Work
     counts: _Counts
-    reading: _Reading
+    reading: _JobReading
 
 
 def output_stem(out: Path) -> str:
