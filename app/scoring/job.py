@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from dialint.detector.artifacts import (
     MANIFEST,
@@ -33,6 +33,7 @@ from dialint.detector.artifacts import (
     option_changes,
     read_manifest,
     remove_orphans,
+    sha256_file,
     system_reason,
     verify_files,
     write_manifest,
@@ -50,9 +51,11 @@ from dialint.detector.verdict_files import (
 
 
 class JobDescription(TypedDict):
-    """The content of ``job.json``."""
+    """The content of ``job.json``: what is done, and the hashes of complete files that it replaces, by their
+    names."""
 
     work: Work
+    replaces: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +204,8 @@ class Job:
         return self.folder / "job.json"
 
     def finished_manifest(self, description: dict[str, Any], *, restart: bool) -> dict[str, Any] | None:
-        """The manifest, verified with its files, if this very job is done already. With `restart` a job that
-        was interrupted while it published its files takes them back first.
+        """The manifest, verified with its files, if this very job is done already; with `restart` None, and a
+        job that was interrupted while it published its files takes them back.
 
         Raises:
             OutputRefused: the output belongs to another job, is damaged, or has no manifest.
@@ -235,12 +238,16 @@ class Job:
                 "as --out {free}",
                 path=self.out, manifest=path.name, other=other, free=free,
             )  # fmt: skip
-        _check_same_job(self.out, manifest["work"], description, "; move it away or use another --out")
+        if restart:
+            return None
+        advice = "; --restart replaces it, another --out keeps it"
+        _check_same_job(self.out, manifest["work"], description, advice)
         verify_files(self.out.parent, manifest["files"])
         return manifest
 
     def begin(self, description: dict[str, Any], *, restart: bool) -> None:
-        """Resume the partial job in the folder, or start one.
+        """Resume the partial job in the folder, also with another limit, or start one. With `restart` it
+        replaces the complete files that are there now.
 
         Raises:
             OutputRefused: the partial job is another one and has committed chunks; the message says what
@@ -249,10 +256,13 @@ class Job:
         self.resumed = list(intact_chunks(self.journal, self.part))
         if self._about.exists() and self.resumed and not restart:
             stored = read_manifest(self._about, expected=JobDescription)["work"]
-            _check_same_job(self.out, stored, description, "; --restart throws the partial output away")
+            advice = "; --restart throws the partial output away"
+            _check_same_job(self.out, *map(_without_limit, (stored, description)), advice)
         else:
             self.discard()
-            write_manifest(self._about, {"kind": "job", "work": description})
+            complete = [path for path in (self.out, rejects_path(self.out)) if restart and path.exists()]
+            replaces = {path.name: sha256_file(path) for path in complete}
+            write_manifest(self._about, {"kind": "job", "work": description, "replaces": replaces})
         self.n_chunks = len(self.resumed)
         self.n_rows = sum(chunk.rows for chunk in self.resumed)
         self._part = Appender(self.part, self.resumed[-1].end if self.resumed else 0)
@@ -311,10 +321,11 @@ class Job:
             return
         self.close()
         manifest = read_manifest(self._ready, expected=JobManifest)
+        replaces = read_manifest(self._about, expected=JobDescription).get("replaces", {})
         with disk_errors(self.out):
             for source, target, _ in self._renames(manifest):
                 if source.exists():
-                    if target.exists():
+                    if target.exists() and sha256_file(target) != replaces.get(target.name):
                         raise OutputRefused(
                             "E_OUTPUT_EXISTS", "{path}: appeared meanwhile; move it away", path=target
                         )
@@ -350,6 +361,10 @@ class Job:
                     target.replace(source)
             fsync_folder(self.out.parent)
         self.discard()
+
+
+def _without_limit(description: dict[str, Any]) -> dict[str, Any]:
+    return {**description, "options": {**description.get("options", {}), "limit": None}}
 
 
 def _is_intact(path: Path, entry: dict[str, Any]) -> bool:

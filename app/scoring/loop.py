@@ -291,7 +291,8 @@ def score_chunks(
 
         records = read(run.sources, run.config.read, run.counts)
         size, limit = run.config.chunk_size, run.config.limit
-        chunks = split_into_chunks(records, size, limit, write_location, write_reject)
+        sizes = [done.rows for done in job.resumed]
+        chunks = split_into_chunks(records, size, limit, write_location, write_reject, sizes)
         resumed = deque(job.resumed)
         for number, chunk in enumerate(run.send_ahead(chunks, len(resumed))):
             if resumed:
@@ -332,12 +333,14 @@ def split_into_chunks(
     limit: int | None,
     on_load: Callable[[Loaded], None],
     on_reject: Callable[[Reject], None],
+    sizes: Sequence[int] = (),
 ) -> Iterator[list[Loaded]]:
     """Groups of `size` dialogues, or fewer with `MAX_CHUNK_CHARACTERS` of text, the last one smaller; stops
-    after `limit` dialogues. Chunks depend on the input and the size alone, so that a resumed job makes the
-    same ones."""
+    after `limit` dialogues. The first groups have the `sizes` of those that an earlier run has scored, of
+    which a limit may have cut the last."""
     chunk: list[Loaded] = []
     n = characters = 0
+    given = deque(sizes)
     for record in records:
         if isinstance(record, Reject):
             on_reject(record)
@@ -346,9 +349,12 @@ def split_into_chunks(
         chunk.append(record)
         n += 1
         characters += _count_characters(record)
-        if len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS:
+        is_full = len(chunk) == size or characters >= MAX_CHUNK_CHARACTERS
+        if len(chunk) == given[0] if given else is_full:
             yield chunk
             chunk, characters = [], 0
+            if given:
+                given.popleft()
         if n == limit:
             break
     if chunk:

@@ -56,7 +56,7 @@ class ScoreConfig:
     """Add the probability of every agent turn and code."""
 
     limit: Annotated[int | None, Field(ge=1)] = None
-    """Stop after this many dialogues."""
+    """Stop after this many dialogues. A job that was interrupted goes on with a larger number, or without."""
 
     max_failed: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Share of dialogues that could not be judged, by the release or by --judge, above which the job stops.
@@ -67,7 +67,7 @@ class ScoreConfig:
     """Dialogues that are scored, written and made durable together."""
 
     restart: bool = False
-    """Discard what an interrupted job has done and start anew."""
+    """Start anew: discard what an interrupted job has done, and replace an output that is complete."""
 
     quiet: bool = False
     """No progress, no summary table."""

@@ -150,11 +150,12 @@ class ScoringRun:
         """Whether the output names the file and line of each dialogue."""
         return self.config.output_format in ("junit", "sarif")
 
-    @property
-    def share_read(self) -> float:
-        """Share of the logs' bytes that has been read, 0 to 1."""
+    def share_done(self, n: int) -> float:
+        """Share of the work that is done with the `n` dialogues that have been read, 0 to 1: of the logs'
+        bytes, or of ``--limit``."""
         total = sum(source.size for source in self.sources)
-        return min(1.0, self.counts.bytes_read / total) if total else 0.0
+        by_limit = n / self.config.limit if self.config.limit else 0.0
+        return min(1.0, max(by_limit, self.counts.bytes_read / total if total else 0.0))
 
     def send_ahead(self, chunks: Iterator[list[Loaded]], n_done: int = 0) -> Iterator[list[Loaded]]:
         """The chunks as they are; a cluster begins with those after the first `n_done` before it is asked."""
@@ -167,7 +168,7 @@ class ScoringRun:
 
     def skip_chunk(self) -> None:
         """Skip the chunk that was just read: an earlier run has scored it."""
-        self._share_before = self.share_read
+        self._share_before = self.share_done(self.tally.n)
 
     def score_chunk(self, chunk: Sequence[Loaded], report: Progress) -> list[Verdict]:
         """The verdicts of one chunk, in order, filtered and counted. `report` is called after every batch
@@ -177,7 +178,8 @@ class ScoringRun:
             RuntimeError: the detector did not return one verdict a dialogue, a defect that must not pass as a
                 clean log.
         """
-        before, share, share_before = self.tally.n, self.share_read, self._share_before
+        before, share_before = self.tally.n, self._share_before
+        share = self.share_done(before + len(chunk))
 
         def on_batch(n: int, tokens: int, findings: int) -> None:
             part = share_before + (share - share_before) * min(1.0, n / len(chunk))

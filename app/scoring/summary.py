@@ -165,8 +165,7 @@ class Tally:
             raise TooManyBad(
                 "E_TOO_MANY_FAILED",
                 "{n_broken} of {n} dialogues could not be judged ({causes}); {share:.1%} are allowed. "
-                "--restart tries them again (a complete output is moved away first), --max-failed 1 accepts "
-                "them",
+                "--restart tries them again, --max-failed 1 accepts them",
                 n_broken=broken.total(), n=n, share=allowed,
                 causes=", ".join(f"{count} x {name}" for name, count in broken.most_common(4)),
             )  # fmt: skip

@@ -109,7 +109,6 @@ def _logs_in(path: str) -> list[str]:
     ones, links, and what a job writes beside its output are none."""
     if not Path(path).is_dir():
         return [path]
-    _validate_parts(path)
     results = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -132,7 +131,6 @@ def _unpacked(source: Source) -> list[Source]:
 
 
 def _source(path: str, pattern: str) -> Source:
-    _validate_parts(path)
     try:
         status = Path(path).stat()
     except OSError as error:
@@ -144,15 +142,6 @@ def _source(path: str, pattern: str) -> Source:
     if not os.access(path, os.R_OK):
         raise file_error("E_PATH", path, "permission denied")
     return Source(path, Path(path), status.st_size, _signature(status))
-
-
-def _validate_parts(path: str) -> None:
-    parts = Path(path).parts
-    leading = 0
-    while leading < len(parts) and parts[leading] == "..":
-        leading += 1
-    if ".." in parts[leading:]:
-        raise file_error("E_PATH", path, "'..' after a folder's name; write the path without it")
 
 
 def _validate_location(path: str, pattern: str) -> None:

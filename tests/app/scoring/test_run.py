@@ -15,10 +15,10 @@ import pytest
 
 from dialint.app.cli import app as command_line
 from dialint.app.commands.verify import verify, verify_path
-from dialint.app.scoring.loop import run
+from dialint.app.scoring.loop import run, split_into_chunks
 from dialint.app.scoring.options import ScoreConfig
-from dialint.app.scoring.run import is_done
-from dialint.detector.artifacts import read_manifest, sha256_file, write_manifest
+from dialint.app.scoring.run import is_done, prepare_run
+from dialint.detector.artifacts import read_manifest, sha256_file, verify_files, write_manifest
 from dialint.detector.errors import (
     ConfigError,
     DialintError,
@@ -273,6 +273,63 @@ def test_limit_stops_after_so_many_dialogues(tmp_path: Path, write_log: WriteLog
     assert len(list(read_verdicts(tmp_path / "v.jsonl"))) == 5
 
 
+def test_a_job_goes_on_with_a_larger_limit(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the smaller one has cut a chunk; a complete output says what to type."""
+    log, out = str(write_log(20, failing=1)), tmp_path / "v.jsonl"
+    config = ScoreConfig(out=out, chunk_size=4, quiet=True, limit=6)
+    with pytest.raises(TooManyBad):
+        run([log], config, driver.FakeDetector({}))
+    assert run([log], replace(config, limit=None, max_failed=1.0), driver.FakeDetector({})) == 0
+    assert "resuming after 6 dialogues" in capsys.readouterr().err
+    assert [verdict.dialogue_id for verdict in read_verdicts(out)] == [f"d{n}" for n in range(20)]
+    for smaller in (6, 25):
+        with pytest.raises(OutputRefused, match=rf"--limit was .*{smaller} now.*; --restart replaces it"):
+            run([log], replace(config, limit=smaller, max_failed=1.0), driver.FakeDetector({}))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "xml"])
+def test_restart_does_a_complete_job_anew(
+    tmp_path: Path, write_log: WriteLog, driver: ModuleType, ending: str
+) -> None:
+    """The old output stays until the new one is complete, also where that is another job's."""
+    log, out = str(write_log(8)), tmp_path / f"v.{ending}"
+    config = ScoreConfig(out=out, chunk_size=2, quiet=True)
+    assert run([log], config, driver.FakeDetector({})) == 0
+    before = contents(tmp_path)
+    again = replace(config, restart=True, limit=4)
+    stopped = {"stop_at": 1, "stop_with": "SIGTERM"}
+    run([log], replace(again, limit=None), driver.FakeDetector(stopped))
+    assert contents(tmp_path) == before
+    assert run([log], config, driver.FakeDetector({})) == 0
+    assert contents(tmp_path) == before
+    detector = driver.FakeDetector({"release": "fake-2"})
+    assert run([log], again, detector) == 0
+    manifest = read_manifest(manifest_path(out))
+    assert (manifest["files"][0]["rows"], manifest["work"]["release"]["id"]) == (4, "fake-2")
+    verify_files(tmp_path, manifest["files"])
+    assert run([log], replace(again, restart=False), detector) == 0
+    out.write_text("mine")  # and what is no output any more
+    assert run([log], again, detector) == 0
+    verify_files(tmp_path, read_manifest(manifest_path(out))["files"])
+    manifest_path(out).unlink()
+    with pytest.raises(OutputRefused, match="E_OUTPUT_EXISTS"):
+        run([log], again, detector)
+
+
+def test_progress_is_that_of_the_limit(tmp_path: Path, write_log: WriteLog, detector: Any) -> None:
+    """10 of 200 dialogues: all of the work, not a twentieth."""
+    config = ScoreConfig(out=tmp_path / "v.jsonl", chunk_size=5, limit=10, quiet=True)
+    scoring, _ = prepare_run([str(write_log(200))], config, detector)
+    shares: list[float] = []
+    records = read(scoring.sources, config.read, scoring.counts)
+    for chunk in split_into_chunks(records, 5, 10, lambda _: None, lambda _: None):
+        scoring.score_chunk(chunk, lambda done, share=None, note="", **counts: shares.append(share or 0.0))
+    assert shares == sorted(shares)
+    assert (shares[0], shares[1], shares[-1]) == (0.0, 0.5, 1.0)
+
+
 def test_failures_are_counted_and_too_many_stop_the_job(
     tmp_path: Path, write_log: WriteLog, detector: Any
 ) -> None:
@@ -338,7 +395,9 @@ def test_narrower_limits_hold_for_a_complete_output_too(
     before = contents(tmp_path)
     with pytest.raises(TooManyBad, match="1 of 10 records are bad"):
         run([log], replace(wide, read=ReadConfig()), detector)
-    with pytest.raises(TooManyBad, match=r"1 of 9 dialogues could not be judged .*output is moved away"):
+    with pytest.raises(
+        TooManyBad, match=r"1 of 9 dialogues could not be judged .*--restart tries them again"
+    ):
         run([log], replace(wide, max_failed=0.05), detector)
     assert run([log], wide, detector) == 0
     assert contents(tmp_path) == before
@@ -404,9 +463,9 @@ def test_another_job_on_the_same_output_is_refused_and_told_what_differs(
     log, out = str(write_log(5)), tmp_path / "v.jsonl"
     run([log], ScoreConfig(out=out, quiet=True), detector)
     before = contents(tmp_path)
-    with pytest.raises(OutputRefused, match=r"--release was fake-1, is fake-2 now.*move it away"):
+    with pytest.raises(OutputRefused, match=r"--release was fake-1, is fake-2 now.*--restart replaces it"):
         run([log], ScoreConfig(out=out, quiet=True), driver.FakeDetector({"release": "fake-2"}))
-    with pytest.raises(OutputRefused, match=r"another job: --limit was not given, is 3 now; move"):
+    with pytest.raises(OutputRefused, match=r"another job: --limit was not given, is 3 now; --restart"):
         run([log], ScoreConfig(out=out, quiet=True, limit=3), detector)
     with pytest.raises(OutputRefused, match="the logs are other ones"):
         run([str(write_log(6, "other.jsonl"))], ScoreConfig(out=out, quiet=True), detector)
@@ -714,7 +773,7 @@ def test_a_log_of_another_shape_is_scored_by_its_mapping(tmp_path: Path, detecto
     same = ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved))
     assert run([str(log)], same, detector) == 0  # the same job: what a mapping says counts, not its name
     moved.write_text(text + "roles: {Berater: bot}\n")
-    with pytest.raises(OutputRefused, match=r"another job: --mapping differs in roles; move"):
+    with pytest.raises(OutputRefused, match=r"another job: --mapping differs in roles; --restart"):
         run([str(log)], ScoreConfig(out=out, quiet=True, read=ReadConfig(mapping=moved)), detector)
 
 

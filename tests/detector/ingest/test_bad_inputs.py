@@ -528,8 +528,10 @@ def test_paths_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.path.relpath(folder / "socket.jsonl"))
     listener.close()
-    assert len(open_logs([str(folder / "good.jsonl")])) == 1
-    refused = ["bad.jsonl", "dangling.jsonl", "pipe.jsonl", "socket.jsonl", "../secret.jsonl", "missing.jsonl",
+    for name in ("good.jsonl", "../logs/good.jsonl", "../secret.jsonl"):
+        (source,) = open_logs([str(folder / name)])[:1]
+        assert source.path.exists()
+    refused = ["bad.jsonl", "dangling.jsonl", "pipe.jsonl", "socket.jsonl", "missing.jsonl",
                "none*.jsonl", "ba*.jsonl", ""]  # fmt: skip
     for name in [str(folder / name) for name in refused] + ["/dev/null", "/dev/zero"]:
         with pytest.raises(InputRefused) as caught:
