@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 from dialint.detector.errors import ReleaseRefused
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.release import COHERENCE, Release
+from dialint.detector.render import load_tokenizer
 
 MAX_TOKENS = 64
 """Word pieces of a turn that count, the last ones."""
@@ -70,7 +71,7 @@ def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
 
 def plain_tokenizer(tokenizer_json: str) -> Tokenizer:
     """A release's tokenizer, without truncation and padding."""
-    tokenizer = Tokenizer.from_str(tokenizer_json)
+    tokenizer = load_tokenizer(tokenizer_json)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

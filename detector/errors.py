@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import copyreg
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
@@ -141,6 +143,20 @@ class DialogueFailed(DialintError):
     """One dialogue could not be judged; its verdict has status ``failed``."""
 
     exit_code = 3
+
+
+@contextmanager
+def native_errors(error: Callable[[str], DialintError]) -> Iterator[None]:
+    """Raises what `error` makes of the name of any error of a library that reads files of others, also of a
+    panic of Rust, which is no `Exception`."""
+    try:
+        yield
+    except BaseException as raised:
+        name = type(raised).__name__
+        is_native = isinstance(raised, Exception) or name == "PanicException"
+        if isinstance(raised, DialintError) or not is_native:
+            raise
+        raise error(name) from None
 
 
 def excerpt(value: object) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, model_validator
 
-from dialint.detector.errors import DialogueFailed, ReleaseRefused
+from dialint.detector.errors import DialogueFailed, ReleaseRefused, native_errors
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Record, Role, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses
 from dialint.detector.windows import Window, plan_windows, smallest_capacity
@@ -320,18 +320,22 @@ def visible_text(text: str) -> tuple[str, list[int] | None]:
     return "".join(char for _, char in retained), [*(index for index, _ in retained), len(text)]
 
 
+TRIAL = "Hello, \u00e9t\u00e9 2026! \u4e2d"
+"""A text that shows whether a tokenizer works at all."""
+
+
 def load_tokenizer(tokenizer_json: str) -> Tokenizer:
-    """The tokenizer that the text of a ``tokenizer.json`` describes.
+    """The tokenizer that the text of a ``tokenizer.json`` describes; it has tokenized a text.
 
     Raises:
         ReleaseRefused: it describes none.
     """
     from tokenizers import Tokenizer  # heavy, and the judge's prompts need only this module's patterns
 
-    try:
-        return Tokenizer.from_str(tokenizer_json)
-    except Exception as error:  # the library raises no narrower kind
-        raise ReleaseRefused("E_RELEASE", "tokenizer.json describes no tokenizer") from error
+    with native_errors(lambda name: ReleaseRefused("E_RELEASE", "tokenizer.json describes no tokenizer")):
+        tokenizer = Tokenizer.from_str(tokenizer_json)
+        tokenizer.encode(TRIAL)
+    return tokenizer
 
 
 def _plain(tokenizer_json: str) -> Tokenizer:

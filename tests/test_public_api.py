@@ -1,5 +1,6 @@
 """What `import dialint` promises: the examples in its docstring run, on the embedded release."""
 
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -8,6 +9,12 @@ import pytest
 
 import dialint
 from dialint import DetectorConfig, DialintError, Dialogue, Turn, Verdict, load_detector, score
+from dialint.app.scoring.loop import run
+from dialint.app.scoring.options import ScoreConfig
+from dialint.detector.ingest.config import ReadConfig
+from dialint.detector.ingest.outcomes import Counts, Loaded
+from dialint.detector.ingest.read import open_logs, read
+from dialint.detector.watchdog import WatchConfig
 
 
 def test_the_examples_of_the_docstring_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,3 +50,42 @@ def test_no_other_name_is_public() -> None:
     with pytest.raises(AttributeError, match="no attribute 'secrets'"):
         dialint.secrets  # noqa: B018
     assert set(dir(dialint)) == set(dialint.__all__)
+
+
+def test_python_and_the_command_line_give_the_same_verdicts(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.jsonl", tmp_path / "v.jsonl"
+    whose = {"agent": "ada", "team": "north", "channel": "chat", "dialogue_id": "whole"}
+    chats = [
+        ({**whose, "at": "2026-11-02T10:00:00Z"}, "Hello {first_name}, your parcel arrives tomorrow."),
+        ({"dialogue_id": "clean"}, "It was shipped yesterday and arrives on Friday."),
+        (
+            {"dialogue_id": "german"},
+            "Guten Tag, ich sehe gern für Sie nach und melde mich gleich wieder bei Ihnen.",
+        ),
+        ({"dialogue_id": "alone"}, ""),
+    ]
+    lines = []
+    for about, text in chats:
+        turns = [
+            {
+                "role": "customer",
+                "text": "Where is my order?",
+                **({"at": about["at"]} if "at" in about else {}),
+            }
+        ]
+        turns += [{"role": "agent", "text": text}] if text else []
+        lines.append(json.dumps({**{k: v for k, v in about.items() if k != "at"}, "turns": turns}))
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    config = ScoreConfig(out=out, quiet=True, watch=WatchConfig(dialogue_seconds=0))
+    assert run([str(log)], config) == 0
+    records = read(open_logs([str(log)]), ReadConfig(), Counts())
+    read_dialogues = [each.dialogue for each in records if isinstance(each, Loaded)]
+    verdicts = dialint.score(read_dialogues)
+    assert [json.loads(line) for line in out.read_bytes().splitlines()] == [
+        verdict.model_dump(mode="json") for verdict in verdicts
+    ]
+    first = verdicts[0].model_dump(mode="json")
+    assert [first[name] for name in ("agent", "team", "channel")] == ["ada", "north", "chat"]
+    assert first["started_at"].startswith("2026-11-02T10:00")
+    assert [verdict.status for verdict in verdicts] == ["scored", "scored", "not_judged", "failed"]
+    assert all("suggestions" in verdict.model_dump() for verdict in verdicts)

@@ -257,7 +257,7 @@ class Job:
         if self._about.exists() and self.resumed and not restart:
             stored = read_manifest(self._about, expected=JobDescription)["work"]
             advice = "; --restart throws the partial output away"
-            _check_same_job(self.out, *map(_without_limit, (stored, description)), advice)
+            _check_same_job(self.out, _without_limit(stored), _without_limit(description), advice)
         else:
             self.discard()
             complete = [path for path in (self.out, rejects_path(self.out)) if restart and path.exists()]
@@ -363,8 +363,8 @@ class Job:
         self.discard()
 
 
-def _without_limit(description: dict[str, Any]) -> dict[str, Any]:
-    return {**description, "options": {**description.get("options", {}), "limit": None}}
+def _without_limit(work: dict[str, Any]) -> dict[str, Any]:
+    return {**work, "options": {**work.get("options", {}), "limit": None}}
 
 
 def _is_intact(path: Path, entry: dict[str, Any]) -> bool:

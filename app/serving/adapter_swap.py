@@ -12,6 +12,7 @@ from pathlib import Path
 from dialint.app.serving.client import ServerClient, ServerReply
 from dialint.app.serving.questions import sample_request
 from dialint.detector.engines.judge_folder import read_judge
+from dialint.detector.engines.server_answers import parse_models
 from dialint.detector.errors import ConfigError, UserError, WorldError
 
 
@@ -61,12 +62,8 @@ def _served_folder(client: ServerClient, name: str) -> Path | None:
     reply = client.get("/v1/models")
     if reply.status != 200:
         raise _refusal(client, reply, "the list of its models")
-    listed = reply.json()
-    cards = listed.get("data") if isinstance(listed, dict) else None
-    for card in cards if isinstance(cards, list) else ():
-        if isinstance(card, dict) and card.get("id") == name:
-            return Path(str(card.get("root")))
-    return None
+    roots = (Path(card.root) for card in parse_models(reply.body) if card.id == name and card.root)
+    return next(roots, None)
 
 
 def _refusal(client: ServerClient, reply: ServerReply, what: str) -> ConfigError | WorldError:

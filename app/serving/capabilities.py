@@ -6,12 +6,22 @@ hold no dialogue and generate a few tokens.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from dialint.app.serving.client import ServerClient, ServerReply
+from dialint.detector.engines.server_answers import (
+    ChatChoice,
+    ChatCompletion,
+    ModelCard,
+    Version,
+    parse,
+    parse_models,
+)
 from dialint.detector.errors import WorldError
 
 LEAST_CONTEXT = 2048
@@ -55,14 +65,14 @@ def examine_server(client: ServerClient, model: str | None = None) -> Iterator[C
         yield Capability("key", "no", done, "put it into DIALINT_JUDGE_KEY or --key-file", needed=True)
         return
     yield _key(client)
-    cards = _cards(reply)
+    cards = parse_models(reply.body) if reply.status == 200 else []
     if not cards:
         result = f"no list of models (status {reply.status})"
         yield Capability(
             "models", "no", result, "is the URL that of an OpenAI-compatible server?", needed=True
         )
         return
-    names = [str(card.get("id")) for card in cards]
+    names = [card.id for card in cards]
     yield Capability("models", "yes", ", ".join(names), needed=True)
     model_name = model or names[-1]
     if model_name not in names:
@@ -78,9 +88,9 @@ def examine_server(client: ServerClient, model: str | None = None) -> Iterator[C
 
 def _version(client: ServerClient) -> Capability:
     reply = client.get("/version")
-    content = reply.json() if reply.status == 200 else None
-    if isinstance(content, dict) and "version" in content:
-        return Capability("vLLM", "yes", str(content["version"])[:40])
+    content = parse(Version, reply.body) if reply.status == 200 else None
+    if content is not None:
+        return Capability("vLLM", "yes", content.version[:40])
     return Capability("vLLM", "unknown", "the server names no version of vLLM")
 
 
@@ -95,17 +105,12 @@ def _key(client: ServerClient) -> Capability:
     return Capability("key", "no", "the server answers without it too", "start the server with the key")
 
 
-def _cards(reply: ServerReply) -> list[Mapping[str, Any]]:
-    content = reply.json() if reply.status == 200 else None
-    cards = content.get("data") if isinstance(content, dict) else None
-    return [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
-
-
-def _context(cards: list[Mapping[str, Any]], model_name: str) -> Capability:
-    sizes = {str(card.get("id")): card.get("max_model_len") for card in cards}
-    own = next((card for card in cards if card.get("id") == model_name), {})
-    size = sizes.get(model_name) or sizes.get(str(own.get("parent")))
-    if not isinstance(size, int):
+def _context(cards: list[ModelCard], model_name: str) -> Capability:
+    by_name = {card.id: card for card in cards}
+    own = by_name[model_name]
+    parent = by_name.get(own.parent or "", own)
+    size = own.max_model_len or parent.max_model_len
+    if size is None:
         return Capability("context", "unknown", "not listed", "name it: score --judge-context")
     if size < LEAST_CONTEXT:
         return Capability("context", "no", f"{size} tokens", "serve --max-model-len, or another model")
@@ -131,7 +136,7 @@ def _answers(client: ServerClient, model_name: str) -> Iterator[Capability]:
     if choice is None:
         yield Capability("schema", "no", f"refused (status {reply.status})", remedy)
     else:
-        text = str((choice.get("message") or {}).get("content"))
+        text = choice.message.text
         if text in COLOURS:
             yield Capability("schema", "yes", "kept, without blanks")
         elif "".join(text.split()) in COLOURS:
@@ -142,19 +147,16 @@ def _answers(client: ServerClient, model_name: str) -> Iterator[Capability]:
     yield _logprobs(client, model_name)
 
 
-def _choice(reply: ServerReply) -> Mapping[str, Any] | None:
-    content = reply.json() if reply.status == 200 else None
-    choices = content.get("choices") if isinstance(content, dict) else None
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+def _choice(reply: ServerReply) -> ChatChoice | None:
+    completion = parse(ChatCompletion, reply.body) if reply.status == 200 else None
+    return None if completion is None else completion.choices[0]
 
 
-def _tops(choice: Mapping[str, Any] | None) -> list[float]:
+def _tops(choice: ChatChoice | None) -> list[float]:
     """The log-probabilities of the first token's alternatives, likeliest first."""
-    try:
-        first = choice["logprobs"]["content"][0]["top_logprobs"]  # type: ignore[index]
-        return sorted((float(top["logprob"]) for top in first), reverse=True)
-    except (KeyError, IndexError, TypeError, ValueError):
-        return []
+    tokens = (choice is not None and choice.logprobs is not None and choice.logprobs.content) or []
+    tops = [top.logprob for token in tokens[:1] for top in token.top_logprobs or () if top is not None]
+    return sorted((logprob for logprob in tops if logprob is not None), reverse=True)
 
 
 def _logprobs(client: ServerClient, model_name: str) -> Capability:
@@ -185,8 +187,9 @@ def _prefix_cache(client: ServerClient) -> Capability:
     totals: dict[str, float] = {}
     if reply.status == 200:
         for name, value in METRIC.findall(reply.body.decode(errors="replace")):
-            totals[name] = totals.get(name, 0.0) + float(value)
-    if "queries" not in totals:
+            with suppress(ValueError):
+                totals[name] = totals.get(name, 0.0) + float(value)
+    if not math.isfinite(sum(totals.values())) or "queries" not in totals:
         return Capability(
             "prefix cache", "unknown", "no metrics of it", "the questions of a dialogue share it"
         )
@@ -210,9 +213,9 @@ def _several(client: ServerClient, model_name: str) -> Capability:
     return Capability("cap on answers", "unknown", f"status {reply.status}")
 
 
-def _adapters(client: ServerClient, cards: list[Mapping[str, Any]]) -> Capability:
+def _adapters(client: ServerClient, cards: list[ModelCard]) -> Capability:
     """An empty request to load an adapter is refused as such, or the path is not there."""
-    loaded = [str(card.get("id")) for card in cards if card.get("parent")]
+    loaded = [card.id for card in cards if card.parent]
     having = f"loaded: {', '.join(loaded)}; " if loaded else ""
     status = client.post("/v1/load_lora_adapter", {}).status
     if status in (400, 422):

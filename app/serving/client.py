@@ -28,13 +28,6 @@ class ServerReply:
     status: int
     body: bytes
 
-    def json(self) -> Any:
-        """The body as JSON; None if it is none."""
-        try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
-            return None
-
 
 @dataclass(frozen=True, kw_only=True)
 class ServerClient:

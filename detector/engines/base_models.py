@@ -9,6 +9,7 @@ before it is loaded.
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +23,9 @@ from dialint.detector.engines.quantization import (
     nf4_config,
     storage_format,
 )
-from dialint.detector.errors import ConfigError, WorldError
+from dialint.detector.errors import ConfigError, WorldError, native_errors
 from dialint.detector.release import EMBEDDED, Release
+from dialint.detector.render import TRIAL
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -34,6 +36,10 @@ BASE_FILE = "base.json"
 SMALL_DECODER = Path(__file__).parents[2] / "finetune" / "small_decoder"
 """Folder of the small decoder that ships, made by the recipe in ``runs/embedded.sh``; its README is its
 model card."""
+LAYERS = {"num_hidden_layers", "num_layers", "n_layer", "encoder_layers", "decoder_layers"}
+"""Of a configuration: each counts layers, and a layer has a tensor."""
+SIZES = ("_layers", "_heads", "_size", "_dim", "_experts", "n_embd", "n_head", "n_inner")
+"""Ends of the names of a configuration's sizes, each of which some tensor has as a dimension."""
 SHIPPED = {"small_decoder": SMALL_DECODER, "embedded": EMBEDDED}
 """Models that ship, by names that are valid wherever the package is installed: a decoder, and the release,
 whose backbone is a base for scanners."""
@@ -155,7 +161,9 @@ def resolve_source(model: str) -> ModelSource:
     base = resolve_base(model)
     if (base.folder / MANIFEST).exists():  # all weights, written by a training stage
         validate_manifest(base.folder)
-    return ModelSource(base, weights_sha256(base.folder))
+    sha256 = weights_sha256(base.folder)
+    validate_sizes(base.folder)
+    return ModelSource(base, sha256)
 
 
 def _resolve_adapter(folder: Path) -> ModelSource:
@@ -172,6 +180,7 @@ def _resolve_adapter(folder: Path) -> ModelSource:
         raise ConfigError("E_ADAPTER", f"{folder}: its base is not here: {error.message}") from None
     if weights_sha256(base.folder) != sha256:
         raise ConfigError("E_ADAPTER", f"{folder}: made for other weights than those in {name}")
+    validate_sizes(base.folder)
     validate_adapter(folder, base.folder)
     return ModelSource(base, sha256, folder)
 
@@ -199,6 +208,51 @@ def weights_sha256(folder: Path) -> str:
     return fingerprint([(file.name, sha256_file(file)) for file in files])
 
 
+def validate_sizes(folder: Path) -> None:
+    """Check that no size in ``config.json`` is beyond what the weights can fill, before memory is taken for
+    it.
+
+    Raises:
+        ConfigError: E_BASE, one is, or the folder has no weights or no configuration that can be read.
+    """
+    from safetensors import safe_open
+
+    n_tensors = n_numbers = 0
+    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no weights that load ({name})")):
+        for path in folder.glob("*.safetensors"):
+            with safe_open(path, framework="np") as file:
+                shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118  no mapping
+                n_tensors, n_numbers = n_tensors + len(shapes), n_numbers + sum(map(math.prod, shapes))
+    parts: list[Any] = [_read_config(folder)]
+    while parts:
+        part = parts.pop()
+        for name, value in part.items() if isinstance(part, dict) else enumerate(part):
+            if isinstance(value, dict | list):
+                parts.append(value)
+            most = n_tensors if name in LAYERS else n_numbers if str(name).endswith(SIZES) else math.inf
+            if isinstance(value, int) and value > most:
+                raise ConfigError(
+                    "E_BASE",
+                    f"{folder}: config.json says {name} {str(value)[:20]}, and the weights are {n_tensors:,} "
+                    f"tensors of {n_numbers:,} numbers",
+                )
+
+
+def load_folder_tokenizer(folder: Path | str) -> Any:
+    """The tokenizer of a folder as transformers reads it: local files only, no code of the folder's. It has
+    tokenized a text.
+
+    Raises:
+        ConfigError: E_BASE, there is none that works so.
+    """
+    from transformers import AutoTokenizer
+
+    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: its tokenizer does not load ({name})")):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        tokenizer(TRIAL)
+    return tokenizer
+
+
 def load_base_model(
     source: ModelSource,
     *,
@@ -219,8 +273,6 @@ def load_base_model(
         ConfigError: E_BASE, nothing there that loads, or its weights are stored in an unknown format.
     """
     import torch
-    from huggingface_hub.errors import StrictDataclassError
-    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
     folder = source.base.folder
@@ -236,7 +288,7 @@ def load_base_model(
         arguments |= {"dtype": torch.bfloat16}
     else:
         arguments |= {"dtype": torch.bfloat16 if bf16 else torch.float32}
-    try:
+    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no model that loads ({name})")):
         if dequantize and stored != "plain":
             model, info = load_dequantized(loader, folder, **arguments)
         else:
@@ -248,16 +300,6 @@ def load_base_model(
                 output_loading_info=True,
                 **arguments,
             )
-    except (
-        ImportError,
-        OSError,
-        ValueError,
-        KeyError,
-        RuntimeError,
-        SafetensorError,
-        StrictDataclassError,
-    ) as error:
-        raise ConfigError("E_BASE", f"{folder}: no model that loads ({type(error).__name__})") from None
     missing = [name for name in info["missing_keys"] if kind != "SEQ_CLS" or "score" not in name]
     if missing or info["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
@@ -269,9 +311,11 @@ def load_base_model(
 
 def _read_config(folder: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads((folder / "config.json").read_bytes())
+        content = json.loads((folder / "config.json").read_bytes())
     except (OSError, ValueError, RecursionError):
-        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read") from None
+        content = None
+    if not isinstance(content, dict):
+        raise ConfigError("E_BASE", f"{folder}: no config.json that can be read")
     return content
 
 

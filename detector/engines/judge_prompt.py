@@ -16,10 +16,10 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from dialint.detector.engines.base_models import ModelSource, tokenizer_folder
+from dialint.detector.engines.base_models import ModelSource, load_folder_tokenizer, tokenizer_folder
 from dialint.detector.engines.spelling import JsonSpelling
 from dialint.detector.engines.verdict_tokens import find_fork
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, native_errors
 from dialint.detector.judge import (
     OPENING,
     PROMPT_VERSION,
@@ -68,15 +68,11 @@ class JudgePrompt:
         Raises:
             ConfigError: E_BASE, no tokenizer that loads without code of its own, or one that changes text.
         """
-        from transformers import AutoTokenizer
-
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        tokenizer = load_folder_tokenizer(folder)
+        with native_errors(
+            lambda name: ConfigError("E_BASE", f"{folder}: its tokenizer cannot spell ({name})")
+        ):
             spelling = JsonSpelling(tokenizer)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ConfigError(
-                "E_BASE", f"{folder}: its tokenizer does not load ({type(error).__name__})"
-            ) from None
         if not tokenizer.chat_template:
             tokenizer.chat_template = PLAIN_TEMPLATE
         if tokenizer.eos_token is None:

@@ -22,9 +22,10 @@ import httpx2
 import numpy as np
 
 from dialint.detector.engines.local import load_engine
-from dialint.detector.engines.openai_server import Address, parse_address
+from dialint.detector.engines.openai_server import MAX_BODY_BYTES, Address, parse_address
 from dialint.detector.engines.pacing import RetryPolicy, retry_after_s
 from dialint.detector.engines.scan_model import EVIDENCE_WEIGHT
+from dialint.detector.engines.server_answers import Pooling, parse, parse_models
 from dialint.detector.engines.weight_formats import decode_weight
 from dialint.detector.errors import ConfigError, ReleaseRefused, WorldError
 from dialint.detector.records import Dialogue, Turn
@@ -86,7 +87,7 @@ class PoolingEngine:
             timeout=httpx2.Timeout(TIMEOUT_S, connect=10.0),
             follow_redirects=False,
             trust_env=not address.is_loopback,
-            headers={"User-Agent": "dialint"},
+            headers={"User-Agent": "dialint", "Accept-Encoding": "identity"},
         )
         self._last_answer = time.monotonic()
         self._model = self._find_model(info.render.context_tokens)
@@ -140,16 +141,15 @@ class PoolingEngine:
             "embed_dtype": "float32",
             "endianness": "little",
         }
-        content = self._ask("POST", f"{self._address.root_url}/pooling", body)
-        rows = content.get("data") if isinstance(content, Mapping) else None
-        if not isinstance(rows, list) or len(rows) != len(windows):
+        n_bytes = 4 * len(HEADS) * self._n_codes * sum(map(len, windows))
+        received = self._ask("POST", f"{self._address.root_url}/pooling", body, MAX_BODY_BYTES + 2 * n_bytes)
+        pooled = parse(Pooling, received)
+        rows = {} if pooled is None else {row.index: row.data for row in pooled.data}
+        if set(rows) != set(range(len(windows))):
             raise ConfigError("E_ENGINE", f"{self._address.url}: does not answer for each window")
-        ordered = sorted(rows, key=lambda row: int(row["index"]))
-        return [
-            self._decode(row.get("data"), len(window)) for row, window in zip(ordered, windows, strict=True)
-        ]
+        return [self._decode(rows[place], len(window)) for place, window in enumerate(windows)]
 
-    def _decode(self, data: Any, n_tokens: int) -> np.ndarray:
+    def _decode(self, data: str, n_tokens: int) -> np.ndarray:
         """
         Raises:
             ConfigError: E_ENGINE, not the logits of so many tokens and this release's heads.
@@ -157,26 +157,27 @@ class PoolingEngine:
         try:
             flat = np.frombuffer(base64.b64decode(data, validate=True), "<f4")
             logits = flat.reshape(n_tokens, len(HEADS) * self._n_codes)
-        except (TypeError, ValueError, binascii.Error):
+        except (ValueError, binascii.Error):
+            logits = np.full((1, 1), np.nan)
+        if not np.isfinite(logits).all():
             raise ConfigError(
                 "E_ENGINE",
                 f"{self._address.url}: {self._model} has other outputs than this release; serve what "
                 "`dialint train export` made of it",
-            ) from None
+            )
         return logits
 
     def _find_model(self, context_tokens: int) -> str:
         """The name of the only model, which must hold a whole window."""
-        listed = self._ask("GET", f"{self._address.url}/models", None)
-        entries = listed.get("data") if isinstance(listed, Mapping) else None
-        if not isinstance(entries, list) or len(entries) != 1 or not isinstance(entries[0], Mapping):
+        cards = parse_models(self._ask("GET", f"{self._address.url}/models", None))
+        if len(cards) != 1:
             raise ConfigError("E_ENGINE", f"{self._address.url}: expected a server with one model, the scan")
-        most = entries[0].get("max_model_len")
-        if isinstance(most, int) and most < context_tokens:
+        most = cards[0].max_model_len
+        if most is not None and most < context_tokens:
             raise ConfigError(
                 "E_ENGINE", f"{self._address.url}: --max-model-len {most} is under {context_tokens} tokens"
             )
-        return str(entries[0].get("id"))
+        return cards[0].id
 
     def _verify(self, release: Release) -> None:
         """
@@ -195,8 +196,10 @@ class PoolingEngine:
                 )
         self.n_tokens, self.share_scanned = 0, 0.0
 
-    def _ask(self, method: str, url: str, body: Mapping[str, Any] | None) -> Any:
-        """The JSON of a response, after as many tries as the policy allows.
+    def _ask(
+        self, method: str, url: str, body: Mapping[str, Any] | None, max_bytes: int = MAX_BODY_BYTES
+    ) -> bytes:
+        """The body of a response, after as many tries as the policy allows.
 
         Raises:
             ConfigError: E_ENGINE, the server refuses the request.
@@ -206,13 +209,13 @@ class PoolingEngine:
         while True:
             reason, wait_s = "", None
             try:
-                response = self._client.request(method, url, json=body)
+                response, received = self._request(method, url, body, max_bytes)
             except httpx2.HTTPError as error:
                 reason = f"no answer ({type(error).__name__})"
             else:
                 if response.status_code == 200:
                     self._last_answer = time.monotonic()
-                    return _json(response)
+                    return received
                 reason = f"status {response.status_code}"
                 if response.status_code < 500 and response.status_code not in TRANSIENT:
                     hint = ": is it vLLM with --runner pooling?" if response.status_code == 404 else ""
@@ -226,6 +229,22 @@ class PoolingEngine:
                     "E_SERVER", f"--engine {url}: {reason}: is the server running, and is this its address?"
                 )
             time.sleep(pause_s)
+
+    def _request(
+        self, method: str, url: str, body: Mapping[str, Any] | None, max_bytes: int
+    ) -> tuple[httpx2.Response, bytes]:
+        """One response and its body.
+
+        Raises:
+            httpx2.HTTPError: none, or one that is longer or takes longer than it may.
+        """
+        end_s, received = time.monotonic() + TIMEOUT_S, bytearray()
+        with self._client.stream(method, url, json=body) as response:
+            for part in response.iter_raw():
+                received += part
+                if len(received) > max_bytes or time.monotonic() > end_s:
+                    raise httpx2.ReadError("a response without an end")
+        return response, bytes(received)
 
 
 def open_pooling_engine(release: Release, url: str, row_tokens: int) -> PoolingEngine:
@@ -243,13 +262,6 @@ def open_pooling_engine(release: Release, url: str, row_tokens: int) -> PoolingE
             "E_OPTION", f"--engine {url}: expected a URL such as http://127.0.0.1:8000"
         ) from None
     return PoolingEngine(release, address, row_tokens)
-
-
-def _json(response: httpx2.Response) -> Any:
-    try:
-        return response.json()
-    except ValueError:
-        raise ConfigError("E_ENGINE", f"--engine {response.url}: its answer is no JSON") from None
 
 
 def _rows(sizes: Sequence[int], row_tokens: int) -> list[list[int]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WrapValidator
 from pydantic_core import from_json
 
 MAX_COUNT = 10**9
@@ -21,8 +21,15 @@ def _validate_or_none(value: Any, handler: Any) -> Any:
         return None
 
 
+def _validate_printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("characters that a terminal obeys")
+    return text
+
+
 T = TypeVar("T")
 OrNone = Annotated[T | None, WrapValidator(_validate_or_none)]
+Printable = Annotated[str, AfterValidator(_validate_printable)]
 Count = OrNone[Annotated[int, Field(ge=0, lt=MAX_COUNT)]]
 Size = OrNone[Annotated[int, Field(gt=0, lt=MAX_COUNT)]]
 
@@ -142,7 +149,7 @@ class Tokenized(ServerAnswer):
 class ModelCard(ServerAnswer):
     """A model or adapter that a server lists. An adapter names its parent."""
 
-    id: str
+    id: Printable
     root: OrNone[str] = None
     parent: OrNone[str] = None
     owned_by: OrNone[str] = None
@@ -163,7 +170,7 @@ class ModelList(ServerAnswer):
 class Version(ServerAnswer):
     """The answer of vLLM's ``/version``."""
 
-    version: str
+    version: Printable
 
 
 class Pooled(ServerAnswer):

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dialint.detector.engines.base_models import validate_sizes
 from dialint.detector.engines.quantization import load_dequantized, storage_format
-from dialint.detector.errors import ConfigError
+from dialint.detector.errors import ConfigError, native_errors
 from dialint.finetune.decoder.packing import IGNORE_INDEX, Batch, build_batch
 from dialint.finetune.decoder.writing import Piece
 
@@ -104,15 +105,14 @@ def load_decoder(folder: Path) -> PreTrainedModel:
         ConfigError: there is none that loads under these terms.
     """
     import torch
-    from huggingface_hub.errors import StrictDataclassError
-    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
         raise ConfigError("E_BASE", f"{folder}: no config.json with *.safetensors")
     loader: Any = AutoModelForCausalLM
     plain = storage_format(folder) == "plain"
-    try:
+    validate_sizes(folder)
+    with native_errors(lambda name: ConfigError("E_BASE", f"{folder}: no decoder that loads ({name})")):
         if plain:
             model, loading_info = loader.from_pretrained(
                 folder,
@@ -124,8 +124,6 @@ def load_decoder(folder: Path) -> PreTrainedModel:
             )
         else:
             model, loading_info = load_dequantized(loader, folder, dtype=torch.float32)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, StrictDataclassError) as error:
-        raise ConfigError("E_BASE", f"{folder}: no decoder that loads ({type(error).__name__})") from None
     if loading_info["missing_keys"] or loading_info["mismatched_keys"]:
         raise ConfigError("E_BASE", f"{folder}: weights are missing or do not fit config.json")
     loaded: PreTrainedModel = model

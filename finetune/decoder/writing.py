@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dialint.detector.engines.base_models import load_folder_tokenizer
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import JUDGED_ROLES, Role, Turn
 from dialint.detector.render import load_tokenizer as tokenizer_of
@@ -160,16 +161,9 @@ def load_tokenizer(folder: Path) -> Any:
     Raises:
         ConfigError: there is none that needs no code.
     """
-    from transformers import AutoTokenizer
-
     if not (folder / "tokenizer.json").is_file():
         raise ConfigError("E_BASE", f"{folder}: no tokenizer.json")
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(
-            "E_BASE", f"{folder}: its tokenizer does not load ({type(error).__name__})"
-        ) from None
+    return load_folder_tokenizer(folder)
 
 
 def plain_encoder(tokenizer_json: str) -> Callable[[list[str]], Units]:

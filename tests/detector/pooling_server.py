@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,6 +27,7 @@ class PoolingServer:
     added: float = 0.0
     max_model_len: int = 512
     models: tuple[str, ...] = ("scan",)
+    mutate: Callable[[str, Any], bytes] | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,6 +56,8 @@ def serving_pooling(state: PoolingServer) -> Iterator[str]:
 
         def answer(self, status: int, content: dict[str, Any], headers: dict[str, str] | None = None) -> None:
             body = json.dumps(content).encode()
+            if state.mutate is not None and status == 200:
+                body = state.mutate(self.path, content)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             for name, value in (headers or {}).items():

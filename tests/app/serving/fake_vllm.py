@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class Handler(BaseHTTPRequestHandler):
     adapters: dict[str, str]
     swap = os.environ.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING") == "True"
     raw_logprobs = False
+    mutate: Callable[[str, bytes], bytes] | None = None
     schema = True
     cap = int(os.environ.get("VLLM_MAX_N_SEQUENCES", "1"))
 
@@ -32,6 +34,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, status: int, content: object) -> None:
         body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+        if self.mutate is not None and status == 200:
+            body = self.mutate(self.path, body)
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_values import BODIES, HOSTILE, fields, with_value
 
 from dialint.app.commands.doctor import doctor
 from dialint.app.serving.capabilities import Capability, examine_server
@@ -55,6 +57,39 @@ def test_what_is_missing_comes_with_what_to_do(examine: Callable[..., dict[str, 
     assert examine(key=None)["key"].result == "wants a key"
     assert examine(key="sk-2")["key"].result == "does not take the key"
     assert "name one of small_decoder, judge" in examine(model="other")["model"].remedy
+
+
+ANSWERS = {
+    "/version": b'{"version":"0.0.fake"}',
+    "/metrics": b'vllm:prefix_cache_queries_total{engine="0"} 10.0\nvllm:prefix_cache_hits_total{engine="0"} 4.0\n',
+    "/v1/models": b'{"data":[{"id":"m","root":"m","parent":null,"max_model_len":2048}]}',
+    "/v1/chat/completions": b'{"choices":[{"message":{"content":"x"},"logprobs":{"content":[{"token":"a","logprob":-1.0,'
+    b'"top_logprobs":[{"token":"a","logprob":-1.0}]}]}}]}',
+}
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+def test_any_answer_of_a_server_is_something_found_out(
+    fake_server: FakeServer, home: Path, path: str
+) -> None:
+    """Every field of it replaced by every hostile value; what is shown obeys no terminal."""
+    valid = ANSWERS[path]
+    if path == "/metrics":
+        values = [b"1e400", b"1.2.3", b"e", b"+", b"-1", b"NaN", b"9" * 5000]
+        bodies = [valid.replace(b"10.0", value) for value in values] + [
+            valid.replace(b"4.0", value) for value in values
+        ]
+    else:
+        content = json.loads(valid)
+        bodies = [with_value(content, place, value) for place in fields(content) for value in HOSTILE]
+    with fake_server({}) as (address, handler):
+        client = ServerClient.of(address, "sk-1")
+        for body in (*bodies, *BODIES):
+            handler.mutate = staticmethod(lambda at, own, body=body: body if at == path else own)
+            capabilities = list(examine_server(client))
+            shown = "".join(f"{each.what}{each.result}{each.remedy}" for each in capabilities)
+            assert shown.isprintable()
+            assert all(each.state in ("yes", "no", "unknown") for each in capabilities)
 
 
 def test_the_command_says_whether_it_can_judge(

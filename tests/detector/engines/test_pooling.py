@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile_values import BODIES, HOSTILE, fields, with_value
 from pooling_server import PoolingServer, serving_pooling
 from tiny import ENCODER, release_info, render_config, write_release
 
@@ -67,6 +70,42 @@ def windows_of(release: Path, n: int) -> list[Rendered]:
 
 def connect(release: Path, url: str, row_tokens: int = 300) -> PoolingEngine:
     return PoolingEngine(Release(release), parse_address(f"{url}/v1", has_key=False), row_tokens, FAST)
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/pooling"])
+def test_an_answer_that_is_none_is_refused_in_one_line(
+    release: Path, server: tuple[PoolingServer, str], path: str
+) -> None:
+    """Every field replaced by every hostile value: the engine scans as before, or says what is wrong."""
+    state, url = server
+    windows = windows_of(release, 1)
+    engine = connect(release, url, row_tokens=4096)
+    expected = engine.scan(windows)
+    model = {"id": "scan", "max_model_len": 512}
+    valid = {"data": [model]} if path == "/v1/models" else {"data": [{"index": 0, "data": "AAAA"}]}
+    bodies = [with_value(valid, place, value) for place in fields(valid) for value in HOSTILE]
+    infinite = base64.b64encode(np.full((len(windows[0]), 3 * engine._n_codes), np.nan, "<f4").tobytes())
+    bodies.append(b'{"data":[{"index":0,"data":"%s"}]}' % infinite)
+    for body in (*bodies, *BODIES):
+        state.mutate = lambda at, content, body=body: body if at == path else json.dumps(content).encode()
+        try:
+            results = engine.scan(windows) if path == "/pooling" else [engine._find_model(64)]
+        except ConfigError as refused:
+            assert "\n" not in refused.message
+            assert "\x1b" not in refused.message
+        else:
+            assert path == "/v1/models" or np.allclose(results[0].slots, expected[0].slots)
+
+
+def test_a_response_without_an_end_is_no_answer(
+    release: Path, server: tuple[PoolingServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, url = server
+    engine = connect(release, url)
+    monkeypatch.setattr(pooling, "MAX_BODY_BYTES", 1000)
+    state.mutate = lambda at, content: b" " * 10**7
+    with pytest.raises(WorldError, match="no answer"):
+        engine.scan(windows_of(release, 1))
 
 
 def test_scores_are_those_of_the_local_engine(release: Path, server: tuple[PoolingServer, str]) -> None:

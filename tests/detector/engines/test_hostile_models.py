@@ -1,0 +1,116 @@
+"""A model's folder from somewhere: sizes that fit no memory, tokenizers that panic, files that are none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hostile_values import BODIES
+from transformers import Qwen3Config, Qwen3ForCausalLM
+
+from dialint.detector.engines.base_models import SMALL_DECODER, resolve_source, validate_sizes
+from dialint.detector.engines.judge_engines import open_judge
+from dialint.detector.engines.judge_prompt import JudgePrompt
+from dialint.detector.errors import DialintError, ReleaseRefused
+from dialint.detector.judge.config import JudgeConfig
+from dialint.detector.render import load_tokenizer
+
+PANICS: dict[str, dict[str, Any]] = {
+    "a merge that is longer than the continuing prefix": {"model": {
+        "type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "####"}},
+    "a map of characters that is none": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+    "a regular expression without an end": {"pre_tokenizer": {
+        "type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}},
+    "pieces of no length": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
+    "a mark that is no token": {"post_processor": {
+        "type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "X", "type_id": 0}}], "pair": [],
+        "special_tokens": {}}},
+    "an unknown token that is none": {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "zz"}},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(SMALL_DECODER / name, folder / name)
+    torch.manual_seed(1)
+    shape = Qwen3Config(
+        vocab_size=8192, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+        head_dim=16, intermediate_size=64, max_position_embeddings=2048, tie_word_embeddings=True,
+        bos_token_id=1, eos_token_id=10, pad_token_id=0,
+    )  # fmt: skip
+    Qwen3ForCausalLM(shape).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(model: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model, tmp_path / "model"))
+
+
+def refused(folder: Path) -> str:
+    """The message by which the judge in a folder is refused; empty if it is opened."""
+    try:
+        open_judge(JudgeConfig(judge=f"local:{folder}"), device="cpu").close()
+    except DialintError as error:
+        assert "\n" not in error.message
+        return error.message
+    return ""
+
+
+def test_models_that_ship_have_the_sizes_of_their_weights(model: Path) -> None:
+    for folder in (model, SMALL_DECODER):
+        validate_sizes(folder)
+    assert refused(model) == ""
+
+
+@pytest.mark.parametrize("value", [10**9, 10**30])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "num_hidden_layers",
+        "hidden_size",
+        "vocab_size",
+        "intermediate_size",
+        "num_attention_heads",
+        "num_key_value_heads",
+        "head_dim",
+    ],
+)
+def test_a_size_beyond_the_weights_is_refused_before_it_is_made(folder: Path, name: str, value: int) -> None:
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    for changed in ({**config, name: value}, {**config, "text_config": {name: value}}):
+        path.write_text(json.dumps(changed))
+        with pytest.raises(
+            DialintError, match=rf"config.json says {name} 10{{9}}.*, and the weights are \d+ tensors"
+        ):
+            resolve_source(str(folder))
+
+
+@pytest.mark.parametrize("case", PANICS)
+def test_a_tokenizer_that_panics_is_refused(folder: Path, case: str) -> None:
+    path = folder / "tokenizer.json"
+    changed = json.dumps({**json.loads(path.read_text()), **PANICS[case]})
+    path.write_text(changed)
+    with pytest.raises(ReleaseRefused, match="describes no tokenizer"):
+        load_tokenizer(changed)
+    with pytest.raises(DialintError, match="its tokenizer does not load"):
+        JudgePrompt.of(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json", "model.safetensors"],
+)
+def test_a_file_that_is_none_is_refused_or_left_alone(folder: Path, name: str) -> None:
+    path = folder / name
+    for body in BODIES:
+        path.write_bytes(body)
+        message = refused(folder)
+        assert message or name in ("generation_config.json", "tokenizer_config.json"), body[:20]
