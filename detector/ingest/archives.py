@@ -134,8 +134,9 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
     """
     from openpyxl import load_workbook
 
+    stream = open(path, "rb")  # noqa: SIM115  the library closes no file that it cannot read
     try:
-        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
         sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible" and _has_rows(sheet)]
         if len(sheets) != 1:
             names = ", ".join(repr(sheet.title) for sheet in sheets) or "-"
@@ -156,6 +157,8 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
         raise file_error(
             "E_ARCHIVE", name, "the workbook is damaged, or of a kind that is not read"
         ) from None
+    finally:
+        stream.close()
 
 
 def _has_rows(sheet: Any) -> bool:

@@ -350,8 +350,12 @@ def _assign_meanings(
 def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
     """Whether a path is in the same list as the text, or in one around it; the text itself may be
     anywhere."""
+    if any(map(str.isdecimal, path.split(".")[:-1])):  # one of many records, by its number
+        return False
     if meaning == "text":
         return True
+    if meaning in ("role", "author") and not RECIPIENTS.isdisjoint(_keys(path)):
+        return False
     if "text" not in fields:
         return False
     lists, text = path.split("[]")[:-1], fields["text"].split("[]")[:-1]
@@ -360,11 +364,13 @@ def _fits(path: str, meaning: str, fields: dict[str, str]) -> bool:
     return lists == text[: len(lists)]
 
 
+def _keys(path: str) -> list[str]:
+    return [normalize_name(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
+
+
 def _by_name(path: str, meaning: str) -> float:
     """Score of a path's name for a meaning: 0, or up to `NAME_SCORE`."""
-    keys = [normalize_name(key.replace("[]", "")) for key in path.replace("[].", ".").split(".")]
-    if meaning in ("role", "author") and not RECIPIENTS.isdisjoint(keys):
-        return 0.0
+    keys = _keys(path)
     if meaning in FIELDS and any(part in key for key in keys for part in GUIDELINES):
         return 0.0
     usual = column_names()[meaning]

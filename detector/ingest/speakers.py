@@ -64,7 +64,11 @@ def roles_of(
         )
         shown = ", ".join(repr(name[:40]) for name in still[:MAX_NAMED])
         found = Message("speakers that may be anyone: {names}", names=shown)
-        raise BadRecord("E_ROLE", path, found, Message("who is who, such as {example}", example=example))
+        expected = Message("who is who, such as {example}", example=example)
+        if len(people) == 1:
+            found = Message("one speaker, {names}, in place of two sides", names=shown)
+            expected = Message("speakers told apart; {example} only if one side says it all", example=example)
+        raise BadRecord("E_ROLE", path, found, expected)
     if missing:
         warnings["W_ROLE_GUESSED"] += 1
     return results

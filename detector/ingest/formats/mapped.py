@@ -55,12 +55,12 @@ def log_format(mapping: TreeMapping) -> LogFormat:
 
     def parts(record: Any, fallback_id: str) -> Iterator[tuple[str, Any]]:
         for piece in _dialogues(mapping, record):
-            yield fields.name(first_value(mapping.id, piece, Scope(piece))) or fallback_id, piece
+            yield _id(mapping, piece) or fallback_id, piece
 
     def read(record: Any, fallback_id: str) -> Iterator[Draft]:
         for number, piece in enumerate(_dialogues(mapping, record)):
-            name = fields.name(first_value(mapping.id, piece, Scope(piece)))
-            yield _draft(mapping, [piece], name or (f"{fallback_id}/{number}" if number else fallback_id))
+            name = f"{fallback_id}/{number}" if number else fallback_id
+            yield _draft(mapping, [piece], _id(mapping, piece) or name)
 
     if mapping.spread:
         return LogFormat(
@@ -68,6 +68,12 @@ def log_format(mapping: TreeMapping) -> LogFormat:
             "whole" if "[]" in texts else "elements", parts=parts,
         )  # fmt: skip
     return LogFormat(mapping.name, matches, read, members=members)
+
+
+def _id(mapping: TreeMapping, piece: Any) -> str | None:
+    """The id of a dialogue; of an address without its query, which differs from page to page."""
+    name = fields.name(first_value(mapping.id, piece, Scope(piece)))
+    return name.partition("?")[0] if name and name.startswith("https://") else name
 
 
 def _dialogues(mapping: TreeMapping, record: Any) -> list[Any]:
@@ -103,7 +109,13 @@ def _draft(mapping: TreeMapping, pieces: list[Any], name: str) -> Draft:
         ordered += _turns(mapping, scope, name, warnings)
     lists = [path.text for turn in mapping.turns for path in (*turn.of, *mapping.dialogues)]
     path = next((text for text in lists if text not in (".", "[]")), "")
-    draft = Draft(name, _in_order(ordered), values, warnings, path.removesuffix("[]"))
+    turns = _in_order(ordered)
+    with_words = [turn for turn in turns if turn.role == "tool" or turn.tool_calls or turn.text != ""]
+    n_silent = len(turns) - len(with_words)  # pictures, files, stickers
+    if n_silent and any(turn.role != "tool" for turn in with_words):
+        warnings["W_EVENT_SKIPPED"] += n_silent
+        turns = with_words
+    draft = Draft(name, turns, values, warnings, path.removesuffix("[]"))
     draft.named = mapping.named
     return draft
 
@@ -210,7 +222,6 @@ def _read(
         yield tool_turn("" if text is None else _as_text(text), call_id, failed, at)
         return
     turn = DraftTurn(role, "" if text is None else text, at, fields.name(author), html=html)
-    turn.internal = _internal(kind, item, scope, path)
     if role in ("agent", "bot"):
         calls = whole_value(kind.calls, item, scope)
         turn.tool_calls = read_calls(calls, f"{path}.{kind.calls[0].text}" if kind.calls else path, name)
@@ -218,6 +229,7 @@ def _read(
         if isinstance(called, str) and called.strip():
             arguments = first_value(kind.arguments, item, scope)
             turn.tool_calls = (*turn.tool_calls, tool_call(called, arguments, call_id))
+    turn.internal = _internal(kind, item, scope, path)
     yield turn
 
 

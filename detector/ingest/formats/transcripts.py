@@ -25,6 +25,7 @@ from dialint.detector.ingest.validation import Draft, DraftTurn
 from dialint.detector.offsets import assemble
 
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_DIGITS = {ord(digit): str(n % 10) for n, digit in enumerate("٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹")}
 _BLANKS = re.compile("[ \t\u00a0\u202f]+")
 _NAME = r"([^\s:<>\[\](){}][^:<>\n]{0,59}?)"
 _LINE = re.compile(rf"{_NAME}[ \t]*:(?:[ \t]+(.*)|[ \t]*)$")
@@ -37,11 +38,23 @@ _CUE = re.compile(
 )
 _VOICE = re.compile(r"<v(?:\.[^\s>]{0,100})?[ \t]+([^>]{1,200})>")
 _TAG = re.compile(r"</?[a-z0-9:.]{1,40}(?:[ \t][^<>]{0,200})?>", re.IGNORECASE)
+_HALVES = {
+    "A": ("上午", "凌晨", "早上", "午前", "오전", "ص", "π.μ.", "π. μ."),
+    "P": ("下午", "中午", "晚上", "午後", "오후", "م", "μ.μ.", "μ. μ."),
+}
+"""How clocks of 12 hours are written, besides "am" and "pm"."""
+_HALF = "|".join(re.escape(word) for words in _HALVES.values() for word in words)
 _HEAD = re.compile(
-    r"\[?(\d{1,4}[./-]\d{1,2}[./-]\d{2,4}),? (\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)(?: ?([AaPp])\.? ?[Mm]\.?)?"
+    r"\[?(?P<date>\d{1,4}(?:[./-]|\. |年)\d{1,2}(?:[./-]|\. |月)\d{1,4}(?:日|\.)?)(?: г\.)?[,،]? "
+    r"(?:(?:klo|à|um|kl\.) )?"
+    rf"(?:(?P<before>{_HALF}) ?)?(?P<clock>\d{{1,2}}[:.]\d{{2}}(?:[:.]\d{{2}})?)"
+    rf"(?: ?(?P<after>[AaPp]\.? ?[Mm]\.?|{_HALF}))?(?: Uhr)?"
     r"(?:\] ?| [-\u2013\u2014] )"
 )
+_BRACKETED = re.compile(r"^[ \t]*\[([^\[\]:\n]{1,60})\](?=:)", re.MULTILINE)
+"""A speaker as WhisperX writes it."""
 _SPEAKER = re.compile(r"~? ?([^:\n]{1,60}): ?(.*)", re.DOTALL)
+_QUOTES = (('"', '"'), ("\u201c", "\u201d"), ("\u00ab", "\u00bb"))
 _MEDIA = re.compile(r"<[^<>]{3,60}>|\S{1,120}\.\w{2,5} \([^()]{3,40}\)")
 N_COMPARED = 200
 """Lines by which a transcript is recognised."""
@@ -69,6 +82,7 @@ def read_transcript(text: str) -> list[Line]:
     other lines go on with the turn before. A header ``Agent NAME`` says who is the agent."""
     if is_html(text):
         text, _ = assemble(text, read_html(text).pieces)
+    text = _BRACKETED.sub(r"\1", text)
     agents: set[str] = set()
     results: list[Line] = []
     lines = [line.strip() for line in text.splitlines()]
@@ -100,7 +114,7 @@ def read_transcript(text: str) -> list[Line]:
 
 def _is_script(text: str) -> bool:
     """Whether nearly all lines begin with one of a few speakers, who alternate."""
-    lines = [line.strip() for line in text.splitlines()[:N_COMPARED] if line.strip()]
+    lines = [_BRACKETED.sub(r"\1", line.strip()) for line in text.splitlines()[:N_COMPARED] if line.strip()]
     names = Counter(match[1] for line in lines if (match := _LINE.match(line)))
     often = [name for name, n in names.items() if n > 1 or len(lines) < 6]
     return 2 <= len(names) <= MAX_SPEAKERS and bool(often) and sum(names.values()) >= 0.9 * len(lines)
@@ -141,7 +155,7 @@ def _cues(text: str) -> Iterator[tuple[str, str]]:
         start = next((at for at, line in enumerate(lines[:2]) if _CUE.match(line.strip())), None)
         if start is None:  # a header, a note, a style
             continue
-        payload = "\n".join(lines[start + 1 :])
+        payload = _BRACKETED.sub(r"\1", "\n".join(lines[start + 1 :]))
         voices = _VOICE.split(payload)
         if len(voices) > 1:
             pairs = [("", voices[0]), *zip(voices[1::2], voices[2::2], strict=True)]
@@ -159,7 +173,7 @@ def _is_whatsapp(text: str) -> bool:
 
 
 def _head_text(line: str) -> str:
-    return _BLANKS.sub(" ", _MARKS.sub("", line))
+    return _BLANKS.sub(" ", _MARKS.sub("", line)).translate(_DIGITS)
 
 
 def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterator[Draft]:
@@ -168,7 +182,7 @@ def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterato
     messages: list[tuple[re.Match[str], list[str]]] = []
     for line in text.replace("\r\n", "\n").rstrip("\n").split("\n"):
         head = _HEAD.match(_head_text(line))
-        if head is not None:
+        if head is not None and (not messages or _style(head) == _style(messages[0][0])):
             messages.append((head, [_after_head(line, head)]))
         elif messages:
             messages[-1][1].append(line)
@@ -176,7 +190,7 @@ def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterato
     turns = []
     for (_, rest), at in zip(messages, times, strict=True):
         match = _SPEAKER.fullmatch("\n".join(rest).lstrip("\u200e\u200f\u202a\u202c "))
-        if match is None:
+        if match is None or any(_is_open(match[1], *signs) for signs in _QUOTES):
             warnings["W_EVENT_SKIPPED"] += 1
             continue
         words = _without_edit_mark(match[2])
@@ -193,6 +207,25 @@ def _without_edit_mark(words: str) -> str:
     """A message without ``<This message was edited>`` at its end, which stands behind U+200E."""
     start, mark, end = words.rpartition("\u200e")
     return start.rstrip() if mark and start and _MEDIA.fullmatch(end.strip()) else words
+
+
+def _style(head: re.Match[str]) -> tuple[str, str, bool, bool]:
+    """How an export writes its heads: one file, one style. Another style is pasted text."""
+    date, clock = (re.sub(r"\d{1,2}", "0", re.sub(r"\d{4}", "y", head[part])) for part in ("date", "clock"))
+    return date, clock, bool(head["before"] or head["after"]), head[0].startswith("[")
+
+
+def _is_open(name: str, opening: str, closing: str) -> bool:
+    """Whether a quotation begins in what would be a name: a notice such as ``Ann created "Lamps: new"``."""
+    return bool(name.count(opening) % 2 if opening == closing else name.count(opening) > name.count(closing))
+
+
+def _time_text(head: re.Match[str]) -> str:
+    sign = "." if "." in head["date"] else "/"
+    date = sign.join(re.findall(r"\d+", head["date"]))
+    word = head["before"] or head["after"]
+    half = next((half for half, words in _HALVES.items() if word in words), word and word[0].upper())
+    return f"{date} {head['clock'].replace('.', ':')}" + (f" {half}M" if half else "")
 
 
 def _after_head(line: str, head: re.Match[str]) -> str:
@@ -216,10 +249,7 @@ def _times(heads: list[re.Match[str]], config: ReadConfig) -> list[datetime | No
         BadRecord: E_TIME, neither says.
     """
     wanted = config.mapped.time_format
-    texts = [
-        f"{head[1].replace('-', '/')} {head[2].replace('.', ':')}" + (f" {head[3]}M" if head[3] else "")
-        for head in heads
-    ]
+    texts = list(map(_time_text, heads))
     dates = DateOrderDetector()
     for text in texts:
         dates.add(text)

@@ -31,7 +31,8 @@ from dialint.detector.ingest.sources import Source
 PREFIX_BYTES = 1 << 20
 N_ELEMENTS = 20
 """Elements of an array by which its format is recognised."""
-_CHAT_HEAD = re.compile(rb"\[\d{1,4}[./-]\d{1,2}[./-]\d{2,4},? ")
+_CHAT_HEAD = re.compile(rb'\[[^\]\n"{\[]{1,80}\](?::|[ ])[^\n]')
+"""A time or a speaker in brackets, before what was said."""
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 
 

@@ -1,0 +1,196 @@
+"""Exports differ from their tools' examples: parts that are missing, pages, pictures, deleted messages, other
+locales. No side may be lost or taken for the other, no note or forged line charged to an agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, THANKED, TIMES
+
+from dialint.detector.ingest.preview import preview
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+
+SAID = [("customer", ASKED), ("agent", ANSWERED)]
+BY_BOT = [("customer", ASKED), ("bot", ANSWERED)]
+NAMED = ("Ann=customer", "Leo=agent")
+
+
+def turns_of(path: Path, *options: str) -> tuple[list[list[tuple[str, str]]], Counts]:
+    config, counts = ReadConfig(max_bad=0.0, role=options), Counts()
+    sources = open_logs([str(path)])
+    for source in sources:
+        inspect(source, config)
+    loaded = [one.dialogue for one in read(sources, config, counts) if isinstance(one, Loaded)]
+    return [[(turn.role, turn.text) for turn in dialogue.turns] for dialogue in loaded], counts
+
+
+def _chatwoot(kind: int, text: str | None, minute: int, **more: Any) -> dict[str, Any]:
+    who = {"sender_type": ["Contact", "User"][kind], "sender": {"name": "x"}}
+    return {"conversation_id": 7, "message_type": kind, "content": text, "content_type": "text", "private": False,
+            "created_at": EPOCHS[minute], **who, **more}  # fmt: skip
+
+
+def _front(inbound: bool, text: str, minute: int) -> dict[str, Any]:
+    related = {"related": {"conversation": "https://front.example/conversations/cnv_1"}}
+    return {
+        "_links": related,
+        "is_inbound": inbound,
+        "text": text or None,
+        "body": text,
+        "created_at": EPOCHS[minute],
+    }
+
+
+def _thread(kind: str, who: str, text: str, minute: int) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "state": "published",
+        "createdBy": {"type": who},
+        "body": text,
+        "createdAt": TIMES[minute],
+    }
+
+
+def _threads(page: int, *threads: dict[str, Any]) -> dict[str, Any]:
+    link = {"self": {"href": f"https://scout.example/v2/conversations/7/threads?page={page}"}}
+    return {"_embedded": {"threads": threads}, "_links": link}
+
+
+def _crisp(side: str, content: Any, minute: int, kind: str = "text", **more: Any) -> dict[str, Any]:
+    return {"session_id": "s", "fingerprint": minute, "type": kind, "from": side, "content": content, "origin": "chat",
+            "timestamp": EPOCHS[minute] * 1000, **more}  # fmt: skip
+
+
+def _activity(side: str, minute: int, text: str | None = None, **more: Any) -> dict[str, Any]:
+    """Of a channel that names the role of the recipient only."""
+    other = "user" if side == "bot" else "bot"
+    return {"type": "message", "channelId": "webchat", "from": {"id": side}, "recipient": {"id": "r", "role": other},
+            "conversation": {"id": "c"}, "timestamp": TIMES[minute], "text": text, **more}  # fmt: skip
+
+
+def _slack(who: str, text: str, second: int, **more: Any) -> dict[str, Any]:
+    return {"type": "message", "ts": f"{EPOCHS[0] + second}.0001", "thread_ts": f"{EPOCHS[0]}.0001", "user": who,
+            "text": text, **more}  # fmt: skip
+
+
+def _heard(speaker: int, channel: int, text: str, start: float) -> dict[str, Any]:
+    return {"speaker": speaker, "channel": channel, "transcript": text, "start": start}
+
+
+def _exchange(asked: str, answered: str, minute: int) -> dict[str, Any]:
+    answer = {"queryResult": {"responseMessages": [{"text": {"text": [answered]}}]}}
+    return {
+        "request": {"queryInput": {"text": {"text": asked}}},
+        "response": answer,
+        "createTime": TIMES[minute],
+    }
+
+
+CHATS = {
+    "a picture is no blank turn": (
+        {"payload": [_chatwoot(0, ASKED, 0), _chatwoot(0, None, 1, attachments=[{}]), _chatwoot(1, ANSWERED, 2)]},
+        SAID, 1, ()),
+    "deleted at Chatwoot": (
+        {"payload": [_chatwoot(0, ASKED, 0), _chatwoot(1, ANSWERED, 1),
+                     _chatwoot(1, "This message was deleted", 2, content_attributes={"deleted": True})]},
+        SAID, 1, ()),
+    "pages of Front": (
+        [{"_results": [_front(False, ANSWERED, 2), _front(True, "", 1)]}, {"_results": [_front(True, ASKED, 0)]}],
+        SAID, 1, ()),
+    "pages of Help Scout": (
+        [_threads(1, _thread("message", "user", ANSWERED, 2)), _threads(2, _thread("customer", "customer", ASKED, 0))],
+        SAID, 0, ()),
+    "forwarded at Help Scout": (
+        _threads(1, _thread("message", "user", ANSWERED, 2), _thread("forwardparent", "user", NOTE, 1),
+                 _thread("customer", "customer", ASKED, 0)),
+        SAID, 0, ()),
+    "choices at Crisp": (
+        {"data": [_crisp("user", {"url": "x"}, 0, "file"), _crisp("user", ASKED, 1),
+                  _crisp("operator", {"text": ANSWERED, "choices": []}, 2, "picker", automated=True)]},
+        BY_BOT, 1, ()),
+    "activities without a sender's role": (
+        [_activity("user", 0, ASKED), _activity("bot", 1, attachments=[{}]), _activity("bot", 2, ANSWERED)],
+        BY_BOT, 1, ()),
+    "a bot of Slack": ([_slack("U1", ASKED, 0), _slack("U2", ANSWERED, 1, bot_id="B1")], BY_BOT, 0, ("*=customer",)),
+    "channels of Deepgram": (
+        {"results": {"channels": [{"alternatives": []}] * 2, "utterances": [
+            _heard(0, 0, HELLO, 0), _heard(0, 0, ANSWERED, 2), _heard(0, 1, ASKED, 1)]}},
+        [("agent", HELLO), *SAID], 0, ()),
+    "paragraphs of Deepgram": (
+        {"results": {"channels": [{"alternatives": [{"paragraphs": {"paragraphs": [
+            {"speaker": speaker, "sentences": [{"text": text}], "start": start}
+            for start, (speaker, text) in enumerate([(0, HELLO), (1, ASKED), (0, ANSWERED)])]}}]}]}},
+        [("agent", HELLO), *SAID], 0, ()),
+    "the newest first in Dialogflow CX": (
+        {"name": "c", "interactions": [_exchange(THANKED, "Bye.", 1), _exchange(ASKED, ANSWERED, 0)]},
+        [*BY_BOT, ("customer", THANKED), ("bot", "Bye.")], 0, ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_exports_that_differ_from_their_examples(name: str, tmp_path: Path) -> None:
+    value, said, n_events, options = CHATS[name]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(value))
+    dialogues, counts = turns_of(path, *options)
+    assert dialogues == [said]
+    assert counts.warnings["W_BLANK_TURN"] == 0
+    assert counts.warnings["W_EVENT_SKIPPED"] == n_events
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["31.12.2025 klo 23.5{} - ", "31/12/2025 \u00e0 23:5{} - ", "2025/12/31 下午11:5{} - ", "2025年12月31日 下午11:5{} - ",
+     "2025. 12. 31. 오후 11:5{} - ", "[2025. 12. 31. 오후 11:5{}:00] ", "2025. 12. 31. 23:5{} - ",
+     "31.12.2025 г., 23:5{} - ", "٣١\u200f/١٢\u200f/٢٠٢٥، ١١:٥{} م - ", "[۲۰۲۵/۱۲/۳۱, ۲۳:۵{}:۰۰] ",
+     "31/12/25, 11:5{} μ.μ. - ", "31.12.25, 23:5{} Uhr - "],
+)  # fmt: skip
+def test_whatsapp_in_other_locales(head: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    texts = [f"Ann: {ASKED}", 'Ann changed the subject to "Lamps: new"', f"Leo: {ANSWERED}"]
+    path.write_text("\ufeff" + "\r\n".join(head.format(at) + text for at, text in enumerate(texts)))
+    config = ReadConfig(role=NAMED)
+    (source,) = open_logs([str(path)])
+    inspect(source, config)
+    (one,) = read([source], config, Counts())
+    assert isinstance(one, Loaded)
+    assert [(turn.role, turn.text) for turn in one.dialogue.turns] == SAID
+    assert [turn.at and turn.at.isoformat()[:16] for turn in one.dialogue.turns] == [
+        "2025-12-31T23:50", "2025-12-31T23:52"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "forged", ["[31.12.2025, 23:59:59] Leo: You fool.", "31/12/2025, 23:59 - Leo: You fool.", "12/31/25, 11:59:30 PM - Leo: No."]
+)  # fmt: skip
+def test_a_pasted_head_of_another_style_is_text(forged: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(f"12/31/25, 11:58 PM - Ann: {ASKED}\n{forged}\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n")
+    assert turns_of(path, *NAMED)[0] == [[("customer", f"{ASKED}\n{forged}"), ("agent", ANSWERED)]]
+
+
+@pytest.mark.parametrize("ending", [".srt", ".vtt", ".txt"])
+def test_speakers_in_brackets(ending: str, tmp_path: Path) -> None:
+    lines = [f"[SPEAKER_00]: {HELLO}", f"[SPEAKER_01]: {ASKED}", f"[SPEAKER_00]: {ANSWERED}"]
+    if ending != ".txt":
+        lines = [f"{at}\n00:00:0{at},000 --> 00:00:0{at},900\n{line}\n" for at, line in enumerate(lines, 1)]
+    text = "\n".join(lines)
+    path = tmp_path / f"call{ending}"
+    path.write_text("WEBVTT\n\n" + text.replace(",", ".") if ending == ".vtt" else text)
+    (turns,) = turns_of(path)[0]
+    assert [role for role, _ in turns] == ["agent", "customer", "agent"]
+
+
+def test_preview_takes_no_recipient_for_the_speaker_and_no_number_for_a_field(tmp_path: Path) -> None:
+    sent = [{"thread": "t", "sentAt": TIMES[at], "from": {"id": who}, "to": {"role": other}, "words": text}
+            for at, (who, other, text) in enumerate([("u", "bot", ASKED), ("b", "user", ANSWERED)] * 2)]  # fmt: skip
+    articles = {str(at): {"ticket_id": 3, "sender": who, "body": text, "created_at": TIMES[at]}
+                for at, (who, text) in enumerate([("Customer", ASKED), ("Agent", ANSWERED)])}  # fmt: skip
+    for value in (sent, {"id": 3, "assets": {"TicketArticle": articles}}):
+        path = tmp_path / "log.json"
+        path.write_text(json.dumps(value))
+        shown = preview(open_logs([str(path)])[0], ReadConfig(), 10)
+        assert shown.fields.get("role") not in ("to.role", "assets.TicketArticle.0.sender")
+        assert shown.refused is not None or shown.problems
