@@ -2,7 +2,7 @@
 
 Source: argilla-io/argilla `records/_resource.py`, `_io/_generic.py`. A response is by one user to one
 question; a user's responses to all questions of a record are one annotation. Drafts and discarded
-responses are left out where the (flattened) form has the status. Users are UUIDs: another name is written
+responses are left out. Users are UUIDs: another name is written
 as a UUID made of it, and resolved on import if the labelers are known.
 """
 
@@ -48,7 +48,7 @@ def _read(row: Row, state: ReadState) -> Answers:
         _own_data(row, data), turn_text, state, "metadata." if nested else ""
     )
     seen = data.get("seen_verdict") is True or data.get("seen_verdict") == "true"
-    responses = _read_nested(row) if nested else _read_flattened(row, state)
+    responses = _read_nested(row, state) if nested else _read_flattened(row, state)
     values_by_user: dict[str, list[Any]] = {}
     for user, value in responses:
         values_by_user.setdefault(user, []).append(value)
@@ -77,11 +77,21 @@ def _own_data(row: Row, data: Row) -> Row:
     return {**data, "dialogue_id": dialogue, "turn": turn} if sign else data
 
 
-def _read_nested(row: Row) -> Iterator[tuple[str, Any]]:
-    for responses in mapping(row.get("responses"), "responses").values():
-        for response in items(responses, "responses"):
-            fields = mapping(response, "responses")
-            yield text(fields.get("user_id"), "responses.user_id"), fields.get("value")
+def _read_nested(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:
+    """User and value of each submitted response: a list of them by question, or, as the server has them, a
+    list with the values by question."""
+    by_question = row.get("responses")
+    lists = [by_question] if isinstance(by_question, list) else mapping(by_question, "responses").values()
+    for response in (each for responses in lists for each in items(responses, "responses")):
+        fields = mapping(response, "responses")
+        if fields.get("status") not in (None, "submitted"):
+            state.skipped["not submitted"] += 1
+            continue
+        user = text(fields.get("user_id"), "responses.user_id")
+        for value in mapping(fields.get("values"), "responses.values").values():
+            yield user, mapping(value, "responses.values").get("value")
+        if "values" not in fields:
+            yield user, fields.get("value")
 
 
 def _read_flattened(row: Row, state: ReadState) -> Iterator[tuple[str, Any]]:

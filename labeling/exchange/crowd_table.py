@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dialint.detector.ingest.outcomes import BadRecord
+from dialint.labeling.aggregation.crowd_tables import NO_LABELS
 from dialint.labeling.exchange import turn_records
 from dialint.labeling.exchange.format import (
     Answers,
@@ -73,6 +74,9 @@ def is_yes(value: object, path: str) -> bool:
 
 
 def _read(row: Row, state: ReadState) -> Answers:
+    if row.get("label") is None or str(row["label"]).strip().lower() in NO_LABELS:
+        state.skipped["unanswered"] += 1
+        return
     codes = state.context.rivals(row.get("label"))
     if codes:
         view, turn = parse_turn(text(row.get("task"), "task"), "task", state, "a task called dialogue/turn")

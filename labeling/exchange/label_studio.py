@@ -1,14 +1,17 @@
 """Label Studio: a task is a dialogue (tag Paragraphs), a region a finding; predictions out.
 
 Source: HumanSignal/label-studio, docs `guide/tasks.md`, `guide/predictions.md`, `tags/paragraphs.md` and
-the editor's ParagraphsRegion. Offsets are UTF-16 units within one paragraph; they are read as code points
-where only these match the region's own text. A region over several turns is a finding in each agent's turn
-of it. The format preserves a finding's code, turn, span and, as a text area of the region, reason.
+the editor's ParagraphsRegion. Offsets are UTF-16 units within one paragraph; a region is where its own text
+stands, or is rejected. Skipped annotations and drafts are left out. A region over several turns is a finding
+in each agent's turn of it. The format preserves a finding's code, turn, span and, as a text area of the
+region, reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -26,6 +29,7 @@ from dialint.labeling.exchange.format import (
     speaker,
 )
 from dialint.labeling.exchange.values import (
+    from_line_feeds,
     from_utf16,
     integer,
     items,
@@ -37,6 +41,7 @@ from dialint.labeling.exchange.values import (
     timestamp,
     to_utf16,
     type_error,
+    with_line_feeds,
 )
 
 LABELS, PARAGRAPHS, REASON = "err", "dlg", "why"
@@ -65,8 +70,8 @@ def _read(row: Row, state: ReadState) -> Answers:
         path = f"annotations[{number}]"
         try:
             fields = mapping(annotation, path)
-            if fields.get("was_cancelled") is True:
-                state.skipped["skipped"] += 1
+            if fields.get("was_cancelled") is True or fields.get("draft") is True:
+                state.skipped["skipped" if fields.get("was_cancelled") else "not submitted"] += 1
                 continue
             yield _read_annotation(fields, row, view, paragraphs, state, path)
         except BadRecord as bad:
@@ -163,14 +168,7 @@ def _spans(
     )
     if not first <= last < len(paragraphs):
         raise label_error(f"{path}.end", str(last), "paragraphs in order, within the task")
-    try:
-        start, end = _code_points(
-            offsets, paragraphs[first], paragraphs[last], value.get("text") if first == last else None
-        )
-    except ValueError:
-        raise BadRecord(
-            "E_LABEL", path, "an offset", "offsets in UTF-16 units within the paragraph"
-        ) from None
+    start, end = _locate(offsets, paragraphs[first], paragraphs[last], value.get("text"), path)
     for position in range(first, last + 1):
         turn = view.dialogue.turns[position].index
         begin = start if position == first else 0
@@ -179,16 +177,46 @@ def _spans(
             yield turn, view.to_original(turn, paragraphs[position], begin, stop, path)
 
 
-def _code_points(offsets: tuple[int, int], first: str, last: str, quote: object) -> tuple[int, int]:
-    """The offsets in code points, read as UTF-16 units unless only code points give the quote."""
-    try:
-        converted = from_utf16(first, offsets[0]), from_utf16(last, offsets[1])
-    except ValueError:
-        if not isinstance(quote, str) or first[slice(*offsets)] != quote:
-            raise
-        return offsets
-    fits = not isinstance(quote, str) or first[slice(*converted)] == quote
-    return offsets if not fits and first[slice(*offsets)] == quote else converted
+def _locate(offsets: tuple[int, int], first: str, last: str, quote: object, path: str) -> tuple[int, int]:
+    """The offsets in code points of a region from the paragraph `first` to `last`.
+
+    They count UTF-16 units, or else code points; either may take CRLF for one character. Within one paragraph
+    the region's own text decides: where no reading of the offsets gives it, it must stand there once.
+
+    Raises:
+        BadRecord: E_LABEL, there are no such offsets, or another text stands there.
+    """
+    if not isinstance(quote, str) or first != last:
+        try:
+            return from_utf16(first, offsets[0]), from_utf16(last, offsets[1])
+        except ValueError:
+            expected = "offsets in UTF-16 units within the paragraph"
+            raise BadRecord("E_LABEL", path, "an offset", expected) from None
+    words = quote.split()
+    for start, end in _readings(first, offsets):
+        if first[start:end].split() == words:
+            return start, end
+    pattern = r"\s+".join(map(re.escape, words))
+    matches = list(islice(re.finditer(pattern, first), 2)) if words else []
+    if len(matches) != 1:
+        raise BadRecord("E_LABEL", path, "another text", "the region's own text at its offsets, or once")
+    return matches[0].span()
+
+
+def _readings(paragraph: str, offsets: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """What the offsets may mean, as code points of the paragraph, the likeliest first."""
+    with_feeds = with_line_feeds(paragraph)
+    readings: tuple[Callable[[int], int], ...] = (
+        lambda offset: from_utf16(paragraph, offset),
+        lambda offset: from_line_feeds(paragraph, from_utf16(with_feeds, offset)),
+        lambda offset: offset,
+        lambda offset: from_line_feeds(paragraph, offset),
+    )
+    for read in readings:
+        try:
+            yield read(offsets[0]), read(offsets[1])
+        except ValueError:
+            continue
 
 
 def _rows(dialogues: Iterable[ExportItem]) -> Iterator[Row]:

@@ -13,13 +13,23 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain
 from pathlib import Path
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.records import Severity
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.labeling.queue.policy import Policy, load_policy
-from dialint.labeling.queue.routing import WORK, Candidate, Fate, Routed, allocate_day, make_candidate
+from dialint.labeling.queue.routing import (
+    WORK,
+    AskedCodes,
+    Candidate,
+    Fate,
+    ProjectKind,
+    Routed,
+    Work,
+    allocate_day,
+    make_candidates,
+)
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL, iterate_verdicts, parse_verdict
 from dialint.labeling.store.permissions import require_permission
@@ -86,7 +96,7 @@ class DispatchResult:
 
 
 def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
-    """Plan the day and put its tasks into the two projects.
+    """Plan the day and put its tasks into the two projects, each with what it asks about.
 
     Raises:
         NotAllowed: the actor does not plan.
@@ -94,27 +104,20 @@ def dispatch(store: Store, actor: str, config: RouteConfig) -> DispatchResult:
         ConfigError: a bad policy, or a project that is not of its kind.
     """
     policy, taxonomy = load_policy(config.policy), load_taxonomy(config.taxonomy)
-    codes = store.read(lambda transaction: _common_codes(transaction, actor, config))
-    severities: dict[str, Severity] = {
-        name: code.severity for name, code in taxonomy.codes.items() if name in codes
-    }
-    if not severities:
-        raise ConfigError(
-            "E_OPTION",
-            "{review} and {label} ask of no code in common",
-            review=config.review,
-            label=config.label,
-        )
+    codes = store.read(lambda transaction: _load_codes(transaction, actor, config))
+    asked = AskedCodes(*({name: taxonomy.codes[name].severity for name in each} for each in codes))
     day = config.day or store.read(_today)
     assigned, busy = _load_assigned(store, config, day)
-    fresh, late = _load_candidates(store, day, policy, severities, config.seed, busy)
+    fresh, late = _load_candidates(store, day, policy, asked, config.seed, busy)
     routed = allocate_day(fresh, late, policy, assigned)
     added = 0 if config.dry_run else _add_tasks(store, actor, config, day, routed)
     return DispatchResult(day, tuple(routed), added, policy.budget_minutes)
 
 
-def _common_codes(transaction: Transaction, actor: str, config: RouteConfig) -> set[str]:
-    """Codes that both projects ask about."""
+def _load_codes(
+    transaction: Transaction, actor: str, config: RouteConfig
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Codes that the review project and the label project ask about."""
     require_permission(transaction, actor, "plan")
     review, label = get_project(transaction, config.review), get_project(transaction, config.label)
     if review.purpose != "review" or not review.prelabelled:
@@ -123,51 +126,54 @@ def _common_codes(transaction: Transaction, actor: str, config: RouteConfig) -> 
         )
     if label.purpose != "label" or label.prelabelled:
         raise ConfigError("E_OPTION", "{project}: expected a blind project for labels", project=label.id)
-    return set(review.codes) & set(label.codes)
+    return review.codes, label.codes
 
 
 def _today(transaction: Transaction) -> date:
     return datetime.fromtimestamp(transaction.now_ms / 1000, UTC).date()
 
 
-def _load_assigned(store: Store, config: RouteConfig, day: date) -> tuple[dict[str, Fate], set[str]]:
-    """Fates assigned by an earlier plan of this day, and dialogues with another task in the two projects."""
-    assigned: dict[str, Fate] = {}
-    busy: set[str] = set()
-    for project in (config.review, config.label):
+def _load_assigned(store: Store, config: RouteConfig, day: date) -> tuple[dict[Work, Fate], dict[Work, Fate]]:
+    """Fates assigned by an earlier plan of this day, and those of other tasks in the two projects."""
+    assigned: dict[Work, Fate] = {}
+    busy: dict[Work, Fate] = {}
+    projects: dict[ProjectKind, str] = {"review": config.review, "label": config.label}
+    for kind, project in projects.items():
         for dialogue, why in iterate_reasons(store, project):
             mark, *words = why.split(maxsplit=3)
             fate = words[1].rstrip(":") if mark == MARK and words[:1] == [day.isoformat()] else ""
             if fate in WORK:
-                assigned[dialogue] = fate
+                assigned[dialogue, kind] = fate
             else:
-                busy.add(dialogue)
-    return assigned, busy - assigned.keys()
+                busy[dialogue, kind] = "review"
+    return assigned, {work: fate for work, fate in busy.items() if work not in assigned}
 
 
 def _load_candidates(
     store: Store,
     day: date,
     policy: Policy,
-    severities: Mapping[str, Severity],
+    asked: AskedCodes,
     seed: int,
-    busy: set[str],
+    busy: Mapping[Work, Fate],
 ) -> tuple[list[Candidate], list[Candidate]]:
-    """Candidates of the day, and of the backlog, by the newest verdict on each dialogue."""
+    """Candidates of the day, and of the backlog, by the newest verdict on each dialogue; none whose work is
+    among `busy`."""
     start_ms = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)
     since_ms = start_ms - policy.backlog_days * DAY_MS
-    fresh: dict[str, Candidate] = {}
-    late: dict[str, Candidate] = {}
+    fresh: dict[str, list[Candidate]] = {}
+    late: dict[str, list[Candidate]] = {}
     newest: dict[str, tuple[int, str]] = {}
     for row in iterate_verdicts(store, since_ms, start_ms + DAY_MS):
         when = (row.created_ms, row.release)
-        if row.dialogue in busy or when < newest.get(row.dialogue, (0, "")):
+        if when < newest.get(row.dialogue, (0, "")):
             continue
         newest[row.dialogue] = when
         into, other = (fresh, late) if row.created_ms >= start_ms else (late, fresh)
         other.pop(row.dialogue, None)
-        into[row.dialogue] = make_candidate(parse_verdict(row.content), policy, severities, seed)
-    return list(fresh.values()), list(late.values())
+        candidates = make_candidates(parse_verdict(row.content), policy, asked, seed)
+        into[row.dialogue] = [one for one in candidates if one.find(busy) is None]
+    return list(chain(*fresh.values())), list(chain(*late.values()))
 
 
 def _add_tasks(store: Store, actor: str, config: RouteConfig, day: date, routed: list[Routed]) -> int:

@@ -10,26 +10,50 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Severity, Verdict
 from dialint.labeling.queue.policy import Policy
 
 Kind = Literal["review", "crowd"]
+ProjectKind = Literal["review", "label"]
+Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
+Work = tuple[str, ProjectKind]
+"""A dialogue, and the project in which somebody works on it."""
+
+
+def project_of(fate: Fate | None) -> ProjectKind:
+    """The project of a kind of work."""
+    return "review" if fate == "review" else "label"
+
+
 MAX_IN_REASON = 3
 """Uncertain turns and codes that a reason lists, at most."""
 
 
+class AskedCodes(NamedTuple):
+    """The codes that each of the two projects asks about, with their usual severity."""
+
+    review: Mapping[str, Severity]
+    label: Mapping[str, Severity]
+
+    @property
+    def severities(self) -> dict[str, Severity]:
+        """Those of both."""
+        return {**self.review, **self.label}
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A dialogue to route: `wanted` is who should work on it, none if nobody needs to.
+    """Work on a dialogue to route: `wanted` is who should do it, none if nobody needs to.
 
     `value` is the sum of probability x severity weight over what is uncertain, in minor errors; `flagged`
     says whether the release reported a finding or failed, which excludes it from the audit; `accepted` counts
     the findings that the policy accepts unseen, `unasked` are the codes of findings that no project asks
-    about. `random_number` is the dialogue's permanent random number in [0, 1).
+    about. `has_own_codes` says whether some of it is of codes that the other project does not ask about.
+    `random_number` is the dialogue's permanent random number in [0, 1).
     """
 
     dialogue: str
@@ -41,11 +65,22 @@ class Candidate:
     reason: str
     accepted: int = 0
     unasked: tuple[str, ...] = ()
+    has_own_codes: bool = False
 
     @property
     def priority(self) -> float:
         """Expected value for each minute of work."""
         return self.value / self.minutes
+
+    def find(self, work: Mapping[Work, Fate]) -> Fate | None:
+        """The fate of this work, if it is assigned: the same dialogue in the same project, or in the other
+        one if that asks about all of it."""
+        projects: tuple[ProjectKind, ...] = ("review", "label")
+        own = project_of(self.wanted)
+        fates = [
+            work.get((self.dialogue, each)) for each in projects if each == own or not self.has_own_codes
+        ]
+        return next((fate for fate in fates if fate), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,67 +93,68 @@ class Uncertainty:
     value: float
 
 
-def make_candidate(
-    verdict: Verdict, policy: Policy, severities: Mapping[str, Severity], seed: int
-) -> Candidate:
-    """The candidate of a verdict. `severities` has the codes that people can be asked about, with their usual
-    severity; findings of other codes have no value here and are listed in `unasked`."""
-    random_number = permanent_random_number(seed, verdict.dialogue_id)
-    minutes = policy.minutes
-    if verdict.status == "failed":
-        reason = f"not judged: {verdict.failure}"
-        return Candidate(
-            verdict.dialogue_id, "review", policy.failed_value, minutes.review, True, random_number, reason
-        )
+def make_candidates(verdict: Verdict, policy: Policy, asked: AskedCodes, seed: int) -> list[Candidate]:
+    """The candidates of a verdict, one for each project that has work on it, or one without work. What the
+    review project asks about is reviewed if it is probable enough or nobody else is asked about it; the rest
+    goes to the crowd. Findings of codes that no project asks about are listed in `unasked`."""
+    minutes, severities = policy.minutes, asked.severities
     best = _most_probable(verdict, severities)
-    flagged = bool(best) or verdict.status == "not_judged"
     unread = _unread_share(verdict)
-    unasked = tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities))
     unaccepted = {
         (f.turn, f.code) for f in verdict.findings if f.code in severities and not policy.accepts(f)
     }
-    uncertain = [
+    without_work = Candidate(
+        verdict.dialogue_id,
+        None,
+        0.0,
+        minutes.review,
+        bool(best) or verdict.status == "not_judged",
+        permanent_random_number(seed, verdict.dialogue_id),
+        "nothing found",
+        len(best) - len(unaccepted),
+        tuple(dict.fromkeys(f.code for f in verdict.findings if f.code not in severities)),
+    )
+    if verdict.status == "failed":
+        reason = f"not judged: {verdict.failure}"
+        value = policy.failed_value
+        return [replace(without_work, wanted="review", value=value, flagged=True, reason=reason)]
+    flagged = [
         Uncertainty(f.code, f.turn, f.probability, f.probability * policy.weights.of(f.severity))
         for key, f in best.items()
         if key in unaccepted
     ]
-    accepted = len(best) - len(unaccepted)
-    sure_enough = any(item.probability >= policy.review_at for item in uncertain)
-    uncertain += _find_unflagged(verdict, best, policy, severities)
+    is_reviewed = any(
+        item.code in asked.review and (item.probability >= policy.review_at or item.code not in asked.label)
+        for item in flagged
+    )
+    uncertain = [*flagged, *_find_unflagged(verdict, best, policy, asked.label)]
+    by_kind: dict[Kind, list[Uncertainty]] = {"review": [], "crowd": []}
+    for item in uncertain:
+        by_kind["review" if is_reviewed and item.code in asked.review else "crowd"].append(item)
     if not uncertain and unread:
         causes = (*(gap.language for gap in verdict.not_judged), *verdict.judge_failures)
         reason = f"{unread:.0%} not judged: {' '.join(dict.fromkeys(causes))}"
-        value = unread * policy.not_judged_value
-        return Candidate(
-            verdict.dialogue_id,
-            "review",
-            value,
-            minutes.review,
-            flagged,
-            random_number,
-            reason,
-            accepted,
-            unasked,
-        )
+        return [replace(without_work, wanted="review", value=unread * policy.not_judged_value, reason=reason)]
     if not uncertain:
-        reason = "sure" if flagged else f"not asked: {' '.join(unasked)}" if unasked else "nothing found"
-        return Candidate(
-            verdict.dialogue_id, None, 0.0, minutes.review, flagged, random_number, reason, accepted, unasked
+        unasked = without_work.unasked
+        reason = f"not asked: {' '.join(unasked)}" if unasked else without_work.reason
+        return [replace(without_work, reason="sure" if without_work.flagged else reason)]
+    candidates: list[Candidate] = []
+    for kind, items in by_kind.items():
+        if not items:
+            continue
+        other = asked.label if kind == "review" else asked.review
+        candidate = replace(
+            without_work,
+            wanted=kind,
+            value=sum(item.value for item in items)
+            + (0.0 if candidates else unread * policy.not_judged_value),
+            minutes=minutes.review if kind == "review" else minutes.crowd,
+            reason=_summarise(items),
+            has_own_codes=any(item.code not in other for item in items),
         )
-    kind: Kind = "review" if sure_enough else "crowd"
-    value = sum(item.value for item in uncertain) + unread * policy.not_judged_value
-    spent = minutes.review if sure_enough else minutes.crowd
-    return Candidate(
-        verdict.dialogue_id,
-        kind,
-        value,
-        spent,
-        flagged,
-        random_number,
-        _summarise(uncertain),
-        accepted,
-        unasked,
-    )
+        candidates.append(replace(candidate, accepted=0, unasked=()) if candidates else candidate)
+    return candidates
 
 
 def _unread_share(verdict: Verdict) -> float:
@@ -178,14 +214,13 @@ def _summarise(uncertain: list[Uncertainty]) -> str:
     )
 
 
-Fate = Literal["clean", "accept", "unasked", "review", "crowd", "audit", "later"]
 WORK: tuple[Fate, ...] = ("review", "crowd", "audit")
 """Fates that cost people's time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """The fate of one dialogue, with its reason.
+    """The fate of one dialogue, or of the work on it for one of two projects, with its reason.
 
     clean: no findings, no work. accept: the findings are accepted unseen, as the policy permits. unasked: the
     findings are of codes that the projects do not ask about. review: a person confirms the findings. crowd:
@@ -210,36 +245,39 @@ def plan_day(
     verdicts: Iterable[Verdict],
     policy: Policy,
     seed: int,
-    severities: Mapping[str, Severity],
+    asked: AskedCodes,
     backlog: Iterable[Verdict] = (),
-    assigned: Mapping[str, Fate] | None = None,
+    assigned: Mapping[Work, Fate] | None = None,
 ) -> list[Routed]:
     """Plan the fate of every dialogue, those of `verdicts` in their order, then those of `backlog`.
 
-    `severities` has the codes that can be asked about, with their usual severity. Dialogues of the `backlog`,
-    left over from days before, are never audited: their day had its audit. `assigned` is the work that was
-    assigned today already; it stays and counts against the budget.
+    Dialogues of the `backlog`, left over from days before, are never audited: their day had its audit.
+    `assigned` is the work that was assigned today already; it stays and counts against the budget.
 
     Raises:
         ValueError: a dialogue has two verdicts.
     """
-    fresh = [make_candidate(verdict, policy, severities, seed) for verdict in verdicts]
-    late = [make_candidate(verdict, policy, severities, seed) for verdict in backlog]
+    fresh, late = (
+        [one for verdict in each for one in make_candidates(verdict, policy, asked, seed)]
+        for each in (verdicts, backlog)
+    )
     return allocate_day(fresh, late, policy, assigned or {})
 
 
 def allocate_day(
-    fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, assigned: Mapping[str, Fate]
+    fresh: Sequence[Candidate], late: Sequence[Candidate], policy: Policy, assigned: Mapping[Work, Fate]
 ) -> list[Routed]:
     """As `plan_day`, for candidates: `fresh` ones of the day, `late` ones of the backlog."""
     everything = [*fresh, *late]
-    if len({one.dialogue for one in everything}) < len(everything):
+    if len({(one.dialogue, one.wanted) for one in everything}) < len(everything):
         raise ValueError("a dialogue has two verdicts")
     rate = audit_rate(sum(not one.flagged for one in fresh), policy)
-    audited = {one.dialogue for one in fresh if not one.flagged and one.random_number < rate}
-    day = Day(policy, {**dict.fromkeys(audited, "audit"), **assigned})
+    audits: dict[Work, Fate] = {
+        (one.dialogue, "label"): "audit" for one in fresh if not one.flagged and one.random_number < rate
+    }
+    day = Day(policy, {**audits, **assigned})
     day.fill(everything)
-    crowd_priorities = sorted(one.priority for one in everything if day.fates.get(one.dialogue) == "crowd")
+    crowd_priorities = sorted(one.priority for one in everything if one.find(day.fates) == "crowd")
     return [_route(one, day, rate, crowd_priorities) for one in everything]
 
 
@@ -254,7 +292,7 @@ class Day:
     """The work of a day: `fates` of the dialogues that somebody works on."""
 
     policy: Policy
-    fates: dict[str, Fate]
+    fates: dict[Work, Fate]
 
     def minutes(self, fate: Fate) -> float:
         """What one dialogue of this fate costs."""
@@ -264,15 +302,15 @@ class Day:
     def fill(self, candidates: Collection[Candidate]) -> None:
         """Assign the rest of the budget by priority; a shorter task may fit where a longer one does not."""
         left = self.policy.budget_minutes - sum(self.minutes(fate) for fate in self.fates.values())
-        waiting = [one for one in candidates if one.wanted and one.dialogue not in self.fates]
+        waiting = [one for one in candidates if one.wanted and one.find(self.fates) is None]
         for one in sorted(waiting, key=lambda one: (-one.priority, one.random_number, one.dialogue)):
             if one.wanted and one.minutes <= left:
-                self.fates[one.dialogue] = one.wanted
+                self.fates[one.dialogue, project_of(one.wanted)] = one.wanted
                 left -= one.minutes
 
 
 def _route(one: Candidate, day: Day, rate: float, crowd_priorities: Sequence[float]) -> Routed:
-    fate = day.fates.get(one.dialogue) or _fate_without_work(one)
+    fate = one.find(day.fates) or _fate_without_work(one)
     accepted = one.accepted if fate == "accept" else 0
     if fate != "audit":
         return Routed(

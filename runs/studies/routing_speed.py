@@ -21,7 +21,7 @@ import numpy as np
 from dialint.detector.records import Dialogue, Finding, Turn, Verdict
 from dialint.labeling.queue.dispatch import RouteConfig, dispatch
 from dialint.labeling.queue.policy import Policy
-from dialint.labeling.queue.routing import plan_day
+from dialint.labeling.queue.routing import AskedCodes, plan_day
 from dialint.labeling.store import accounts, dialogues, projects
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.upgrade import upgrade
@@ -71,7 +71,7 @@ def run(n: int) -> dict[str, Any]:
             again, again_s = timed(lambda: dispatch(store, "ada", RouteConfig("r", "l")))
     route_peak_mb = peak_mb()
     verdicts = [verdict_of(number, random) for number in range(n)]
-    _, plan_s = timed(lambda: plan_day(verdicts, Policy(), 0, {"C1": "S2"}))
+    _, plan_s = timed(lambda: plan_day(verdicts, Policy(), 0, AskedCodes({"C1": "S2"}, {"C1": "S2"})))
     return {
         "dialogues": n,
         "import_s": round(fill_s, 2),

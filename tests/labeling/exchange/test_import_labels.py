@@ -101,6 +101,7 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
             by(3, region("1", 3, "1", 20, text="arrived yesterday"), why),
             by({"id": 4, "email": "x@y.z"}, id=12),
             by(5, was_cancelled=True, id=13),
+            by(6, draft=True, id=14),
         )
     ]
     found, rejects, reader = read_labels(tmp_path / "export.json", json.dumps(tasks))
@@ -110,7 +111,7 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
         ("label-studio:1/11", "3", 12.5, ("I1", "L1"), False), ("label-studio:1/12", "4", 12.5, ("I1", "L1"), False)
     ]  # fmt: skip
     assert found[0].findings[0].reason == "tracking says\nin transit"
-    assert reader.left_out == {"skipped": 1}
+    assert reader.left_out == {"skipped": 1, "not submitted": 1}
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,10 @@ def test_label_studio_as_it_exports(tmp_path: Path) -> None:
         ([region(3, 9, 3, 12)], [("I1", 3, 8, 11, "\nte")]),  # UTF-16: the emoji is two units
         ([region("3", 10, "3", 13, text="teh")], [("I1", 3, 9, 12, "teh")]),
         ([region("3", 9, "3", 12, text="teh")], [("I1", 3, 9, 12, "teh")]),  # only code points fit the quote
+        ([region("3", 8, "3", 11, text="teh")], [("I1", 3, 9, 12, "teh")]),  # or these, of CRLF as one
+        ([region("3", 4, "3", 7, text="teh")], [("I1", 3, 9, 12, "teh")]),  # no reading fits, it stands there once
+        ([region("3", 500, "3", 503, text=" teh\n")], [("I1", 3, 9, 12, "teh")]),
+        ([region("3", 3, "3", 13, text="Sorry teh")], [("I1", 3, 2, 12, "Sorry\r\nteh")]),
         ([region("1", 11, "3", 2)], [("I1", 1, 11, 21, "yesterday."), ("I1", 3, 0, 1, "😀")]),
     ],
 )  # fmt: skip
@@ -132,8 +137,8 @@ def test_label_studio_offsets_are_utf16_within_a_paragraph(
 
 @pytest.mark.parametrize(
     "result",
-    [region("3", 1, "3", 4), region("1", 3, "1", 99), region("1", 5, "1", 5), region("9", 0, "9", 1), region("0", 0, "0", 3), region("1", -1, "1", 3), region("1", 3, "1", 20, paragraphlabels=["rude"]), region("1", 3, "1", 20, paragraphlabels="I1"), region(None, 0, "1", 2)],
-    ids=["half an emoji", "outside", "empty", "no such turn", "customer", "negative", "unknown label", "no list", "no start"],
+    [region("3", 1, "3", 4), region("1", 3, "1", 99), region("1", 5, "1", 5), region("9", 0, "9", 1), region("0", 0, "0", 3), region("1", -1, "1", 3), region("1", 3, "1", 20, paragraphlabels=["rude"]), region("1", 3, "1", 20, paragraphlabels="I1"), region(None, 0, "1", 2), region("1", 0, "1", 5, text="no such words"), region("1", 9, "1", 9, text="r")],
+    ids=["half an emoji", "outside", "empty", "no such turn", "customer", "negative", "unknown label", "no list", "no start", "another text", "twice in the text"],
 )  # fmt: skip
 def test_a_bad_region_costs_its_own_answer_only(tmp_path: Path, result: dict[str, Any]) -> None:
     tasks = [studio(by(3, result), by(4, region("1", 3, "1", 20), id=12))]
@@ -249,10 +254,25 @@ def test_argilla_nested_and_flattened(tmp_path: Path) -> None:
         (user, [], True),
         (other, ARRIVED, True),
     ]
+    for response in nested["responses"]["err"]:
+        response["status"] = "draft" if response["user_id"] == user else "submitted"
+    nested["responses"]["err"].append({"value": span, "user_id": "u3", "status": "discarded"})
+    of_server = {**nested, "responses": [{"user_id": user, "status": "discarded", "values": {"err": {"value": []}}}, {"user_id": other, "status": "submitted", "values": {"err": {"value": span}}}]}  # fmt: skip
+    for record, left_out in ((nested, 2), (of_server, 1)):
+        found, rejects, reader = read_labels(tmp_path / "n.json", json.dumps([record]))
+        assert [(a.labeler, spans(a)) for a in found] == [(other, ARRIVED)]
+        assert (rejects, reader.left_out) == ([], {"not submitted": left_out})
     flat = {"id": "d1#1", "reply": "It arrived yesterday.", "err.responses": [span, [], span], "err.responses.users": [user, other, "u3"], "err.responses.status": ["submitted", "draft", "discarded"]}  # fmt: skip
     found, rejects, reader = read_labels(tmp_path / "b.jsonl", json.dumps(flat))
     assert [(a.labeler, spans(a), a.seen_verdict) for a in found] == [(user, ARRIVED, False)]
     assert reader.left_out == {"not submitted": 2}
+
+
+def test_no_label_in_a_crowd_table_is_no_answer(tmp_path: Path) -> None:
+    rows = ["task,worker,label", "d1/1/I1,a,YES ", "d1/1/I1,b,nan", "d1/1/I1,c,NA", "d1/1/I1,d,"]
+    found, rejects, reader = read_labels(tmp_path / "t.csv", "\n".join(rows))
+    assert [(a.labeler, len(a.findings)) for a in found] == [("a", 1)]
+    assert (rejects, reader.left_out) == ([], {"unanswered": 3})
 
 
 def test_row_43_unknown_dialogue_code_labeler_and_a_second_label(tmp_path: Path) -> None:

@@ -103,6 +103,28 @@ def test_projects_must_be_of_their_kind(two: Store) -> None:
         ) else None
     with pytest.raises(NotAllowed):
         dispatch(two, "rob", CONFIG)
+
+
+def test_each_project_gets_every_finding_of_its_own_codes(
+    two: Store, made: Any, time_: Any, tmp_path: Any
+) -> None:
+    """C1 is asked by both, T1 by the review project, L1 by the label project. 11 minutes pay for a review
+    and one answer; the other waits for the next day, though its dialogue may have a task for review."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("budget_minutes: 11\naudit_share: 0")
+    dialogues.add(two, "lea", [made.dialogue("a"), made.dialogue("b")])
+    both = [made.finding(code=code, probability=0.9) for code in ("C1", "T1", "L1")]
+    dialogues.add_verdicts(two, "lea", [made.verdict("a", *both), made.verdict("b", both[2])])
+    first = dispatch(two, "lea", RouteConfig("r", "l", policy))
+    assert (first.added, first.fates, first.unasked) == (2, {"review": 1, "crowd": 1, "later": 1}, {})
+    assert dispatch(two, "lea", RouteConfig("r", "l", policy)).added == 0
+    time_.pass_s(DAY_S)
+    assert dispatch(two, "lea", RouteConfig("r", "l", policy)).added == 1
+    rows = two.read(lambda t: t.run(tasks.tasks.select()).all())
+    whys = sorted((row.project, row.dialogue, row.why.partition(": ")[2]) for row in rows)
+    assert [(project, dialogue) for project, dialogue, _ in whys] == [("l", "a"), ("l", "b"), ("r", "a")]
+    assert all(why.startswith("L1") for project, _, why in whys if project == "l")
+    assert "C1" in whys[2][2]
+    assert "T1" in whys[2][2]
     projects.create(two, "lea", Project(id="y", codes=("L2",)))
-    with pytest.raises(ConfigError, match="no code in common"):
-        dispatch(two, "lea", RouteConfig("r", "y"))
+    assert dispatch(two, "lea", RouteConfig("r", "y", policy, dry_run=True)).unasked == {"L1": 1}

@@ -1,5 +1,6 @@
 """A day's plan: fates by hand, a budget that holds, an audit whose probabilities are true."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -13,14 +14,17 @@ from dialint.detector.records import Finding, NotJudged, Severity, Verdict
 from dialint.labeling.queue.policy import MinutesPerItem, Policy, load_policy
 from dialint.labeling.queue.routing import (
     WORK,
+    AskedCodes,
     Routed,
     audit_rate,
-    make_candidate,
+    make_candidates,
     permanent_random_number,
     plan_day,
+    project_of,
 )
 
 SEVERITIES: dict[str, Severity] = {"C1": "S2", "T1": "S3"}
+ASKED = AskedCodes(SEVERITIES, SEVERITIES)
 
 
 def finding(probability: float, code: str = "C1", turn: int = 1, severity: Severity = "S2") -> Finding:
@@ -66,7 +70,7 @@ def test_fates_and_priorities_by_hand() -> None:
         verdict("clean", unflagged={"C1": 0.1}),
         failed("failed"),
     ]
-    routed = by_name(plan_day(verdicts, policy, 0, SEVERITIES))
+    routed = by_name(plan_day(verdicts, policy, 0, ASKED))
     assert {name: one.fate for name, one in routed.items()} == {
         "sure": "accept", "review": "review", "crowd": "crowd", "doubt": "crowd", "clean": "clean",
         "failed": "review",
@@ -84,7 +88,7 @@ def test_a_suggestion_is_nobodys_work() -> None:
     policy = Policy(audit_share=0.0, budget_minutes=100.0, accept_at=0.99)
     suggested = verdict("maybe").model_copy(update={"suggestions": (finding(0.9),)})
     mixed = verdict("both", finding(0.8)).model_copy(update={"suggestions": (finding(0.9, "T1", 3, "S3"),)})
-    routed = by_name(plan_day([suggested, mixed], policy, 0, SEVERITIES))
+    routed = by_name(plan_day([suggested, mixed], policy, 0, ASKED))
     assert {name: one.fate for name, one in routed.items()} == {"maybe": "clean", "both": "review"}
     assert routed["both"].reason == "C1 0.80 turn 1"
 
@@ -93,14 +97,43 @@ def test_a_tight_budget_goes_to_the_dearest_and_the_rest_waits() -> None:
     """7 minutes: two reviews of 3; the crowd's 8 never fit."""
     policy = Policy(audit_share=0.0, budget_minutes=7.0)
     verdicts = [verdict(f"d{i}", finding(p)) for i, p in enumerate((0.6, 0.9, 0.7, 0.4))]
-    routed = plan_day(verdicts, policy, 0, SEVERITIES)
+    routed = plan_day(verdicts, policy, 0, ASKED)
     assert [one.fate for one in routed] == ["later", "review", "review", "later"]
 
 
 def test_a_code_that_nobody_can_be_asked_of_is_passed_over() -> None:
-    (one,) = plan_day([verdict("d", finding(0.9, "L1"))], Policy(audit_share=0.0), 0, SEVERITIES)
+    (one,) = plan_day([verdict("d", finding(0.9, "L1"))], Policy(audit_share=0.0), 0, ASKED)
     assert (one.fate, one.value, one.unasked) == ("unasked", 0.0, ("L1",))
     assert (one.reason, one.accepted) == ("not asked: L1", 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ([finding(0.9, "C1")], {"review": "C1"}),  # both ask about it
+        ([finding(0.3, "C1")], {"crowd": "C1"}),
+        ([finding(0.3, "T1")], {"review": "T1"}),  # the review project alone
+        ([finding(0.9, "I1")], {"crowd": "I1"}),  # the label project alone
+        ([finding(0.9, "T1"), finding(0.9, "I1")], {"review": "T1", "crowd": "I1"}),
+        ([finding(0.9, "C1"), finding(0.3, "I1", 3)], {"review": "C1", "crowd": "I1"}),
+        ([finding(0.3, "C1"), finding(0.3, "I1")], {"crowd": "C1 I1"}),
+        ([finding(0.3, "C1"), finding(0.3, "T1"), finding(0.3, "I1")], {"review": "C1 T1", "crowd": "I1"}),
+        ([finding(0.9, "L1")], {"unasked": "L1"}),
+    ],
+)
+def test_each_project_gets_the_findings_of_its_own_codes(
+    found: list[Finding], expected: dict[str, str]
+) -> None:
+    asked = AskedCodes({"C1": "S2", "T1": "S3"}, {"C1": "S2", "I1": "S1"})
+    policy = Policy(audit_share=0.0, budget_minutes=1000.0)
+    routed = plan_day([verdict("d", *found)], policy, 0, asked)
+    codes = {one.fate: " ".join(sorted({*re.findall(r"\b[A-Z]\d\b", one.reason)})) for one in routed}
+    assert codes == expected
+    assert sum(one.value for one in routed) == pytest.approx(
+        sum(f.probability * 3 for f in found if f.code != "L1")
+    )
+    given = {(one.dialogue, project_of(one.fate)): one.fate for one in routed if one.fate in WORK}
+    assert plan_day([verdict("d", *found)], policy, 0, asked, assigned=given) == routed
 
 
 SEVERITY = st.sampled_from(["S1", "S2", "S3", "S4"])
@@ -126,7 +159,7 @@ def test_nothing_severe_is_accepted_unseen_without_a_permission(
     found: list[list[Finding]], policy: Policy
 ) -> None:
     verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
-    for one, some in zip(plan_day(verdicts, policy, 0, SEVERITIES), found, strict=True):
+    for one, some in zip(plan_day(verdicts, policy, 0, ASKED), found, strict=True):
         severe = [each for each in some if each.severity in ("S1", "S2")]
         if one.fate in ("accept", "clean"):
             assert not severe
@@ -138,7 +171,7 @@ def test_nothing_severe_is_accepted_unseen_without_a_permission(
 @given(st.lists(st.lists(FOUND, min_size=1, max_size=4), max_size=5))
 def test_by_default_no_finding_is_accepted_at_all(found: list[list[Finding]]) -> None:
     verdicts = [verdict(f"d{number}", *some) for number, some in enumerate(found)]
-    assert {one.fate for one in plan_day(verdicts, Policy(), 0, SEVERITIES)} <= {
+    assert {one.fate for one in plan_day(verdicts, Policy(), 0, ASKED)} <= {
         "review", "crowd", "later", "unasked", "audit",
     }  # fmt: skip
 
@@ -154,14 +187,14 @@ def test_a_permission_is_of_one_code_and_severity(tmp_path: Path) -> None:
         "review  ": [finding(0.97, severity="S2"), finding(0.96, severity="S1")],
     }
     verdicts = [verdict(name, *some) for name, some in cases.items()]
-    assert [one.fate for one in plan_day(verdicts, policy, 0, SEVERITIES)] == [name.strip() for name in cases]
+    assert [one.fate for one in plan_day(verdicts, policy, 0, ASKED)] == [name.strip() for name in cases]
     path.write_text("accept_unseen:\n  - {code: C1, at: 0.9}\n")
     with pytest.raises(ConfigError, match="E_POLICY"):
         load_policy(path)
 
 
 def test_the_same_finding_twice_counts_once() -> None:
-    found = make_candidate(verdict("d", finding(0.6), finding(0.8)), Policy(), SEVERITIES, 0)
+    (found,) = make_candidates(verdict("d", finding(0.6), finding(0.8)), Policy(), ASKED, 0)
     assert found.value == pytest.approx(0.8 * 3)
 
 
@@ -178,7 +211,7 @@ def test_an_audit_tells_the_truth_without_bias() -> None:
     verdicts = [verdict(f"d{i}") for i in range(60)] + [verdict(f"f{i}", finding(0.9)) for i in range(5)]
     drawn, totals, seeds = Counter[str](), [], 400
     for seed in range(seeds):
-        audits = [one for one in plan_day(verdicts, Policy(), seed, SEVERITIES) if one.fate == "audit"]
+        audits = [one for one in plan_day(verdicts, Policy(), seed, ASKED) if one.fate == "audit"]
         assert {one.inclusion_probability for one in audits} <= {0.1}
         drawn.update(one.dialogue for one in audits)
         totals.append(sum(10.0 for one in audits if int(one.dialogue[1:]) < 12))
@@ -191,7 +224,7 @@ def test_an_audit_tells_the_truth_without_bias() -> None:
 def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
     policy = Policy(audit_share=0.5, budget_minutes=4000.0)
     doubtful = [verdict(f"c{i}", finding(0.2 + 0.001 * i)) for i in range(100)]
-    routed = plan_day([*doubtful, *(verdict(f"d{i}") for i in range(500))], policy, 3, SEVERITIES)
+    routed = plan_day([*doubtful, *(verdict(f"d{i}") for i in range(500))], policy, 3, ASKED)
     crowd = sorted(one.priority for one in routed if one.fate == "crowd")
     audits = [one.priority for one in routed if one.fate == "audit"]
     assert len(audits) > 100
@@ -202,9 +235,7 @@ def test_an_audit_has_no_place_of_its_own_in_the_queue() -> None:
 
 def test_a_backlog_is_never_audited() -> None:
     policy = Policy(audit_share=1.0, budget_minutes=10_000.0)
-    routed = by_name(
-        plan_day([verdict("new")], policy, 0, SEVERITIES, backlog=[verdict("old"), failed("bad")])
-    )
+    routed = by_name(plan_day([verdict("new")], policy, 0, ASKED, backlog=[verdict("old"), failed("bad")]))
     assert routed["new"].fate == "audit"
     assert routed["new"].inclusion_probability == 1.0
     assert (routed["old"].fate, routed["bad"].fate) == ("clean", "review")
@@ -212,7 +243,7 @@ def test_a_backlog_is_never_audited() -> None:
 
 def test_two_verdicts_of_a_dialogue_are_refused() -> None:
     with pytest.raises(ValueError):
-        plan_day([verdict("d"), verdict("d")], Policy(), 0, SEVERITIES)
+        plan_day([verdict("d"), verdict("d")], Policy(), 0, ASKED)
 
 
 @given(
@@ -226,19 +257,20 @@ def test_every_dialogue_has_one_fate_and_planning_again_gives_nothing(
         budget_minutes=budget, audit_share=share, minutes=MinutesPerItem(review=3, crowd=7, audit=5)
     )
     verdicts = [verdict(f"d{i}", *([] if p is None else [finding(p)])) for i, p in enumerate(probabilities)]
-    first = plan_day(verdicts, policy, seed, SEVERITIES)
+    first = plan_day(verdicts, policy, seed, ASKED)
     assert [one.dialogue for one in first] == [one.dialogue_id for one in verdicts]
     audits = sum(one.minutes for one in first if one.fate == "audit")
     assert sum(one.minutes for one in first) <= max(budget, audits) + 1e-9
-    given = {one.dialogue: one.fate for one in first if one.fate in WORK}
-    assert plan_day(verdicts, policy, seed, SEVERITIES, assigned=given) == first
+    given = {(one.dialogue, project_of(one.fate)): one.fate for one in first if one.fate in WORK}
+    assert plan_day(verdicts, policy, seed, ASKED, assigned=given) == first
 
 
 def test_what_comes_in_later_finds_the_budget_spent() -> None:
     policy = Policy(audit_share=0.0, budget_minutes=6.0)
     first = [verdict("a", finding(0.6)), verdict("b", finding(0.7))]
-    given = {one.dialogue: one.fate for one in plan_day(first, policy, 0, SEVERITIES)}
-    routed = by_name(plan_day([*first, verdict("c", finding(0.9))], policy, 0, SEVERITIES, assigned=given))
+    routed = plan_day(first, policy, 0, ASKED)
+    given = {(one.dialogue, project_of(one.fate)): one.fate for one in routed}
+    routed = by_name(plan_day([*first, verdict("c", finding(0.9))], policy, 0, ASKED, assigned=given))
     assert {name: one.fate for name, one in routed.items()} == {"a": "review", "b": "review", "c": "later"}
 
 
@@ -279,14 +311,14 @@ def test_what_was_not_judged_is_never_accepted_and_no_matter_of_the_audit() -> N
         foreign("found", finding(0.9)),
         verdict("clean"),
     ]
-    found = [make_candidate(one, policy, SEVERITIES, 0) for one in verdicts]
+    found = [one for each in verdicts for one in make_candidates(each, policy, ASKED, 0)]
     assert [one.wanted for one in found] == ["review", "review", "review", None]
     assert [one.value for one in found[:2]] == pytest.approx([0.1, 0.025])
     assert found[2].value == pytest.approx(0.9 * 3 + 0.1)
     assert [one.flagged for one in found] == [True, False, True, False]
     assert found[0].reason == "100% not judged: de"
     assert found[1].reason == "25% not judged: de"
-    routed = by_name(plan_day(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, SEVERITIES))
+    routed = by_name(plan_day(verdicts, policy.model_copy(update={"audit_share": 0.0}), 0, ASKED))
     assert {name: one.fate for name, one in routed.items()} == {
         "found": "review", "whole": "review", "part": "later", "clean": "clean",
     }  # fmt: skip
