@@ -35,7 +35,7 @@ MAX_MEMBERS = 200
 MAX_BYTES, MAX_WORKBOOK_BYTES = 4_000_000_000, 300_000_000
 """Bytes that an archive may expand to; the texts of a workbook are held in memory."""
 MAX_RATIO, RATIO_FROM_BYTES = 200, 1 << 20
-MAX_COLUMNS = 1_000
+MAX_COLUMNS, MAX_ROWS = 1_000, 1 << 20
 
 Write = Callable[[IO[bytes]], None]
 
@@ -146,8 +146,19 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
             )  # fmt: skip
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
-        for row in sheets[0].iter_rows(values_only=True, max_col=MAX_COLUMNS):
-            writer.writerow(map(_cell, row))
+        n_blank = width = 0
+        for row in _rows(sheets[0], MAX_ROWS):
+            cells = list(map(_cell, row[:MAX_COLUMNS]))
+            while cells and not cells[-1].strip():
+                cells.pop()
+            if not cells:
+                n_blank += 1
+                continue
+            width = width or len(cells)  # the header's
+            cells += [""] * (width - len(cells))
+            text.write("\n" * n_blank)  # so that lines are rows
+            n_blank = 0
+            writer.writerow(cells)
         text.flush()
         text.detach()
         book.close()
@@ -162,8 +173,14 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
 
 
 def _has_rows(sheet: Any) -> bool:
-    rows = sheet.iter_rows(values_only=True, max_row=2, max_col=MAX_COLUMNS)
-    return any(value is not None for row in rows for value in row)
+    return any(value is not None for row in _rows(sheet, 2) for value in row)
+
+
+def _rows(sheet: Any, most: int) -> Iterator[tuple[Any, ...]]:
+    """The rows of a sheet, each as long as its cells go, whatever size the sheet states: one cell in its last
+    corner would fill all rows to that width."""
+    sheet.reset_dimensions()
+    yield from sheet.iter_rows(values_only=True, max_row=most)
 
 
 def _cell(value: object) -> str:

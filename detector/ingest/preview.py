@@ -181,7 +181,7 @@ def _of_columns(
     values = {name: [row[at] for row in rows if at < len(row)] for at, name in enumerate(header)}
     result = Preview(source.name, format, native=True, fields=fields, config=config)
     result.words = _words(values.get(fields["role"], []), config)
-    if not all(map(_is_number, values.get(fields.get("order", ""), []))):
+    if "order" in fields and not all(map(_is_number, values[fields["order"]])):
         del result.fields["order"]
     result.privacy = _privacy_words(fields, values, config)
     used = {header[at] for at in (*columns.ids, *columns.positions.values())}

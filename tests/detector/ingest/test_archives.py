@@ -15,7 +15,8 @@ import pytest
 
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest import archives
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.ingest.preview import preview
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 
 
 def log(*ids: str) -> str:
@@ -158,3 +159,25 @@ def test_a_damaged_workbook_is_refused(tmp_path: Path, part: str) -> None:
     with pytest.raises(InputRefused) as caught:
         open_logs([str(path)])
     assert caught.value.code == "E_ARCHIVE"
+
+
+def test_a_cell_in_the_last_corner_of_a_sheet_costs_nothing(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "log.xlsx", ROWS)
+    book = openpyxl.load_workbook(path)
+    book.worksheets[0].cell(200_000, 1, "x")
+    book.worksheets[0].cell(1, 900, " ")
+    book.save(path)
+    (source,) = open_logs([str(path)])
+    config = ReadConfig(max_bad=1.0)
+    inspect(source, config)
+    first, last = read([source], config, Counts())
+    assert isinstance(first, Loaded)
+    assert len(first.dialogue.turns) == 2
+    assert isinstance(last, Reject)
+    assert last.line == 200_001  # a cell has two lines
+
+
+def test_a_table_with_a_column_without_a_name_is_previewed(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(",conversation_id,role,text\nx,1,customer,Hello there\nx,1,agent,Hi\n")
+    assert preview(open_logs([str(path)])[0], ReadConfig(), 10).is_readable
