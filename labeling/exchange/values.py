@@ -73,11 +73,11 @@ def name_or_number(value: object, path: str) -> str:
 
 
 def seconds(value: object, path: str) -> float | None:
-    """Seconds from 0 as a number or a text, if any."""
+    """Seconds from 0 as a number or a text, if any; a text may have a decimal comma."""
     if value is None or value == "":
         return None
     try:
-        number = float(value) if isinstance(value, str) else value
+        number = float(value.replace(",", ".")) if isinstance(value, str) else value
     except ValueError:
         raise type_error(path, value, "seconds") from None
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < LATEST_S:

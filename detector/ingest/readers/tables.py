@@ -1,4 +1,5 @@
-"""Tables of any rows: CSV, TSV, JSON lines, one JSON array of objects, or Parquet. A row is a dict.
+"""Tables of any rows: CSV (commas or semicolons), TSV, JSON lines, one JSON array of objects, or Parquet. A
+row is a dict.
 
     for line, row in read_table(Path("answers.csv")):
         ...
@@ -29,7 +30,8 @@ from dialint.detector.ingest.readers.strict_json import check_characters, decode
 from dialint.detector.ingest.sources import Source, open_logs
 from dialint.detector.verdict_files import MAX_CELL, needs_escape, unescape_cell
 
-TableFormat = Literal["jsonl", "json", "csv", "tsv", "parquet"]
+TableFormat = Literal["jsonl", "json", "csv", "tsv", "semicolons", "parquet"]
+DELIMITERS: dict[TableFormat, str] = {"csv": ",", "tsv": "\t", "semicolons": ";"}
 DEFAULT_CONFIG = ReadConfig()
 
 
@@ -76,7 +78,10 @@ def detect_table_format(source: Source, config: ReadConfig = DEFAULT_CONFIG) -> 
         raise file_error("E_NO_RECORDS", source.name, "no records")
     if text[:1] in b"{[":
         return "json" if text[:1] == b"[" else "jsonl"
-    return "tsv" if b"\t" in text.partition(b"\n")[0] else "csv"
+    header = text.partition(b"\n")[0]
+    if b"\t" in header:
+        return "tsv"
+    return "semicolons" if header.count(b";") > header.count(b",") else "csv"
 
 
 def read_rows(
@@ -89,8 +94,8 @@ def read_rows(
     """
     if table_format == "parquet":
         return _parquet_rows(source, config)
-    if table_format in ("csv", "tsv"):
-        return csv_rows(source, config, "\t" if table_format == "tsv" else ",")
+    if table_format in DELIMITERS:
+        return csv_rows(source, config, DELIMITERS[table_format])
     values = json_lines if table_format == "jsonl" else _json_array
     return (TableRow(line, offset, _as_row(value)) for line, offset, value in values(source, config))
 

@@ -272,6 +272,8 @@ def test_no_label_in_a_crowd_table_is_no_answer(tmp_path: Path) -> None:
     rows = ["task,worker,label", "d1/1/I1,a,YES ", "d1/1/I1,b,nan", "d1/1/I1,c,NA", "d1/1/I1,d,"]
     found, rejects, reader = read_labels(tmp_path / "t.csv", "\n".join(rows))
     assert [(a.labeler, len(a.findings)) for a in found] == [("a", 1)]
+    excel = "\ufefftask;worker;label;seconds\r\nd1/1/I1;a;Yes;12,5\r\n"
+    assert [(a.labeler, a.seconds) for a in read_labels(tmp_path / "e.csv", excel)[0]] == [("a", 12.5)]
     assert (rejects, reader.left_out) == ([], {"unanswered": 3})
 
 
