@@ -62,13 +62,13 @@ _SSN = (
     r"ssn|social|social security|social insurance|sin|national insurance|ni number|nino|nif|dni|nie|pesel|"
     r"tax id|tin|"
     r"itin|taxpayer|aadhaar|aadhar|cpf|codice fiscale|steuer-?id\w*|nir|sécurité sociale|seguridad social|"
-    r"снилс|инн|nhs"
+    r"снилс|инн|nhs|bsn|burgerservicenummer"
 )
 _ID = r"passports?|pasaporte|reisepass|passeport|паспорт\w*|licen[cs]e|permit|identity card|id card|ausweis"
 
 _CUES = re.compile(
     rf"(?<![^\W_])(?:(?P<phone>{_PHONE})|(?P<card>{_CARD})|(?P<ssn>{_SSN})|(?P<id>{_ID})|"
-    rf"(?P<keep>{_KEEP}))(?![^\W_])"
+    rf"(?P<keep>{_KEEP}))(?![^\W\d_])"
     r"|(?P<hash>[#№$€£¥₽])|(?P<unspaced_phone>电话|電話|手机|手機|携帯|联系方式|号码是|번호|전화|휴대폰|โทร|هاتف|رقمي|جوال|טלפון|फोन|मोबाइल)"
 )
 _FOREIGN = re.compile(r"\d{3}|[{}\[\]]")

@@ -117,8 +117,14 @@ def _is_international(digits: str) -> bool:
 NEAR_START = 24
 """A number within so many characters of the start of its turn may answer the turn before."""
 
+_GLUED = (
+    r"(?<=\bcard)|(?<=\bvisa)|(?<=\bcc)|(?<=\bssn)|(?<=\btel)|(?<=\bphone)|(?<=\bmobile)|(?<=\bcall)|"
+    r"(?<=\bkarte)|(?<=\bcarte)|(?<=\btarjeta)|(?<=\bкарта)|(?<=\bтел)"
+)
+"""Words to which a number is written without a blank."""
 _RUN = re.compile(
-    r"(?<![\w$€£¥₽])(?<!\d[.,:])(?:\+\s?)?\(?\d(?:[ .\-/()*_•·~]{0,3}\d){5,24}(?![\w%])(?![,:.]\d)"
+    rf"(?:(?<![\w$€£¥₽])|{_GLUED})"
+    r"(?<!\d[.,:])(?:\+\s?)?\(?\d(?:[ .\-/()*_•·~]{0,3}\d){5,24}(?![\w%])(?![,:.]\d)"
 )
 _EXTENSION = re.compile(r"[\s,]{0,2}(?:ext|extension|extn|x|доб)\.?\s?\d{1,5}(?!\w)")
 _CUT = re.compile(r"\s?/\s|\s/|\s-\s|\s{2,}|\)\s?\(")

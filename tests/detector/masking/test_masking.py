@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 from dialint.detector.masking import KINDS, mask_text
 
 GOES = [
+    ("my card4111111111111111", "my card[CARD_1]"),
+    ("card４１１１ １１１１ １１１１ １１１１", "card[CARD_1]"),
+    ("ssn078051120 tel+14155550132", "ssn[SSN_1] tel[PHONE_1]"),
+    ("BSN 111222333", "BSN [SSN_1]"),
     ("mail ben.lee@example.com today", "mail [EMAIL_1] today"),
     ("anna (at) example dot com", "[EMAIL_1]"),
     ("ring +44 20 7946 0958 or (212) 555-0142", "ring [PHONE_1] or [PHONE_2]"),
