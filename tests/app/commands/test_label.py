@@ -269,7 +269,7 @@ def test_a_calibration_round(
     assert told == "w: 10 dialogues to ann, ben, eve, lea\n"
     answer(tmp_path, "w", {"ann": {f"d{i}" for i in range(12)}, "ben": set(), "eve": set(), "lea": set()})
     report = dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
-    assert re.search(r"^ann +C1 +100% +0% +\+1\.000 +1\.000 to 1\.000 +10 +strict *$", report, re.MULTILINE)
+    assert re.search(r"^ann +C1 +100% +0% +\+1\.000 +0\.445 to 1\.000 +10 +strict *$", report, re.MULTILINE)
     assert json.loads((tmp_path / "r.json").read_text())["leanings"][0]["worker"] == "ann"
     with pytest.raises(DialintError, match="E_EXISTS"):
         dialint("label", "calibration", "report", "w", "--json", tmp_path / "r.json")
