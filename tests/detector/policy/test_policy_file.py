@@ -80,6 +80,11 @@ def test_codes_follow_the_rules(tmp_path: Path) -> None:
             "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends with a value",
         ),
         ("before: find", 'forbid: {a: "$b * "}', "/shop.yaml:7: clauses.0.forbid.0.a: a calculation ends"),
+        (
+            "clauses:",
+            "facts: {" + ", ".join(f"f{n}: {{call: find}}" for n in range(51)) + "}\nclauses:",
+            "/shop.yaml:3: facts: Dictionary should have at most 50 items",
+        ),
         ("before: find", "forbid: {}", "/shop.yaml:7: clauses.0.forbid.0: should have a condition"),
         (
             "before: find",
