@@ -3,7 +3,7 @@
 The members of an archive whose endings are those of logs are read in order; others, such as pictures, are
 left out. Refused are names that lead out of the archive, links, encrypted members, archives within archives
 and whatever expands beyond `MAX_RATIO` or `MAX_BYTES`. Of a workbook the one sheet with rows is read as a CSV
-table; formulas are values. Nothing is unpacked to a file with a name.
+table; a formula without a stored value is refused. Nothing is unpacked to a file with a name.
 """
 
 from __future__ import annotations
@@ -30,11 +30,17 @@ LOGS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".txt", ".vtt"
 """Endings of logs, which may be followed by one of compression."""
 BESIDE = (".rejects.jsonl", MANIFEST)
 """Endings of what a job writes beside its output."""
-ZIP = b"PK\x03\x04"
+_NO_LOG = re.compile(
+    r"(?:read[-_ ]?me|licen[cs]e|notice|change(?:s|log)|about)\b.*|"
+    r"(?:users|channels|groups|dms|mpims|canvases|lists|integration_logs|file_conversations|org_users)\.json"
+)
+"""Names of files with the ending of a log that explain an export, or list the people and channels of one."""
+ZIP, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 MAX_MEMBERS = 200
 MAX_BYTES, MAX_WORKBOOK_BYTES = 4_000_000_000, 300_000_000
 """Bytes that an archive may expand to; the texts of a workbook are held in memory."""
 MAX_RATIO, RATIO_FROM_BYTES = 200, 1 << 20
+_FORMULA = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]")
 MAX_COLUMNS, MAX_ROWS = 1_000, 1 << 20
 
 Write = Callable[[IO[bytes]], None]
@@ -42,14 +48,23 @@ Write = Callable[[IO[bytes]], None]
 
 def is_log(name: str) -> bool:
     """Whether a file of this name may be a log."""
-    bare = re.sub(r"\.(?:gz|zst)$", "", name.lower())
-    return bare.endswith(LOGS) and not bare.endswith(BESIDE) and not PurePosixPath(name).name.startswith(".")
+    bare = re.sub(r"\.(?:gz|zst)$", "", PurePosixPath(name).name.lower())
+    return bare.endswith(LOGS) and not (is_beside(name) or _NO_LOG.fullmatch(bare))
+
+
+def is_beside(name: str) -> bool:
+    """Whether a file is a hidden one, or one that a job writes beside its output: not worth a mention."""
+    parts = re.split(r"[/\\]", name)
+    return name.endswith(BESIDE) or parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts)
 
 
 def archive_kind(path: Path) -> Literal["zip", "xlsx"] | None:
     """The kind of archive that a file is; None if it is none."""
     with open(path, "rb") as file:
-        if file.read(len(ZIP)) != ZIP:
+        start = file.read(len(ZIP))
+        if start == EMPTY_ZIP:
+            return "zip"
+        if start != ZIP:
             return None
         try:
             names = zipfile.ZipFile(file).NameToInfo
@@ -60,8 +75,11 @@ def archive_kind(path: Path) -> Literal["zip", "xlsx"] | None:
     )
 
 
-def open_archive(name: str, path: Path, kind: Literal["zip", "xlsx"]) -> Iterator[tuple[str, Write]]:
-    """The name of each log in an archive, and a function that writes it to a file.
+def open_archive(
+    name: str, path: Path, kind: Literal["zip", "xlsx"], left_out: list[str]
+) -> Iterator[tuple[str, Write]]:
+    """The name of each log in an archive, and a function that writes it to a file. The names of members that
+    are no logs are added to `left_out`.
 
     Raises:
         InputRefused: E_FORMAT, E_EXPANSION or E_ARCHIVE; so does the function.
@@ -75,6 +93,7 @@ def open_archive(name: str, path: Path, kind: Literal["zip", "xlsx"]) -> Iterato
         logs = [info for info in members if _checked(name, info)]
         if not logs:
             raise file_error("E_FORMAT", name, "a zip file without logs")
+        left_out += [info.filename for info in members if info not in logs and not is_beside(info.filename)]
         if len({info.filename for info in logs}) < len(logs):
             raise file_error("E_ARCHIVE", name, "a name stands twice in it")
         for info in sorted(logs, key=lambda info: info.filename):
@@ -109,7 +128,7 @@ def _checked(name: str, info: zipfile.ZipInfo) -> bool:
     is_link = stat.S_ISLNK(info.external_attr >> 16)
     if is_link or ".." in parts or parts[0] == "" or re.match(r"[A-Za-z]:", info.filename):
         raise file_error("E_ARCHIVE", name, "it holds a link or a name that leads out of it")
-    if any(part.startswith(".") or part == "__MACOSX" for part in parts) or not is_log(info.filename):
+    if not is_log(info.filename):
         return False
     if info.flag_bits & 1:
         raise file_error("E_ARCHIVE", name, "it is encrypted")
@@ -130,9 +149,11 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
     """Write the one sheet with rows as CSV.
 
     Raises:
-        InputRefused: E_FORMAT, there is none, or several; E_ARCHIVE, damage.
+        InputRefused: E_FORMAT, there is none, or several; E_CELL, a formula without a value; E_ARCHIVE,
+            damage.
     """
     from openpyxl import load_workbook
+    from openpyxl.utils import get_column_letter
 
     stream = open(path, "rb")  # noqa: SIM115  the library closes no file that it cannot read
     try:
@@ -144,10 +165,19 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
                 "E_FORMAT", name, "{n} sheets with rows: {names}; leave one of them",
                 n=len(sheets), names=names,
             )  # fmt: skip
+        formulas = _formulas(path, stream, sheets[0].title)
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
         n_blank = width = 0
-        for row in _rows(sheets[0], MAX_ROWS):
+        for number, row in enumerate(_rows(sheets[0], MAX_ROWS), 1):
+            for column, formula in enumerate(next(formulas, ()), 1):
+                if formula is not None and (column > len(row) or row[column - 1] is None):
+                    raise file_error(
+                        "E_CELL", name,
+                        "sheet {sheet!r}, cell {cell}: a formula without a stored value; open the workbook "
+                        "in Excel or LibreOffice and save it",
+                        sheet=sheets[0].title, cell=f"{get_column_letter(column)}{number}",
+                    )  # fmt: skip
             cells = list(map(_cell, row[:MAX_COLUMNS]))
             while cells and not cells[-1].strip():
                 cells.pop()
@@ -170,6 +200,17 @@ def _write_sheet(name: str, path: Path, file: IO[bytes]) -> None:
         ) from None
     finally:
         stream.close()
+
+
+def _formulas(path: Path, stream: IO[bytes], title: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of a sheet with formulas in place of their values; none if the workbook has no formula."""
+    from openpyxl import load_workbook
+
+    with zipfile.ZipFile(path) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        if not any(_FORMULA.search(archive.read(name)) for name in sheets):
+            return iter(())
+    return _rows(load_workbook(stream, read_only=True, keep_links=False)[title], MAX_ROWS)
 
 
 def _has_rows(sheet: Any) -> bool:

@@ -22,7 +22,7 @@ from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, paths_of
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, without_hints
 from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
-from dialint.detector.ingest.read import inspect, read
+from dialint.detector.ingest.read import inspect, is_no_log, read
 from dialint.detector.ingest.readers.csv_logs import DELIMITERS
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
 from dialint.detector.ingest.readers.format_detection import (
@@ -53,7 +53,7 @@ LONGEST_NAME = 80
 """Most characters of the name of a person, a team or a channel."""
 LONG_TEXT = 12
 """Least mean number of characters of message texts."""
-UNKNOWN = Message("of unknown shape")
+UNKNOWN, NO_LOG = Message("of unknown shape"), Message("no log; it is left out")
 RECIPIENTS = frozenset(("recipient", "receiver", "to", "recipients"))
 """Keys of who is spoken to."""
 GUIDELINES = ("guideline", "policy", "policies", "instruction", "prompt", "knowledge", "richtlinie")
@@ -102,8 +102,8 @@ class Preview:
 
     @property
     def is_readable(self) -> bool:
-        """Whether at least one dialogue was read."""
-        return self.refused is None and self.counts.read > self.counts.rejected
+        """Whether at least one dialogue was read, or the file is left out."""
+        return (self.refused is None and self.counts.read > self.counts.rejected) or self.format == NO_LOG
 
 
 def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
@@ -116,6 +116,8 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
         detected = detect_format(source, config)
     except InputRefused as error:
         guess = None if error.code not in GUESSABLE or config.mapped.is_whole else _guess(source, config)
+        if guess is None and is_no_log(source, error):
+            return Preview(source.name, NO_LOG, native=True)
         if guess is None:
             raise InputRefused(error.code, without_hints(error.text)) from None
         result = guess

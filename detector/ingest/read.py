@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from dialint.detector.errors import Message, TooManyBad
+from dialint.detector.errors import InputRefused, Message, TooManyBad
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.duplicates import SeenIds, content_hash
 from dialint.detector.ingest.mapping import MappedRecord
@@ -56,7 +56,11 @@ def inspect(source: Source, config: ReadConfig) -> str:
     """
     source.check_unchanged()
     digest = hashlib.sha256()
-    detected = detect_format(source, config)
+    detected = _detect(source, config)
+    if detected is None:
+        for _ in blocks(source, config, digest.update):
+            pass
+        return digest.hexdigest()
     if detected.framing == "parquet":
         with open(source.path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256")
@@ -69,6 +73,25 @@ def inspect(source: Source, config: ReadConfig) -> str:
         check_mapped(source, detected, config)
     source.check_unchanged()
     return digest.hexdigest()
+
+
+def _detect(source: Source, config: ReadConfig) -> DetectedFormat | None:
+    """The format of a log; None for a text of no format among the logs of a folder or an archive.
+
+    Raises:
+        InputRefused: as `detect_format`.
+    """
+    try:
+        return detect_format(source, config)
+    except InputRefused as error:
+        if is_no_log(source, error):
+            return None
+        raise
+
+
+def is_no_log(source: Source, error: InputRefused) -> bool:
+    """Whether a file that was refused is a text of no format among the logs of a folder or an archive."""
+    return error.code == "E_FORMAT" and source.is_member and source.name.lower().endswith(".txt")
 
 
 def _check_text(source: Source, config: ReadConfig, detected: DetectedFormat, digest: hashlib._Hash) -> None:
@@ -143,7 +166,9 @@ def read(sources: Sequence[Source], config: ReadConfig, counts: Counts) -> Itera
                     counts.check_share(config.max_bad)
             source.check_unchanged()
             counts.bytes_read = bytes_before + source.size
-            if counts.read == n_before:
+            if counts.read == n_before and (
+                _detect(source, config) or (source is sources[-1] and not counts.read)
+            ):
                 raise file_error("E_NO_RECORDS", source.name, "no records")
         _stop_if_hopeless(last, config, counts)
         counts.check_share(config.max_bad)
@@ -167,10 +192,19 @@ def _bytes_of(last: ParsedRecord, source: Source) -> int:
 
 
 def _batches(source: Source, config: ReadConfig, counts: Counts) -> Iterator[list[ParsedRecord]]:
-    detected = detect_format(source, config)
+    detected = _detect(source, config)
+    facts = counts.facts.setdefault(source.name, [])
+    left_out = [*source.beside, *([source.name] if detected is None else [])]
+    if left_out:
+        counts.warnings["W_NO_LOG"] += len(left_out)
+        names = ", ".join(left_out[:10]) + (", ..." if len(left_out) > 10 else "")
+        facts.append(
+            Message("{n} files are no logs and were left out: {names}", n=len(left_out), names=names)
+        )
+    if detected is None:
+        return iter(())
     if detected.bom:
         counts.warnings["W_BOM"] += 1
-    facts = counts.facts.setdefault(source.name, [])
     if detected.framing == "parquet":
         return read_parquet(source, config, counts.warnings)
     encoding = encoding_of(source, config)

@@ -16,13 +16,13 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 from dialint.detector.artifacts import TEMPORARY, disk_errors
 from dialint.detector.errors import InputRefused, Message
-from dialint.detector.ingest.archives import LOGS, archive_kind, is_log, open_archive
+from dialint.detector.ingest.archives import LOGS, archive_kind, is_beside, is_log, open_archive
 from dialint.detector.ingest.object_store import copy_object, is_object, list_objects
 from dialint.detector.ingest.outcomes import file_error
 
@@ -43,7 +43,8 @@ class Position:
 class Source:
     """One log file. `name` is as the user wrote it, `size` in bytes. `label` is its shortest unique name,
     without a compression ending unless two logs differ only by that; records without an id are named after
-    it."""
+    it. `beside` names the files of its folder or archive that are no logs, if it is the first log there;
+    `is_member`: others stand there too."""
 
     name: str
     path: Path
@@ -51,6 +52,8 @@ class Source:
     signature: Signature
     label: str = ""
     spool: Any = field(default=None, repr=False, compare=False)
+    beside: tuple[str, ...] = ()
+    is_member: bool = False
     position: Position = field(default_factory=Position, repr=False, compare=False)
 
     def check_unchanged(self) -> None:
@@ -87,8 +90,12 @@ def open_logs(patterns: Sequence[str]) -> list[Source]:
                     results[name] = _object(name)
             continue
         for path in _expand(pattern):
-            for one in _logs_in(path):
+            left_out: list[str] = []
+            logs = _logs_in(path, left_out)
+            for one in logs:
                 source = _source(one, pattern if one == path else one)
+                source = replace(source, beside=tuple(left_out), is_member=len(logs) > 1)
+                left_out = []
                 results.setdefault(os.path.realpath(one), source)
     if not results:
         raise InputRefused("E_PATH", "no log was named")
@@ -104,15 +111,17 @@ def _expand(pattern: str) -> list[str]:
     return matches
 
 
-def _logs_in(path: str) -> list[str]:
-    """The path of a file; of a folder all files in it, at any depth, whose endings are those of logs. Hidden
-    ones, links, and what a job writes beside its output are none."""
+def _logs_in(path: str, left_out: list[str]) -> list[str]:
+    """The path of a file; of a folder all files in it, at any depth, whose names are those of logs. Hidden
+    ones, links, and what a job writes beside its output are none; the names of others are added to
+    `left_out`."""
     if not Path(path).is_dir():
         return [path]
     results = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not name.startswith(".")]
         files = [Path(folder) / name for name in names if is_log(name)]
+        left_out += [name for name in sorted(names) if not (is_log(name) or is_beside(name))]
         results += [str(file) for file in files if not file.is_symlink()]
     if not results:
         raise file_error(
@@ -126,8 +135,14 @@ def _unpacked(source: Source) -> list[Source]:
     kind = archive_kind(source.path)
     if kind is None:
         return [source]
+    left_out = list(source.beside)
     with disk_errors(TEMPORARY):
-        return [_spool(name, "", write) for name, write in open_archive(source.name, source.path, kind)]
+        members = open_archive(source.name, source.path, kind, left_out)
+        first, *others = [_spool(name, "", write) for name, write in members]
+    is_member = source.is_member or bool(others)
+    return [replace(first, beside=tuple(left_out), is_member=is_member)] + [
+        replace(one, is_member=is_member) for one in others
+    ]
 
 
 def _source(path: str, pattern: str) -> Source:
@@ -214,10 +229,7 @@ def _add_labels(sources: list[Source]) -> list[Source]:
         while depth < len(own) and Counter(other[-depth:] for other in parts)[own[-depth:]] > 1:
             depth += 1
         labels.append("/".join(own[-depth:]))
-    return [
-        Source(source.name, source.path, source.size, source.signature, label, source.spool)
-        for source, label in zip(sources, labels, strict=True)
-    ]
+    return [replace(source, label=label) for source, label in zip(sources, labels, strict=True)]
 
 
 def _parts_of(source: Source) -> tuple[str, ...]:

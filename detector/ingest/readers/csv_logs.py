@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from dialint.detector.errors import InputRefused, Message
+from dialint.detector.ingest.column_words import column_names, normalize_name
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.outcomes import file_error, preview_hint
 from dialint.detector.ingest.readers.message_rows import (
@@ -21,11 +23,13 @@ from dialint.detector.ingest.readers.message_rows import (
     gather_dialogues,
     group_on_disk,
 )
-from dialint.detector.ingest.readers.tables import CsvReader, first_line
+from dialint.detector.ingest.readers.tables import CsvReader, text_lines
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.validation import ParsedRecord
 
 GROUP = 256
+N_TITLES = 20
+"""First lines among which a header is searched."""
 DELIMITERS = {",": "','", ";": "';'", "\t": Message("tab"), "|": "'|'"}
 """The delimiters that are tried, with their names in messages and options."""
 
@@ -92,6 +96,15 @@ def delimiter_of(header: str, config: ReadConfig) -> str:
     return max(DELIMITERS, key=header.count)
 
 
+def header_below(lines: Iterable[str], config: ReadConfig) -> Message | None:
+    """The advice for a table whose header is not its first line, such as one below a title."""
+    for line in islice(lines, 1, N_TITLES):
+        cells = set(map(normalize_name, cells_of(line.strip("\r\n"), delimiter_of(line, config))))
+        if sum(not cells.isdisjoint(column_names()[meaning]) for meaning in ("id", "role", "text")) > 1:
+            return Message("a title stands above the header of the table; delete the rows above the header")
+    return None
+
+
 def cells_of(line: str, delimiter: str) -> list[str]:
     """The cells of a one-line row; empty if its quoting is wrong."""
     try:
@@ -104,8 +117,8 @@ class _Table:
     """An open CSV log whose header has been read."""
 
     def __init__(self, source: Source, config: ReadConfig) -> None:
-        self._source = source
-        self.delimiter = delimiter_of(first_line(source, config), config)
+        self._source, self._config = source, config
+        self.delimiter = delimiter_of(next(text_lines(source, config), ""), config)
         self.reader = CsvReader(source, config, self.delimiter)
         self.header = self.reader.next_row() or []
         columns = Columns.of(self.header, config)
@@ -119,7 +132,9 @@ class _Table:
                 problem = Message(
                     "the delimiter is not {sign!r}; try --delimiter {name}", sign=self.delimiter, name=name
                 )
-        problem = Message("line {n}: {problem}", n=1, problem=problem)
+        problem = header_below(text_lines(self._source, self._config), self._config) or Message(
+            "line {n}: {problem}", n=1, problem=problem
+        )
         hint = preview_hint(self._source.name)
         return file_error("E_CSV", self._source.name, "{problem}; or {hint}", problem=problem, hint=hint)
 

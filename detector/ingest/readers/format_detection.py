@@ -22,7 +22,7 @@ from dialint.detector.ingest.formats.registry import CANONICAL, log_formats
 from dialint.detector.ingest.formats.transcripts import TEXT_FORMATS
 from dialint.detector.ingest.mapping import MappedRecord as MappedShape
 from dialint.detector.ingest.outcomes import file_error, preview_hint
-from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of
+from dialint.detector.ingest.readers.csv_logs import cells_of, delimiter_of, header_below
 from dialint.detector.ingest.readers.encodings import blocks
 from dialint.detector.ingest.readers.message_rows import Columns
 from dialint.detector.ingest.readers.streams import BOM, JSON_LINES, PARQUET, check_ending, magic
@@ -113,6 +113,8 @@ def _text(text: bytes, source: Source, config: ReadConfig, ending: str) -> Detec
     for format in TEXT_FORMATS:
         if format.matches(start):
             return DetectedFormat("text", text=format)
+    if advice := header_below(filter(str.strip, start.split("\n")), config):
+        raise file_error("E_FORMAT", source.name, advice)
     raise file_error(
         "E_FORMAT", source.name, "{problem}; {hint}",
         problem=Message("is none of the formats that are read"),

@@ -26,10 +26,10 @@ from dialint.detector.ingest.readers.tables import (
     Segment,
     csv_rows,
     decode_or_fault,
-    first_line,
     json_lines,
     json_parts,
     segments,
+    text_lines,
     without_bom,
 )
 from dialint.detector.ingest.sources import Source
@@ -192,7 +192,7 @@ def json_records(
 ) -> Iterator[tuple[int, int, Any]]:
     """Line or number, byte offset and value of every record, or its `BadRecord`; not for members."""
     if detected.framing == "rows":
-        yield from csv_rows(source, config, delimiter_of(first_line(source, config), config))
+        yield from csv_rows(source, config, delimiter_of(next(text_lines(source, config), ""), config))
         return
     if detected.framing == "lines":
         yield from json_lines(source, config)

@@ -256,9 +256,9 @@ class _CsvLines:
         return text
 
 
-def first_line(source: Source, config: ReadConfig) -> str:
-    """The first line of a text file that is not blank; empty if there is none."""
-    return next((line for line in _CsvLines(source, config) if line.strip()), "")
+def text_lines(source: Source, config: ReadConfig) -> Iterator[str]:
+    """The lines of a text file that are not blank."""
+    return (line for line in _CsvLines(source, config) if line.strip())
 
 
 def json_lines(source: Source, config: ReadConfig) -> Iterator[tuple[int, int, Any]]:

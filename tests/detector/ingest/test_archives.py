@@ -181,3 +181,57 @@ def test_a_table_with_a_column_without_a_name_is_previewed(tmp_path: Path) -> No
     path = tmp_path / "log.csv"
     path.write_text(",conversation_id,role,text\nx,1,customer,Hello there\nx,1,agent,Hi\n")
     assert preview(open_logs([str(path)])[0], ReadConfig(), 10).is_readable
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_files_beside_logs_that_are_none_are_left_out_and_named(tmp_path: Path, as_folder: bool) -> None:
+    members: dict[str, str | bytes] = {
+        "a.jsonl": log("d1"), "users.json": '[{"id": "U1"}]', "b/channels.json": '[{"id": "C1"}]', "logo.png": b"x",
+        "README.txt": "The chats of March.\nAsk Ann.", "notes.md": "x", "to do.txt": "Call Ann.\nAnd Bob.", ".x": "x",
+    }  # fmt: skip
+    path = zipped(tmp_path / "export.zip", members)
+    if as_folder:
+        with zipfile.ZipFile(path) as file:
+            file.extractall(path := tmp_path / "export")
+    sources, counts = open_logs([str(path)]), Counts()
+    for source in sources:
+        inspect(source, ReadConfig())
+    assert [one.dialogue.id for one in read(sources, ReadConfig(), counts) if isinstance(one, Loaded)] == [
+        "d1"
+    ]
+    assert counts.warnings["W_NO_LOG"] == 6
+    facts = " ".join(str(fact) for facts in counts.facts.values() for fact in facts)
+    assert all(Path(name).name in facts for name in members if name not in ("a.jsonl", ".x"))
+    results = [preview(source, ReadConfig(), 10) for source in sources]
+    assert all(one.is_readable for one in results)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{}, {"README.txt": "Hello"}, {"photo.png": b"x"}, {"a.txt": "Hello.\nYou.", "b.txt": "Bye.\nYou."}],
+)
+def test_an_archive_without_a_log_is_refused(tmp_path: Path, members: dict[str, str | bytes]) -> None:
+    path = zipped(tmp_path / "export.zip", members)
+    with pytest.raises(InputRefused, match=r"without logs|no records") as caught:
+        list(read(open_logs([str(path)]), ReadConfig(), Counts()))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_formula_without_a_stored_value_is_refused_with_its_cell(tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(workbook(tmp_path / "log.xlsx", ROWS))
+    book.worksheets[0].title = "Chats"
+    book.worksheets[0]["C3"] = '=CONCATENATE("on", "its way")'
+    book.save(tmp_path / "log.xlsx")
+    with pytest.raises(InputRefused, match=r"E_CELL.*sheet 'Chats', cell C3"):
+        open_logs([str(tmp_path / "log.xlsx")])
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".csv"])
+def test_a_title_above_the_header_is_named(tmp_path: Path, ending: str) -> None:
+    path = workbook(tmp_path / "log.xlsx", [["Chats of March"], [], *ROWS])
+    if ending == ".csv":
+        path = tmp_path / "log.csv"
+        path.write_text("Chats of March;\n\nid;role;text\n1;customer;Hello\n")
+    (source,) = open_logs([str(path)])
+    with pytest.raises(InputRefused, match="delete the rows above the header"):
+        inspect(source, ReadConfig())

@@ -171,6 +171,37 @@ def test_a_pasted_head_of_another_style_is_text(forged: str, tmp_path: Path) -> 
     assert turns_of(path, *NAMED)[0] == [[("customer", f"{ASKED}\n{forged}"), ("agent", ANSWERED)]]
 
 
+@pytest.mark.parametrize(
+    "notice", ["null", "Missed voice call", "Missed video call, Tap to call back", "image omitted", "GIF omitted",
+               "You deleted this message as admin", "This message was deleted by admin Ann Lee.", "<Media omitted>",
+               "\u200eVoice call, 2 min", "Verpasster Sprachanruf", "Bild weggelassen", "Пропущенный аудиозвонок"]
+)  # fmt: skip
+def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    lines = [f"Ann: {ASKED}", f"Ann: {notice}", f"Leo: {ANSWERED}"]
+    path.write_text("".join(f"12/31/25, 11:5{at} PM - {line}\n" for at, line in enumerate(lines)))
+    dialogues, counts = turns_of(path, *NAMED)
+    assert (dialogues, counts.warnings["W_EVENT_SKIPPED"]) == ([SAID], 1)
+
+
+@pytest.mark.parametrize("mark", [" <This message was edited>", " <Diese Nachricht wurde bearbeitet.>", "\u200e <This message was edited>"])
+def test_marks_of_edited_messages_are_no_words(mark: str, tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(f"12/31/25, 11:50 PM - Ann: {ASKED}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWERED} <b>\n")
+    assert turns_of(path, *NAMED)[0] == [[SAID[0], ("agent", f"{ANSWERED} <b>")]]
+
+
+def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
+    path = tmp_path / "chat.txt"
+    path.write_text(f"12/31/25, 11:58 PM - Ann: {ASKED}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n")
+    config = ReadConfig(role=NAMED, max_bad=1.0)
+    (one,) = read(open_logs([str(path)]), config, Counts())
+    assert isinstance(one, Reject)
+    assert one.code == "E_TIME"
+    assert "--sort-turns" not in one.expected
+    assert "line 2" in one.found
+
+
 @pytest.mark.parametrize("ending", [".srt", ".vtt", ".txt"])
 def test_speakers_in_brackets(ending: str, tmp_path: Path) -> None:
     lines = [f"[SPEAKER_00]: {HELLO}", f"[SPEAKER_01]: {ASKED}", f"[SPEAKER_00]: {ANSWERED}"]
