@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import unescape
 
-from dialint.detector.errors import excerpt
+from dialint.detector.errors import Message, excerpt
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.formats.log_format import TextFormat
 from dialint.detector.ingest.html_text import is_html, read_html
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.phrases import phrases
+from dialint.detector.ingest.phrases import fold, phrases, starts
 from dialint.detector.ingest.times import DAY_FIRST, MONTH_FIRST, DateOrderDetector, TimeFormat, parse_iso
 from dialint.detector.ingest.validation import Draft, DraftTurn
 from dialint.detector.offsets import assemble
@@ -180,13 +180,22 @@ def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterato
     """One chat. Notices, deleted messages and media without words are counted and left out."""
     warnings: Counter[str] = Counter()
     messages: list[tuple[re.Match[str], list[str]]] = []
-    for line in text.replace("\r\n", "\n").rstrip("\n").split("\n"):
+    numbers: list[int] = []
+    for number, line in enumerate(text.replace("\r\n", "\n").rstrip("\n").split("\n"), 1):
         head = _HEAD.match(_head_text(line))
         if head is not None and (not messages or _style(head) == _style(messages[0][0])):
             messages.append((head, [_after_head(line, head)]))
+            numbers.append(number)
         elif messages:
             messages[-1][1].append(line)
     times = _times([head for head, _ in messages], config)
+    for number, before, after in zip(numbers[1:], times, times[1:], strict=False):
+        if before and after and after < before and not config.sort_turns:
+            found = Message("line {n} of the file is earlier than the message before", n=number)
+            expected = Message(
+                "times that do not fall; if the line was pasted into a message, put a blank before it"
+            )
+            raise BadRecord("E_TIME", "", found, expected, fallback_id)
     turns = []
     for (_, rest), at in zip(messages, times, strict=True):
         match = _SPEAKER.fullmatch("\n".join(rest).lstrip("\u200e\u200f\u202a\u202c "))
@@ -195,18 +204,30 @@ def _whatsapp_drafts(text: str, fallback_id: str, config: ReadConfig) -> Iterato
             continue
         words = _without_edit_mark(match[2])
         bare = _MARKS.sub("", words).strip()
-        is_notice = words.startswith("\u200e") or bare.rstrip(".").casefold() in phrases("deleted_messages")
-        if is_notice or _MEDIA.fullmatch(bare):
+        if words.startswith("\u200e") or _is_notice(bare) or _MEDIA.fullmatch(bare):
             warnings["W_EVENT_SKIPPED"] += 1
             continue
         turns.append(DraftTurn(_MARKS.sub("", match[1]).strip(), words, at))
     yield _draft(fallback_id, turns, warnings)
 
 
+def _is_notice(words: str) -> bool:
+    """Whether a message was deleted, or had no words: a picture, a call."""
+    folded = fold(words).rstrip(".")
+    return (
+        folded in phrases("deleted_messages")
+        or folded in phrases("wordless_messages")
+        or ("\n" not in words and folded.startswith(starts("deleted_by")))
+    )
+
+
 def _without_edit_mark(words: str) -> str:
-    """A message without ``<This message was edited>`` at its end, which stands behind U+200E."""
-    start, mark, end = words.rpartition("\u200e")
-    return start.rstrip() if mark and start and _MEDIA.fullmatch(end.strip()) else words
+    """A message without ``<This message was edited>`` at its end, which may stand behind U+200E."""
+    start, _, mark = words.rstrip().rpartition("<")
+    is_mark = _MEDIA.fullmatch(f"<{mark}") and (
+        start.endswith("\u200e") or fold(mark.rstrip(".>")) in phrases("edit_marks")
+    )
+    return start.rstrip("\u200e \n") or words if is_mark else words
 
 
 def _style(head: re.Match[str]) -> tuple[str, str, bool, bool]:

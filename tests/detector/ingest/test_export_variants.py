@@ -11,7 +11,7 @@ import pytest
 from tool_exports import ANSWERED, ASKED, EPOCHS, HELLO, NOTE, THANKED, TIMES
 
 from dialint.detector.ingest.preview import preview
-from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
+from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, Reject, inspect, open_logs, read
 
 SAID = [("customer", ASKED), ("agent", ANSWERED)]
 BY_BOT = [("customer", ASKED), ("bot", ANSWERED)]
@@ -184,7 +184,14 @@ def test_what_whatsapp_writes_in_place_of_a_message_is_counted(notice: str, tmp_
     assert (dialogues, counts.warnings["W_EVENT_SKIPPED"]) == ([SAID], 1)
 
 
-@pytest.mark.parametrize("mark", [" <This message was edited>", " <Diese Nachricht wurde bearbeitet.>", "\u200e <This message was edited>"])
+@pytest.mark.parametrize(
+    "mark",
+    [
+        " <This message was edited>",
+        " <Diese Nachricht wurde bearbeitet.>",
+        "\u200e <This message was edited>",
+    ],
+)
 def test_marks_of_edited_messages_are_no_words(mark: str, tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
     path.write_text(f"12/31/25, 11:50 PM - Ann: {ASKED}{mark}\n12/31/25, 11:51 PM - Leo: {ANSWERED} <b>\n")
@@ -193,7 +200,9 @@ def test_marks_of_edited_messages_are_no_words(mark: str, tmp_path: Path) -> Non
 
 def test_a_time_that_falls_in_a_chat_may_be_pasted_text(tmp_path: Path) -> None:
     path = tmp_path / "chat.txt"
-    path.write_text(f"12/31/25, 11:58 PM - Ann: {ASKED}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n")
+    path.write_text(
+        f"12/31/25, 11:58 PM - Ann: {ASKED}\n12/30/25, 9:00 AM - Leo: You fool.\n12/31/25, 11:59 PM - Leo: {ANSWERED}\n"
+    )
     config = ReadConfig(role=NAMED, max_bad=1.0)
     (one,) = read(open_logs([str(path)]), config, Counts())
     assert isinstance(one, Reject)
