@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time
+from errno import EINVAL
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Literal
 
@@ -84,7 +85,7 @@ def open_archive(
     Raises:
         InputRefused: E_FORMAT, E_EXPANSION or E_ARCHIVE; so does the function.
     """
-    with _damage(name), zipfile.ZipFile(path) as archive:
+    with zip_errors(_damage(name)), zipfile.ZipFile(path) as archive:
         members = [info for info in archive.infolist() if not info.is_dir()]
         _check_size(name, path, members, kind)
         if kind == "xlsx":
@@ -101,14 +102,20 @@ def open_archive(
 
 
 @contextmanager
-def _damage(name: str) -> Iterator[None]:
-    """Turns what `zipfile` raises into E_ARCHIVE."""
+def zip_errors(refusal: Exception) -> Iterator[None]:
+    """Turns what `zipfile` and its decompressors raise into `refusal`; errors of the disk stay what they are."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, NotImplementedError):
-        raise file_error(
-            "E_ARCHIVE", name, "the zip data are damaged, or of a kind that is not read"
-        ) from None
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError, IndexError):
+        raise refusal from None
+    except OSError as error:
+        if error.errno not in (None, EINVAL):  # bz2's are without a number; EINVAL: a place before the file
+            raise
+        raise refusal from None
+
+
+def _damage(name: str) -> InputRefused:
+    return file_error("E_ARCHIVE", name, "the zip data are damaged, or of a kind that is not read")
 
 
 def _check_size(name: str, path: Path, members: list[zipfile.ZipInfo], kind: str) -> None:
@@ -139,7 +146,7 @@ def _checked(name: str, info: zipfile.ZipInfo) -> bool:
 
 def _copier(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Write:
     def copy(file: IO[bytes]) -> None:
-        with _damage(name), archive.open(info) as member:
+        with zip_errors(_damage(name)), archive.open(info) as member:
             shutil.copyfileobj(member, file, 1 << 20)
 
     return copy

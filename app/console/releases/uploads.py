@@ -20,7 +20,9 @@ from dialint.detector.artifacts import (
     make_output_folder,
     read_manifest,
 )
-from dialint.detector.errors import ConfigError, DialintError
+from dialint.detector.errors import ConfigError
+from dialint.detector.ingest.archives import zip_errors
+from dialint.detector.manifests import Folder
 from dialint.detector.registry import VerifiedFolder, home_folder, verify_folder
 
 MAX_BYTES = 2 << 30
@@ -76,31 +78,23 @@ def remove_upload(name: str) -> None:
 def _unpack(content: bytes, part: Path) -> Path:
     """The folder below `part` into which a release was unpacked."""
     refused = ConfigError("E_RELEASE", "expected a .zip of a release's folder, with its manifest.json")
-    try:
-        with zipfile.ZipFile(BytesIO(content)) as archive:
-            manifests = [each for each in archive.infolist() if each.filename.rpartition("/")[2] == MANIFEST]
-            if len(manifests) != 1:
+    with zip_errors(refused), zipfile.ZipFile(BytesIO(content)) as archive:
+        manifests = [each for each in archive.infolist() if each.filename.rpartition("/")[2] == MANIFEST]
+        if len(manifests) != 1:
+            raise refused
+        prefix = manifests[0].filename.removesuffix(MANIFEST)
+        name = "".join(char for char in Path(prefix).name if char.isalnum() or char in "-_.")
+        folder = part / (name.lstrip(".") or "release")
+        make_output_folder(folder, new=True)
+        _extract(archive, manifests[0].filename, folder / MANIFEST, MAX_MANIFEST)
+        total = 0
+        for entry in read_manifest(folder / MANIFEST, expected=Folder)["files"]:
+            name, member = entry["name"], f"{prefix}{entry['name']}"
+            total += entry["bytes"]
+            if "/" in name or total > MAX_BYTES or member not in archive.NameToInfo:
                 raise refused
-            prefix = manifests[0].filename.removesuffix(MANIFEST)
-            name = "".join(char for char in Path(prefix).name if char.isalnum() or char in "-_.")
-            folder = part / (name.lstrip(".") or "release")
-            make_output_folder(folder, new=True)
-            _extract(archive, manifests[0].filename, folder / MANIFEST, MAX_MANIFEST)
-            listed = read_manifest(folder / MANIFEST).get("files")
-            if not isinstance(listed, list):
-                raise refused
-            total = 0
-            for entry in listed:
-                name, size = entry["name"], entry["bytes"]
-                total += size
-                if not isinstance(name, str) or Path(name).name != name or total > MAX_BYTES:
-                    raise refused
-                _extract(archive, f"{prefix}{name}", folder / name, size)
-            return folder
-    except DialintError:
-        raise
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, RuntimeError, NotImplementedError, EOFError):
-        raise refused from None  # no archive, encrypted, or files are missing
+            _extract(archive, member, folder / name, entry["bytes"])
+        return folder
 
 
 def _extract(archive: zipfile.ZipFile, name: str, path: Path, most: int) -> None:

@@ -108,6 +108,25 @@ def test_an_archive_that_could_do_harm_is_refused(tmp_path: Path, data: bytes, c
     assert sorted(each.name for each in tmp_path.iterdir()) == ["export.zip"]
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damage_is_the_log_s_and_never_the_disk_s(tmp_path: Path, method: int) -> None:
+    path = zipped(tmp_path / "export.zip", {"a.jsonl": log(*map(str, range(200)))}, method)
+    data = path.read_bytes()
+    changed = [data[:100] + bytes(200) + data[300:]]  # the data, then each byte of the directory
+    start = data.index(b"PK\x01\x02")
+    changed += [
+        data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :] for place in range(start, len(data))
+    ]
+    for number, content in enumerate(changed):
+        path.write_bytes(content)
+        try:
+            for _, write in archives.open_archive("export", path, "zip"):
+                write(io.BytesIO())
+        except InputRefused:
+            continue
+        assert number, "damaged data were read"
+
+
 ROWS = [
     ["ticket_id", "author_role", "body", "created_at", "internal"],
     [4471, "customer", "=1+1 is what?", datetime(2026, 3, 2, 9, 14, 5), False],

@@ -23,7 +23,7 @@ from dialint.app.console.releases.change import promote, roll_back
 from dialint.app.console.releases.own_thresholds import choose_threshold, load_chosen, thresholds_address
 from dialint.app.console.releases.spot_checks import SPOT_CHECKS_VARIABLE, list_spot_checks
 from dialint.app.console.releases.threshold import apply_threshold
-from dialint.detector.artifacts import fingerprint, write_manifest
+from dialint.detector.artifacts import fingerprint, to_json_bytes, write_manifest
 from dialint.detector.errors import ConfigError, DialintError
 from dialint.detector.natural import load_natural
 from dialint.detector.records import Finding, Verdict
@@ -144,14 +144,20 @@ def zipped(folder: Path, prefix: str = "", **changed: bytes) -> bytes:
     return out.getvalue()
 
 
-def hostile(name: str) -> bytes:
-    """A release whose manifest names a path."""
-    out = BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        listed = {"files": [{"name": name, "bytes": 4, "sha256": "0" * 64}]}
-        archive.writestr("manifest.json", json.dumps({**listed, "seal": fingerprint(listed)}))
-        archive.writestr(name, b"evil")
+def listing(name: str, content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    """A release whose sealed manifest lists one file."""
+    out, listed = BytesIO(), {"files": [{"name": name, "bytes": len(content), "sha256": "0" * 64}]}
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr(name, content)
+        sealed = to_json_bytes({**listed, "seal": fingerprint(listed)})
+        archive.writestr("manifest.json", sealed, zipfile.ZIP_STORED)
     return out.getvalue()
+
+
+def damaged(method: int) -> bytes:
+    """A release of which the compressed bytes of a file were overwritten."""
+    content = listing("config.json", str(list(range(800))).encode(), method)
+    return content[:100] + bytes(200) + content[300:]
 
 
 def test_a_release_is_brought_verified_and_promoted_by_buttons(
@@ -185,8 +191,12 @@ def test_a_release_is_brought_verified_and_promoted_by_buttons(
         pytest.param(lambda: zipped(EMBEDDED.parent), "E_RELEASE", id="no release"),
         pytest.param(lambda: zipped(EMBEDDED, config=b"{}"), "E_CHECKSUM", id="changed"),
         pytest.param(lambda: zipped(EMBEDDED, tokenizer=b"0" * 90_000_000), "E_CHECKSUM", id="longer"),
-        pytest.param(lambda: hostile("../../evil"), "E_", id="path"),
-        pytest.param(lambda: hostile("/tmp/evil"), "E_", id="absolute path"),
+        *(
+            pytest.param(lambda method=method: damaged(method), "E_RELEASE", id=f"damaged data {method}")
+            for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+        ),
+        pytest.param(lambda: listing("../../evil", b"evil"), "no plain name", id="path"),
+        pytest.param(lambda: listing("/tmp/evil", b"evil"), "no plain name", id="absolute path"),
     ],
 )
 def test_what_is_no_whole_release_leaves_nothing(
