@@ -1,10 +1,10 @@
 """Crowd tables in files: CSV, Parquet or JSONL with columns task, worker, label.
 
 Optional columns: `code` (the question asked of the task: each code is a problem of its own), `seconds`
-and `at` (seconds since 1970). Names stay text as they stand in the file; labels that differ in case or blanks
-alone are one, in the spelling of most. An empty label, and one of `NO_LABELS`, is no answer. CSV may have
-semicolons between its cells, and then commas in its numbers, or tabs. A bad row is the user's error and
-refuses the file, with the line.
+and `at` (seconds since 1970). Names stay text as they stand in the file, without outer blanks; labels that
+differ in case, blanks or the composition of characters alone are one, in the spelling of most. An empty
+label, and one of `NO_LABELS`, is no answer. CSV may have semicolons between its cells, and then commas in its
+numbers, or tabs. A bad row is the user's error and refuses the file, with the line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from dialint.detector.ingest.readers.parquet_rows import check_parquet_columns
 from dialint.labeling.aggregation.answers import Answers, Floats
 
 TEXT_COLUMNS = ("task", "worker", "label", "code")
+NAMES = {"task", "worker", "code"}
 NUMBERS = ("seconds", "at", "probability")
 OPTIONAL = ("code", "seconds", "at")
 NO_LABELS = ("", "nan", "na", "n/a", "#n/a", "<na>", "null")
@@ -52,12 +54,17 @@ def read_columns(path: Path, required: tuple[str, ...]) -> Columns:
     Raises:
         InputRefused: no such file, not a table, or a required column is missing.
     """
+    import pyarrow.compute as pc
+
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
         raise InputRefused("E_FORMAT", f"{path}: expected a file ending in {', '.join(readers)}")
     if not path.is_file():
         raise InputRefused("E_PATH", f"{path}: no such file")
-    return readers[path.suffix](path, required)
+    columns = readers[path.suffix](path, required)
+    for name in NAMES & columns.values.keys():
+        columns.values[name] = pc.utf8_trim_whitespace(columns.values[name])
+    return columns
 
 
 def encode_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
@@ -78,7 +85,7 @@ def encode_names(path: Path, columns: Columns, name: str) -> tuple[Any, Any]:
 
 def label_key(label: str) -> str:
     """What the spellings of one label have in common."""
-    return " ".join(label.split()).casefold()
+    return normalize("NFC", " ".join(label.split()).casefold())
 
 
 def encode_labels(path: Path, columns: Columns) -> tuple[NDArray[np.int32], Any]:
@@ -101,7 +108,8 @@ def encode_labels(path: Path, columns: Columns) -> tuple[NDArray[np.int32], Any]
     of_spelling = np.full(len(spellings), -1, np.int32)
     for number, places in enumerate(groups.values()):
         of_spelling[places] = number
-    names = [" ".join(spellings[max(places, key=counts.__getitem__)].split()) for places in groups.values()]
+    most = [spellings[max(places, key=counts.__getitem__)] for places in groups.values()]
+    names = [normalize("NFC", " ".join(spelling.split())) for spelling in most]
     return of_spelling[index], np.array(names, object)
 
 
@@ -305,7 +313,7 @@ def read_answers(path: Path, last_wins: bool = False) -> dict[str, Answers]:
     if not (label >= 0).any():
         raise InputRefused("E_NO_RECORDS", f"{path}: holds no answers")
     encoded: dict[str, tuple[Any, Any]] = {"label": (label, labels)}
-    for name in {"task", "worker", "code"} & columns.values.keys():
+    for name in NAMES & columns.values.keys():
         encoded[name] = encode_names(path, columns, name)
     timing: dict[str, Floats] = {
         name: read_numbers(path, columns, name) for name in ("seconds", "at") if name in columns.values

@@ -59,6 +59,14 @@ def test_codes_are_problems_of_their_own_and_share_workers(tmp_path: Path, suffi
     assert found["C1"].workers == found["L1"].workers == ("a", "b")
 
 
+@pytest.mark.parametrize("twin", ["a ", "\u00a0a", "\ta"])
+def test_a_worker_with_a_blank_at_the_end_votes_once(tmp_path: Path, twin: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"task,worker,label\nt,a,yes\nt,{twin},yes\nt,b,no\n")
+    with pytest.raises(InputRefused, match="line 3: this worker answered"):
+        read_answers(path)
+
+
 def test_the_second_answer_of_a_worker_is_refused_with_its_line_or_wins(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('task,worker,label\nt1,a,yes\n"t\n2",a,no\nt1,b,no\nt1,a,no\n')
@@ -108,6 +116,7 @@ def test_a_bad_table_is_refused_with_the_place(tmp_path: Path, name: str, text: 
         ("\ufefftask;worker;label\nt;a;yes\nt;b;no\n", {("t", "a", "yes"), ("t", "b", "no")}),
         ("task\tworker\tlabel\nt\ta,b\tyes\n", {("t", "a,b", "yes")}),
         ("task,worker,label\nt,a,\nt,a,yes\n", {("t", "a", "yes")}),
+        ("task,worker,label\nt,a,ja\u0308\nt ,b,j\xe4\n t,c,J\xc4\n", {("t", "a", "j\xe4"), ("t", "b", "j\xe4"), ("t", "c", "j\xe4")}),
     ],
 )  # fmt: skip
 def test_labels_as_people_and_spreadsheets_write_them(
@@ -136,9 +145,12 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
         read_answers(path)
 
 
+NAMES = st.text(min_size=1, max_size=5).filter(lambda name: name == name.strip())
+
+
 @given(
     st.dictionaries(
-        st.tuples(st.text(min_size=1, max_size=5), st.text(min_size=1, max_size=5)),
+        st.tuples(NAMES, NAMES),
         st.sampled_from(["x", "ÿ", "=1", "a,b", '"']),
         min_size=1,
         max_size=12,
