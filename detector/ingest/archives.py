@@ -103,7 +103,7 @@ def open_archive(
 
 @contextmanager
 def zip_errors(refusal: Exception) -> Iterator[None]:
-    """Turns what `zipfile` and its decompressors raise into `refusal`; errors of the disk stay what they are."""
+    """Turns what `zipfile` and its decompressors raise into `refusal`, but no error of the disk."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError, IndexError):

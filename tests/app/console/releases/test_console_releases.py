@@ -1,6 +1,5 @@
 """The Releases page: reports, comparison, thresholds, spot checks, promotion and rollback."""
 
-import json
 import shutil
 import zipfile
 from collections.abc import Callable
