@@ -254,8 +254,15 @@ def _role(value: object, roles: Mapping[str, Role], path: str) -> Role:
         return role
     if not value.isascii() and _mixed_scripts(value):
         raise BadRecord("E_HOMOGLYPH", f"{path}.role", "mixed scripts", "letters of one script")
+    word = format_word(value)
     expected = Message("{names}; or --role NAME=ROLE", names=", ".join(ROLES))
-    raise BadRecord("E_ROLE", f"{path}.role", format_word(value), expected)
+    if word == BLANK:
+        expected = Message(
+            "{names}; for messages that name nobody, --role blank=agent, --role blank=customer or "
+            "--role blank=system",
+            names=", ".join(ROLES),
+        )
+    raise BadRecord("E_ROLE", f"{path}.role", word, expected)
 
 
 def _text(value: object, config: ReadConfig, path: str, warnings: Counter[str]) -> str:

@@ -19,7 +19,7 @@ from dialint.detector.ingest.formats.openai import add_message
 from dialint.detector.ingest.formats.tool_turns import read_calls, tool_call, tool_turn
 from dialint.detector.ingest.formats.transcripts import read_transcript
 from dialint.detector.ingest.outcomes import BadRecord
-from dialint.detector.ingest.privacy import record_flag
+from dialint.detector.ingest.privacy import BLANK, record_flag
 from dialint.detector.ingest.times import from_epoch, parse_iso
 from dialint.detector.ingest.tree_mapping import (
     ANY,
@@ -239,7 +239,7 @@ def _role(kind: TurnMapping, mapping: TreeMapping, item: Any, scope: Scope) -> o
             return role
     value = first_value(kind.role, item, scope)
     if value is None or isinstance(value, dict | list):
-        return "no role" if value is None else value
+        return BLANK if value is None else value
     word = word_of(value)
     if word in mapping.roles:
         return mapping.roles[word]

@@ -55,6 +55,11 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
     """
     if not isinstance(value, dict):
         raise BadRecord("E_TYPE", path, fields.kind(value), "a tool call with name and arguments", dialogue)
+    if "name" not in value and any(key.startswith("tool_call") for key in value):
+        inner = _nested(value).get("tool_call")
+        if not isinstance(inner, dict):
+            raise BadRecord("E_TYPE", f"{path}.tool_call", fields.kind(inner), "an object", dialogue)
+        value = inner
     inner, where = value, path
     for key in ("function", "custom"):
         if key in value and "name" not in value:
@@ -68,6 +73,18 @@ def read_call(value: object, path: str, dialogue: str | None = None) -> ToolCall
         raise BadRecord("E_TYPE", f"{where}.name", found, "the name of a tool", dialogue)
     arguments = next((inner[key] for key in ARGUMENTS if key in inner), None)
     return tool_call(name, arguments, call_id(value))
+
+
+def _nested(value: dict[str, Any]) -> dict[str, Any]:
+    """An object whose keys are paths with dots, as the objects that they lead through."""
+    result: dict[str, Any] = {}
+    for key, item in value.items():
+        *steps, last = key.split(".")
+        place = result
+        for step in steps:
+            place = place.setdefault(step, {})
+        place[last] = item
+    return result
 
 
 def call_id(value: dict[str, Any]) -> object:

@@ -172,6 +172,46 @@ def test_a_pasted_head_of_another_style_is_text(forged: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    "kind", [{}, {"is_inbound": False}, {"type": "comment", "is_inbound": False}, {"id": "com_1", "is_inbound": False}]
+)  # fmt: skip
+def test_comments_of_front_are_internal_notes(kind: dict[str, Any], tmp_path: Path) -> None:
+    comment = _front(False, NOTE, 1)
+    comment["posted_at"] = comment.pop("created_at")
+    if kind.get("type") or kind.get("id"):
+        comment["created_at"] = comment.pop("posted_at")
+    del comment["is_inbound"]
+    path = tmp_path / "log.json"
+    path.write_text(
+        json.dumps({"_results": [_front(False, ANSWERED, 2), comment | kind, _front(True, ASKED, 0)]})
+    )
+    dialogues, counts = turns_of(path)
+    assert (dialogues, counts.warnings["W_INTERNAL_NOTE"]) == ([SAID], 1)
+
+
+@pytest.mark.parametrize("words", [{}, {"message.content": ""}, {"message.content": ANSWERED}])
+@pytest.mark.parametrize("keys", ["tool_call.function.name", "tool_call", "tool_call.function"])
+def test_calls_of_phoenix_with_dotted_keys(words: dict[str, str], keys: str, tmp_path: Path) -> None:
+    function = {"name": "track", "arguments": '{"lamp": 20}'}
+    calls = {
+        "tool_call": {"tool_call": {"id": "t1", "function": function}},
+        "tool_call.function": {"tool_call.id": "t1", "tool_call.function": function},
+        "tool_call.function.name": {"tool_call.id": "t1"} | {f"tool_call.function.{key}": value for key, value in function.items()},
+    }[keys]  # fmt: skip
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({
+        "context.trace_id": "c1", "start_time": TIMES[0], "end_time": TIMES[1],
+        "attributes.llm.input_messages": [{"message.role": "user", "message.content": ASKED}],
+        "attributes.llm.output_messages": [{"message.role": "assistant", "message.tool_calls": [calls], **words}]}))  # fmt: skip
+    (one,) = read(open_logs([str(path)]), ReadConfig(), Counts())
+    assert isinstance(one, Loaded)
+    turn = one.dialogue.turns[-1]
+    assert (turn.role, turn.text) == ("bot", words.get("message.content", ""))
+    assert [(call.name, call.arguments, call.id) for call in turn.tool_calls] == [
+        ("track", {"lamp": 20}, "t1")
+    ]
+
+
+@pytest.mark.parametrize(
     "notice", ["null", "Missed voice call", "Missed video call, Tap to call back", "image omitted", "GIF omitted",
                "You deleted this message as admin", "This message was deleted by admin Ann Lee.", "<Media omitted>",
                "\u200eVoice call, 2 min", "Verpasster Sprachanruf", "Bild weggelassen", "Пропущенный аудиозвонок"]
@@ -234,3 +274,15 @@ def test_preview_takes_no_recipient_for_the_speaker_and_no_number_for_a_field(tm
         shown = preview(open_logs([str(path)])[0], ReadConfig(), 10)
         assert shown.fields.get("role") not in ("to.role", "assets.TicketArticle.0.sender")
         assert shown.refused is not None or shown.problems
+
+
+@pytest.mark.parametrize("role", [{}, {"is_inbound": None}, {"is_inbound": ""}])
+def test_a_message_that_names_nobody_says_what_to_type(role: dict[str, Any], tmp_path: Path) -> None:
+    message = {key: value for key, value in _front(False, ANSWERED, 2).items() if key != "is_inbound"}
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"_results": [message | role, _front(True, ASKED, 0)]}))
+    (one,) = read(open_logs([str(path)]), ReadConfig(max_bad=1.0), Counts())
+    assert isinstance(one, Reject)
+    assert (one.code, one.found) == ("E_ROLE", "blank")
+    assert "--role blank=agent" in one.expected
+    assert turns_of(path, "blank=agent")[0] == [SAID]
