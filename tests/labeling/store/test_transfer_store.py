@@ -134,7 +134,7 @@ def test_suggestions_come_in_with_their_verdict_and_reviewers_alone_see_them(
     dialogues.add(store, "lea", [made.dialogue("d0"), made.dialogue("d1")])
     plain = made.verdict("d0", risk=0.5)
     suggested = plain.model_copy(update={"suggestions": (made.finding(),)})
-    assert "suggestions" not in dialogues._verdict_content(plain)
+    assert dialogues._verdict_content(plain)["suggestions"] == []
     path = tmp_path / "v.jsonl"
     path.write_bytes(verdict_line(suggested))
     manifest = {"kind": "verdicts", "format": "jsonl", "files": [file_entry(path, 1)]}
