@@ -531,7 +531,7 @@ def _try(source: Source, result: Preview, limit: int) -> None:
             if result.counts.read >= limit:
                 result.is_complete = False
                 break
-        if result.fields:
+        if result.counts.read:
             result.problems = list(_problems(result, sides, n_turns))
     except InputRefused as error:
         result.refused, result.code = without_hints(error.text), error.code
@@ -541,8 +541,7 @@ def _try(source: Source, result: Preview, limit: int) -> None:
 
 
 def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -> Iterator[Message]:
-    """What is lost of a log whose fields were recognised by name or content: speakers, a side, the
-    dialogues."""
+    """What is lost of a log: speakers, a side, the dialogues."""
     for word, role in result.words.items():
         if role is None:
             yield Message(
@@ -561,7 +560,11 @@ def _problems(result: Preview, sides: Sequence[frozenset[Role]], n_turns: int) -
         and roles & agents
         and all(one.isdisjoint(agents) or "customer" not in one for one in sides)
     ):
-        yield Message("no dialogue has two sides: say what names it with --column id=COLUMN")
+        yield (
+            Message("no dialogue has two sides: say what names it with --column id=COLUMN")
+            if result.fields
+            else Message("no dialogue has two sides")
+        )
 
 
 def as_yaml(result: Preview) -> str:

@@ -25,6 +25,7 @@ from dialint.detector.masking import (
 from dialint.detector.masking.lexicon import COMMON_WORDS, GIVEN_NAMES, NAMES_TOO, NOT_NAMES, PARTICLES
 from dialint.detector.masking.spans import (
     BLANK,
+    COMBINING,
     PLACEHOLDER,
     Entity,
     Kind,
@@ -56,11 +57,12 @@ class DialogueNames:
 
 
 def find_mentions(view: View, names: DialogueNames) -> Iterator[Entity]:
-    """Capitalised mentions in `view`, neighbouring words as one. A given name that is also a common
-    word counts by itself only where it does not begin a sentence; a surname that is one, never."""
+    """Mentions in `view`, neighbouring words as one: capitalised, or with an apostrophe as "o'brien" has. A
+    given name that is also a common word counts by itself only where it does not begin a sentence; a surname
+    that is one, never."""
     run: list[re.Match[str]] = []
     for word in _MENTION_WORD.finditer(view.low):
-        if word[0] not in names.words or not view.text[word.start()].isupper():
+        if word[0] not in names.words or not (view.text[word.start()].isupper() or "'" in word[0]):
             continue
         if run and view.low[run[-1].end() : word.start()].strip(" "):
             yield from _mention(view, run, names)
@@ -123,6 +125,8 @@ class _Draft:
                 selected.append(item)
         for item in selected:
             start, end = self.view.origin(item.start, item.end)
+            accents = COMBINING.match(self.text, end)
+            end = accents.end() if accents else end
             self.entities.append(item._replace(start=start, end=end))
         if selected:
             self.entities.sort()

@@ -23,8 +23,8 @@ _LOCAL_CHARS = frozenset("!#$%&'*+-./=?^_`{|}~")
 _OPEN, _CLOSE = r"\s?[\[({<*|]\s?", r"\s?[\])}>*|]\s?"
 _AT = re.compile(
     rf"{_OPEN}(?:at|@|ät|arroba|arobase|arobas|собака|собачка|klammeraffe|affenschwanz){_CLOSE}|"
-    rf"(?<=[\w.])\s(?:at|arroba|arobase|arobas|собака|собачка|ät|klammeraffe|affenschwanz|at sign|"
-    rf"at-zeichen)\s|\s?@\s?"
+    rf"(?<=[\w.])\s(?:at the rate(?: of)?|at|arroba|arobase|arobas|собака|собачка|ät|klammeraffe|"
+    rf"affenschwanz|at sign|at-zeichen)\s|\s?@\s?"
     r"|(?<=\w)[_-](?:at|AT)[_-]"
 )
 _DOT = (
@@ -83,6 +83,9 @@ _VERBS = words(
     "price prices page site website store deal deals account item listed live that this"
 )
 
+_NO_DOMAINS = words("the a an my your our their this that his her its noon home work")
+"""What stands before "dot com" where somebody speaks of sites."""
+
 
 def find(view: View, before: str) -> Iterator[Entity]:
     """E-mail addresses in `view`; `before`, the turn before, may request one."""
@@ -122,7 +125,7 @@ def _plain(low: str, match: re.Match[str]) -> Entity | None:
 
 def _obfuscated_entity(low: str, match: re.Match[str], before: str) -> Entity | None:
     window_start = max(0, match.start() - MAX_LOCAL)
-    bracketed = not match[0].strip().isalpha()
+    bracketed = not match[0].replace("the rate", "").replace(" of", "").strip().isalpha()
     cued = bool(_CUE.search(low, max(0, match.start() - 80), match.start())) or bool(
         _CUE.search(before[-120:])
     )
@@ -147,7 +150,7 @@ def _domain_end(low: str, position: int, bracketed: bool, cued: bool) -> int | N
     """The end of the domain at `position`, if there is one and the context confirms it."""
     domain = _SPACED_DOMAIN.match(low, position, position + MAX_DOMAIN)
     provider = _PROVIDER.match(low, position)
-    if domain:
+    if domain and (bracketed or domain[1] not in _NO_DOMAINS):
         end = _last_tld(low, domain)
         if end and (bracketed or cued or provider or _SPELLED_DOT.search(low, domain.start(2), end)):
             return end

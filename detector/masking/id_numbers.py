@@ -57,6 +57,9 @@ _RUSSIAN_PASSPORT = re.compile(
 _CUE_WORDS = re.compile(
     r"\b(?:order|ticket|case|invoice|tracking|phone|call|flight|booking|reference|ref|code)\b"
 )
+_PAN = re.compile(r"(?<!\w)[a-z]{5}\d{4}[a-z](?!\w)")
+_PAN_CUE = re.compile(r"\bpan\b")
+"""India's number of a taxpayer."""
 HAS_DIGIT = re.compile(r"\d")
 _ANSWER = re.compile(r"(?<!\w)[a-z]{0,2}\d{6,9}[a-z]?(?!\w)")
 
@@ -68,6 +71,11 @@ def find(view: View, before: str) -> Iterator[Entity]:
     yield from _ibans(view)
     yield from _addresses(view)
     yield from _nationals(view)
+    for match in _PAN.finditer(view.low):
+        if _PAN_CUE.search(view.low, max(0, match.start() - 40), match.start()) or _PAN_CUE.search(
+            before[-120:]
+        ):
+            yield _compact(match, 0, "SSN")
     yield from _cued_entities(view, before)
 
 

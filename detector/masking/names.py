@@ -61,6 +61,14 @@ _PLACE = re.compile(
     r"отель|улица|hostal|"
     r"'s (?=[a-z]{0,12}\W?$))\b"
 )
+_BRAND = re.compile(
+    r"\b(?:dr\.? pepper|mr\.? (?:clean|muscle|coffee|kipling)|mrs\.? (?:butterworth|meyer)|uncle ben)"
+    r"(?:'?s)?(?!\w)"
+)
+_WORK = re.compile(r"(?:'s)? (?:fans?|novels?|movies?|films?|concerts?|albums?|biography|poster)\b")
+"""What is named after somebody who is known to all."""
+_ACCENT = re.compile("[à-ɏḀ-ỿ](?<![äöüß])")
+"""A letter with an accent, none of those that German words for things have."""
 _SPEAKING = re.compile(
     r"\s(?:here|speaking|calling|from (?=[a-z])|aus der|vom|aus dem|von der|du service|de la (?=comp|serv)|"
     r"del (?=dep|serv|equ)|du (?=serv|dép)|из|au téléphone|qui m'a|à l'appareil|am telefon|on the "
@@ -161,6 +169,8 @@ def _full_name(view: View, start: int) -> Entity | None:
     """The given name at `start` with the family name after it, or before it as in Russian."""
     result = _words(view, start, lower=False, most=MAX_WORDS)
     if not result or _PLACE.search(view.low, result.start, result.end) or _PLACE.match(view.low, result.end):
+        return None
+    if _WORK.match(view.low, result.end):
         return None
     if _TWO_SENTENCES.search(view.low, result.start, result.end):
         return None
@@ -265,11 +275,13 @@ def _name_of_party(view: View, position: int) -> Entity | None:
 
 
 def _in_form(view: View, position: int) -> Entity | None:
-    """After "name:", which may be that of a thing: a listed name, or any in a form with other personal
-    fields."""
+    """After "name:", which may be that of a thing: a listed name, one with an accent, or any in a form with
+    other personal fields."""
     result = _words(view, position, lower=True, most=MAX_WORDS)
     if not result or _is_sure(view, result):
         return result
+    if view.text[result.start].isupper() and _ACCENT.search(view.low, result.start, result.end):
+        return None if _PLACE.search(f" {view.low[result.start : result.end]}") else result
     around = view.low[max(0, position - 80) : result.start] + view.low[result.end : result.end + 80]
     return result if _FORM.search(around) else None
 
@@ -277,6 +289,8 @@ def _in_form(view: View, position: int) -> Entity | None:
 def _name_after_title(view: View, position: int, capital: bool) -> Entity | None:
     """A name after "Mr" or "Dr."; after a lower-case title that may be another word ("don", "miss") only
     listed names."""
+    if _BRAND.search(view.low, max(0, position - 12), position + 16):
+        return None
     title = view.low[max(0, position - 12) : position].strip(" .").split(" ")[-1]
     short = title in ("mr", "mrs", "ms")
     result = _words(view, position, lower=short, most=3)
@@ -381,6 +395,8 @@ def _words(view: View, position: int, *, lower: bool, most: int) -> Entity | Non
     count = titles = 0
     while count < most and (word := _WORD.match(view.text, position)):
         low = view.low[word.start() : word.end()]
+        if view.text[word.end() : word.end() + 1].isdigit():
+            break  # a code
         if low in TITLES and titles < 2 and count == 0:
             titles += 1
             start = end = position = _skip_gap(view, word.end())

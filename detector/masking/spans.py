@@ -197,12 +197,17 @@ def _beside_letters(text: str, cuts: Iterable[tuple[int, int, str]]) -> Iterator
                 yield end, end, " "
 
 
+COMBINING = re.compile("[\u0300-\u036f]+")
+"""Accents that stand behind their letter; the view has the letters alone."""
+
+
 def make_view(text: str, selected: Iterable[tuple[int, int]]) -> View:
     """The view of `text` with the ranges `selected` (in order, disjoint) cut to one `BLANK` each."""
     folded = text if text.isascii() else text.translate(_FOLD)
     cuts = [(start, end, BLANK) for start, end in selected]
     if folded is not text:
         cuts += [(match.start(), match.end(), "") for match in _INVISIBLE.finditer(text)]
+        cuts += [(match.start(), match.end(), "") for match in COMBINING.finditer(text)]
         cuts += [(match.start(), match.start(), " ") for match in _SCRIPT_CHANGE.finditer(folded)]
         cuts = sorted({*cuts, *_beside_letters(text, cuts)})
     if not cuts:

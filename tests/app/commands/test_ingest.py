@@ -199,6 +199,12 @@ LOST = {
     "one side only": ("log.csv", table("ticket_id,role,text", "t,customer,Hello", "t,system,joined"), "no turn of an agent or bot"),
     "the id is the speaker's": ("log.csv", table("ticket_id,role,text", "1,customer,Hello", "2,agent,Hi", "1,customer,Bye", "2,agent,Bye"),
                                 "no dialogue has two sides: say what names it with --column id=COLUMN"),
+    "one side of every dialogue of a known format": (
+        "log.jsonl", items(*({"messages": [{"role": "user", "content": text} for text in ("Hello", "Anybody?")]} for _ in range(2))),
+        "no turn of an agent or bot"),
+    "two sides in no dialogue of a known format": (
+        "log.jsonl", items(*({"id": who, "turns": [{"role": who, "text": "Hello"}, {"role": who, "text": "Bye"}]} for who in ("customer", "agent"))),
+        "no dialogue has two sides"),
     "only ids of senders": ("log.jsonl", items(*({**one, "case": one["poster"]} for one in ONE_CASE)),
                             "no column or path was recognised for: id"),
     "only ids of messages": ("log.jsonl", items(*({**one, "case": f"m{n}"} for n, one in enumerate(ONE_CASE))),

@@ -28,6 +28,15 @@ GOES = [
     ("this is Dr. Anna Kowalska speaking", "this is Dr. [NAME_1] speaking"),
     ("Regards,\nTom Lee", "Regards,\n[NAME_1]"),
     ("Hi Sarah, thanks", "Hi [NAME_1], thanks"),
+    ("Name: Øyvind Håkonsen", "Name: [NAME_1]"),
+    ("name: Žofie\nzip 1", "name: [NAME_1]\nzip 1"),
+    ("Name: Jose\u0301 A\u0301lvarez", "Name: [NAME_1]"),
+    ("my name is Zoe\u0308, hi", "my name is [NAME_1], hi"),
+    ("I'm Sean O'Brien. yes, o'brien", "I'm [NAME_1]. yes, [NAME_1]"),
+    ("jane.doe at the rate gmail.com", "[EMAIL_1]"),
+    ("rita at the rate of yahoo dot com", "[EMAIL_1]"),
+    ("my PAN is ABCDE1234F", "my PAN is [SSN_1]"),
+    ("PAN ABCDE1234F.", "PAN [SSN_1]."),
     ("i'm nora lindqvist btw", "i'm [NAME_1] btw"),
     ("this is rahul from flat 3", "this is [NAME_1] from flat 3"),
     ("the CVC is four oh nine", "the CVC is [SECRET_1]"),
@@ -51,6 +60,12 @@ GOES = [
 ]
 
 STAYS = [
+    "I like Dr. Pepper and Mr. Clean",
+    "meet at noon at the dot com",
+    "I'm a Jane Austen fan",
+    "a Jane Austen's novel",
+    "the coupon Mr SUMMER2024 fails",
+    "Name: Küchentisch",
     "order 4471 2233 9911",
     "tracking 1Z 999 AA1 01 2345 6784",
     "ticket #123-456-7890",
