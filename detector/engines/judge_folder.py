@@ -64,18 +64,22 @@ def read_judge(folder: Path) -> JudgeFolder:
         raise ConfigError("E_JUDGE", "{path}: no judge, but a {what}", path=folder, what=what)
     digest = fingerprint(manifest)
     if not (folder / ADAPTER_CONFIG).exists():
+        if not (folder / "config.json").exists():
+            raise ConfigError("E_JUDGE", "{path}: no config.json, so no model", path=folder)
         return JudgeFolder(folder=folder.resolve(), fingerprint=digest)
     try:
         base = json.loads((folder / BASE_FILE).read_bytes())
         options = json.loads((folder / ADAPTER_CONFIG).read_bytes())
-        revision = base["revision"]
+        revision, rank = base["revision"], options["r"]
+        if type(rank) is not int or rank < 1:
+            raise ValueError("no rank")
         judge = JudgeFolder(
             folder=folder.resolve(),
             fingerprint=digest,
             base=str(base["base"]),
             revision=None if revision is None else str(revision),
             base_sha256=str(base["sha256"]),
-            rank=int(options["r"]),
+            rank=rank,
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise ConfigError("E_ADAPTER", "{path}: names no base, or no rank", path=folder) from None

@@ -1,5 +1,6 @@
 """The Releases page: reports, comparison, thresholds, spot checks, promotion and rollback."""
 
+import hashlib
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -143,19 +144,31 @@ def zipped(folder: Path, prefix: str = "", **changed: bytes) -> bytes:
     return out.getvalue()
 
 
-def listing(name: str, content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
-    """A release whose sealed manifest lists one file."""
-    out, listed = BytesIO(), {"files": [{"name": name, "bytes": len(content), "sha256": "0" * 64}]}
+def listing(files: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    """A folder whose sealed manifest lists `files`."""
+    entries = [
+        {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in files.items()
+    ]
+    out, listed = BytesIO(), {"files": entries}
     with zipfile.ZipFile(out, "w", method) as archive:
-        archive.writestr(name, content)
+        for name, content in files.items():
+            archive.writestr(name, content)
         sealed = to_json_bytes({**listed, "seal": fingerprint(listed)})
         archive.writestr("manifest.json", sealed, zipfile.ZIP_STORED)
     return out.getvalue()
 
 
+def adapter(rank: str) -> bytes:
+    """A judge's adapter of this rank, in JSON."""
+    base = b'{"base":"small","revision":null,"sha256":"0"}'
+    config = f'{{"r":{rank}}}'.encode()
+    return listing({"adapter_config.json": config, "base.json": base, "adapter_model.safetensors": b""})
+
+
 def damaged(method: int) -> bytes:
     """A release of which the compressed bytes of a file were overwritten."""
-    content = listing("config.json", str(list(range(800))).encode(), method)
+    content = listing({"config.json": str(list(range(800))).encode()}, method)
     return content[:100] + bytes(200) + content[300:]
 
 
@@ -190,12 +203,18 @@ def test_a_release_is_brought_verified_and_promoted_by_buttons(
         pytest.param(lambda: zipped(EMBEDDED.parent), "E_RELEASE", id="no release"),
         pytest.param(lambda: zipped(EMBEDDED, config=b"{}"), "E_CHECKSUM", id="changed"),
         pytest.param(lambda: zipped(EMBEDDED, tokenizer=b"0" * 90_000_000), "E_CHECKSUM", id="longer"),
+        pytest.param(lambda: listing({}), "E_JUDGE", id="empty"),
+        pytest.param(lambda: listing({"verdicts.jsonl": b"{}"}), "E_JUDGE", id="verdicts"),
+        *(
+            pytest.param(lambda rank=rank: adapter(rank), "E_ADAPTER", id=f"rank {rank}")
+            for rank in ("1e999", "1e300", "-5", "0", "true", '"8"', "NaN")
+        ),
         *(
             pytest.param(lambda method=method: damaged(method), "E_RELEASE", id=f"damaged data {method}")
             for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
         ),
-        pytest.param(lambda: listing("../../evil", b"evil"), "no plain name", id="path"),
-        pytest.param(lambda: listing("/tmp/evil", b"evil"), "no plain name", id="absolute path"),
+        pytest.param(lambda: listing({"../../evil": b"evil"}), "no plain name", id="path"),
+        pytest.param(lambda: listing({"/tmp/evil": b"evil"}), "no plain name", id="absolute path"),
     ],
 )
 def test_what_is_no_whole_release_leaves_nothing(
