@@ -23,7 +23,7 @@ from dialint.detector.ingest.mapping import ANY_ROLE, MEANINGS, parse_route, pat
 from dialint.detector.ingest.outcomes import BadRecord, Counts, Loaded, Reject, without_hints
 from dialint.detector.ingest.privacy import BLANK, format_word, is_internal, is_note_type, is_public_column
 from dialint.detector.ingest.read import inspect, is_no_log, read
-from dialint.detector.ingest.readers.csv_logs import DELIMITERS
+from dialint.detector.ingest.readers.csv_logs import DELIMITERS, header_below
 from dialint.detector.ingest.readers.encodings import blocks, encoding_of
 from dialint.detector.ingest.readers.format_detection import (
     DetectedFormat,
@@ -34,6 +34,7 @@ from dialint.detector.ingest.readers.json_logs import json_records
 from dialint.detector.ingest.readers.message_rows import FIELDS, MAX_NOTE_WORDS, Columns
 from dialint.detector.ingest.readers.parquet_rows import read_parquet_rows
 from dialint.detector.ingest.readers.streams import BOM, PARQUET, magic
+from dialint.detector.ingest.readers.tables import text_lines
 from dialint.detector.ingest.sources import Source
 from dialint.detector.ingest.times import TimeFormat
 from dialint.detector.ingest.tree_mapping import value_at
@@ -112,6 +113,7 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
     Raises:
         InputRefused: it is damaged, or of a kind of file that is not read.
     """
+    advice = None
     try:
         detected = detect_format(source, config)
     except InputRefused as error:
@@ -127,7 +129,11 @@ def preview(source: Source, config: ReadConfig, limit: int) -> Preview:
             or _guess(source, config)
             or Preview(source.name, UNKNOWN)
         )
+        if detected.framing == "csv":
+            advice = header_below(text_lines(source, config), config)
     _try(source, result, limit)
+    if result.refused and advice:
+        result.refused = advice
     return result
 
 

@@ -120,7 +120,7 @@ def test_damage_is_the_log_s_and_never_the_disk_s(tmp_path: Path, method: int) -
     for number, content in enumerate(changed):
         path.write_bytes(content)
         try:
-            for _, write in archives.open_archive("export", path, "zip"):
+            for _, write in archives.open_archive("export", path, "zip", []):
                 write(io.BytesIO())
         except InputRefused:
             continue
@@ -254,3 +254,7 @@ def test_a_title_above_the_header_is_named(tmp_path: Path, ending: str) -> None:
     (source,) = open_logs([str(path)])
     with pytest.raises(InputRefused, match="delete the rows above the header"):
         inspect(source, ReadConfig())
+    if ending == ".csv":
+        refused = preview(source, ReadConfig(), 10).refused
+        assert refused
+        assert "delete the rows above the header" in refused
