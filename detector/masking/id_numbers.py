@@ -58,7 +58,8 @@ _CUE_WORDS = re.compile(
     r"\b(?:order|ticket|case|invoice|tracking|phone|call|flight|booking|reference|ref|code)\b"
 )
 _PAN = re.compile(r"(?<!\w)[a-z]{5}\d{4}[a-z](?!\w)")
-_PAN_CUE = re.compile(r"\bpan\b")
+_PAN_CUE = re.compile(r"\bpan(?:\s(?:card|number|no\.?|id|is|of mine)){0,3}[\s:#=-]{0,3}$")
+_PAN_REQUEST = re.compile(r"\bpan\b")
 """India's number of a taxpayer."""
 HAS_DIGIT = re.compile(r"\d")
 _ANSWER = re.compile(r"(?<!\w)[a-z]{0,2}\d{6,9}[a-z]?(?!\w)")
@@ -72,9 +73,8 @@ def find(view: View, before: str) -> Iterator[Entity]:
     yield from _addresses(view)
     yield from _nationals(view)
     for match in _PAN.finditer(view.low):
-        if _PAN_CUE.search(view.low, max(0, match.start() - 40), match.start()) or _PAN_CUE.search(
-            before[-120:]
-        ):
+        start = max(0, match.start() - 40)
+        if _PAN_CUE.search(view.low, start, match.start()) or _PAN_REQUEST.search(before[-120:]):
             yield _compact(match, 0, "SSN")
     yield from _cued_entities(view, before)
 

@@ -69,6 +69,10 @@ _WORK = re.compile(r"(?:'s)? (?:fans?|novels?|movies?|films?|concerts?|albums?|b
 """What is named after somebody who is known to all."""
 _ACCENT = re.compile("[à-ɏḀ-ỿ](?<![äöüß])")
 """A letter with an accent, none of those that German words for things have."""
+_THING_NAME = re.compile(
+    r"(?:product|item|file|model|brand|company|store|shop|game|app|device|network|wi-?fi|street|city|place|"
+    r"project|team|plan|page|site|event|course|hotel|dish|song|artist)[ -]?name\s?[:=-]\s?$"
+)
 _SPEAKING = re.compile(
     r"\s(?:here|speaking|calling|from (?=[a-z])|aus der|vom|aus dem|von der|du service|de la (?=comp|serv)|"
     r"del (?=dep|serv|equ)|du (?=serv|dép)|из|au téléphone|qui m'a|à l'appareil|am telefon|on the "
@@ -281,7 +285,8 @@ def _in_form(view: View, position: int) -> Entity | None:
     if not result or _is_sure(view, result):
         return result
     if view.text[result.start].isupper() and _ACCENT.search(view.low, result.start, result.end):
-        return None if _PLACE.search(f" {view.low[result.start : result.end]}") else result
+        is_thing = _THING_NAME.search(view.low, max(0, position - 24), position)
+        return None if is_thing or _PLACE.search(f" {view.low[result.start : result.end]}") else result
     around = view.low[max(0, position - 80) : result.start] + view.low[result.end : result.end + 80]
     return result if _FORM.search(around) else None
 
