@@ -293,10 +293,12 @@ def prepare_run(
         detector = load_detector(config.detector)
     codes = select_codes(config.codes, taxonomy)
     uncovered = sorted(codes - set(detector.codes))
-    if uncovered and len(uncovered) == len(codes):  # silence would mean nothing
+    exact = {part.strip().upper() for part in ",".join(config.codes).split(",")}
+    named = sorted(exact & {*uncovered}) if config.fail_on else []
+    if named or (uncovered and len(uncovered) == len(codes)):  # silence would mean nothing
         raise ConfigError(
             "E_CODE", "--codes: not covered by {release}: {codes}",
-            release=detector.release, codes=" ".join(uncovered),
+            release=detector.release, codes=" ".join(named or uncovered),
         )  # fmt: skip
     if uncovered:
         print_status(f"not covered by {detector.release}, so never found: {' '.join(uncovered)}")

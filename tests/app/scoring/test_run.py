@@ -245,6 +245,8 @@ def test_a_code_that_is_unknown_or_not_covered_is_refused(write_log: WriteLog, d
     assert run([log], ScoreConfig(codes=("c1, t",), quiet=True), detector) == 0
     with pytest.raises(ConfigError, match="not covered by fake-1: X1"):
         run([log], ScoreConfig(codes=("X1",)), detector)
+    with pytest.raises(ConfigError, match="not covered by fake-1: X1"):  # a gate that vouches for it
+        run([log], ScoreConfig(codes=("c1, x1",), fail_on="S1"), detector)
 
 
 @pytest.mark.parametrize("out", [True, False])
