@@ -71,6 +71,7 @@ def _probe(folder: JobFolder) -> None:
 STARTERS = {start.__name__[1:]: start for start in (_preview, _export, _score, _judge, _serve, _probe)}
 
 
+@pytest.mark.new_interpreter
 @pytest.mark.parametrize("start", STARTERS.values(), ids=STARTERS)
 def test_a_child_has_no_secret_of_its_parent(
     start: Callable[[JobFolder], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from dialint.detector.artifacts import MANIFEST, read_manifest, sha256_file, write_json, write_manifest
+from dialint.detector.artifacts import read_manifest, sha256_file, write_json, write_manifest
 from dialint.detector.errors import ConfigError
 from dialint.detector.release import WEIGHTS, Release
 from dialint.detector.render import RenderConfig, Renderer
@@ -89,7 +89,7 @@ def read_scanner(folder: Path) -> TrainedScanner:
         ConfigError: E_SCANNER, it is neither, or its parts do not fit together.
         ReleaseRefused: the release is damaged.
     """
-    return _read_release(folder) if (folder / MANIFEST).exists() else _read_training(folder)
+    return _read_release(folder) if (folder / "release.json").exists() else _read_training(folder)
 
 
 def is_scanner(folder: Path) -> bool:

@@ -79,8 +79,8 @@ def verify(store: Store, expect_head: Head | None = None) -> VerifiedCounts:
         ConfigError: the store's key is missing, or another one.
         WorldError: the database cannot be reached.
     """
-    store.read(lambda transaction: None)  # replaces connections that a restart of the server has cut off
     try:
+        store.read(lambda transaction: None)  # replaces connections that a restart of the server has cut off
         with store.engine.connect() as plain:
             sqlite = plain.dialect.name == "sqlite"
             connection = plain if sqlite else plain.execution_options(isolation_level="REPEATABLE READ")

@@ -78,8 +78,7 @@ def test_a_confirmed_finding_is_appealed_overturned_and_exported(
 ) -> None:  # fmt: skip
     at = people(server)
     page = at.open("lea", "Explore")
-    page.get_by_role("button", name="Send to review").click()
-    page.get_by_role("button", name="Send", exact=True).click()
+    page.get_by_role("button", name="Send 2 dialogues to review").click()
     page.get_by_text("2 new tasks").wait_for()
 
     page = at.pages["rob"] = browser.new_context().new_page()

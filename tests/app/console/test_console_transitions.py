@@ -21,6 +21,7 @@ from dialint.app.console.middleware import (
     SecurityMiddleware,
     hash_secret,
 )
+from dialint.app.console.releases import spot_checks
 from dialint.app.console.scoring import downloads
 from dialint.app.console.theme import STATIC_PATH
 from dialint.labeling.store import accounts, identities, passwords
@@ -35,6 +36,7 @@ FOR_LEADS = {
     "/download/score/{job}/{name}": "/download/score/0123456789abcdef/verdicts.csv",
     "/download/thresholds/{release:path}": "/download/thresholds/r%2F1?C1=0.97",
     "/download/demotions": "/download/demotions",
+    "/download/spot-check/{name}": "/download/spot-check/one",
 }
 """An address of each route that serves files, all to leads only."""
 FOR_EVERYBODY = {"/", STATIC_PATH, SESSION_PATH, *oidc.PATHS} | {
@@ -103,8 +105,15 @@ def scene(
 ) -> Iterator[Scene]:
     file = tmp_path / "file.csv"
     file.write_text("a,b\n")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "file.csv").write_text("a,b\n")
     monkeypatch.setattr(downloads, "record_download", lambda *_: SimpleNamespace(name="log.jsonl"))
     monkeypatch.setattr(downloads, "make_file", lambda *_: file)
+    monkeypatch.setattr(spot_checks, "checks_folder", lambda: tmp_path)
+    monkeypatch.setattr(spot_checks, "RESULT", "file.csv")
+    monkeypatch.setattr(
+        spot_checks, "list_spot_checks", lambda: [SimpleNamespace(name="one", result="judged")]
+    )
     accounts.create(store, "ada", Account(id="pat", role="lead"))
     identities.link(store, "ada", WHO, "pat")
     streamlit = Route(UPLOAD, lambda request: Response(status_code=204), methods=["PUT"])

@@ -294,9 +294,11 @@ def test_the_screen_says_what_was_not_judged_for_its_language() -> None:
         verdict_text(whole, 0)
         == "r1 did not judge this dialogue (not judged: German). That is not a clean dialogue."
     )
-    part = Verdict(**about, status="scored", quality=100.0, judged_share=0.5)
+    part = Verdict(**about, status="scored", judged_share=0.5)
     assert coverage_text(part, "C1", 3) == "It is not known whether r1 judges this code."
-    assert verdict_text(part, 0) == "r1: no findings (50% judged, the rest is German)."
+    assert verdict_text(part, 0) == (
+        "r1: No findings. It is not known which codes were looked for (50% judged, the rest is German)."
+    )
 
 
 def test_markdown_is_inert() -> None:
