@@ -10,7 +10,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -95,18 +95,24 @@ class Postgres:
         self.command("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
 
     def kill(self) -> None:
-        """Kill the server's first process; the others notice and end."""
-        os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        """Kill all of its processes: those of connections outlive the first one for a moment and answer."""
+        for pid in self._pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """Stop all of its processes, which keep their connections, until the end."""
+    def _pids(self) -> list[int]:
+        """The server's first process, and its children."""
         first = int((self.folder / "data/postmaster.pid").read_text().split()[0])
         parents = {
             int(stat.parent.name): int(stat.read_text().rpartition(")")[2].split()[1])
             for stat in Path("/proc").glob("[0-9]*/stat")
         }
-        pids = [first, *(pid for pid, parent in parents.items() if parent == first)]
+        return [first, *(pid for pid, parent in parents.items() if parent == first)]
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop all of its processes, which keep their connections, until the end."""
+        pids = self._pids()
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         try:

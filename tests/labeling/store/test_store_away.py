@@ -39,8 +39,10 @@ def hasty(quick: None, place: str, store: Store) -> Iterator[Store]:
 @contextmanager
 def killed(postgres: Any) -> Iterator[None]:
     postgres.kill()
-    yield
-    postgres.start()
+    try:
+        yield
+    finally:
+        postgres.start()
 
 
 FAULTS: dict[str, Callable[[Any], Any]] = {"stopped": lambda server: server.stopped(), "killed": killed}
