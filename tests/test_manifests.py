@@ -195,6 +195,8 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
         "judge": {"name": "j", "questions": {"screens": 1, "details": 1}, "unasked": {"T1": 1}},
     })  # fmt: skip
 
+    work = read_manifest(manifest_path(out))["work"]
+
     def summarize(folder: Path) -> None:
         made = folder.parent / "report"
         shutil.rmtree(made, ignore_errors=True)
@@ -206,10 +208,11 @@ def _verdicts(folder: Path) -> tuple[Path, list[Reader]]:
             job.finished_manifest({"options": {}}, restart=False)
 
     def publish(folder: Path) -> None:
-        """A job that was killed before its last rename."""
+        """Go on with a job that was killed before its last rename."""
         out = folder / "v.jsonl"
         working = folder / ".v.job"
         working.mkdir()
+        write_manifest(working / "job.json", {"kind": "job", "work": work})
         shutil.move(manifest_path(out), working / MANIFEST)
         shutil.move(out, working / "part.jsonl")
         with lock_job(out) as job:
