@@ -5,40 +5,15 @@ on. Prints one line a process: the number of the step, or ``done`` once one was 
 """
 
 import os
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
+from kill_driver import count_steps
 
 import dialint.detector.engines.adapter_files
 import dialint.detector.engines.base_models
 import dialint.detector.engines.judge_folder  # noqa: F401
 from dialint.detector.registry import Registry, verify_folder
-
-
-def count_steps(kill_at: int) -> None:
-    """Make every call that changes the disk a step, before and after which the process may be killed."""
-    steps = 0
-
-    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*args: Any, **options: Any) -> Any:
-            nonlocal steps
-            result = None
-            for moment in ("before", "after"):
-                steps += 1
-                if steps == kill_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                if moment == "before":
-                    result = call(*args, **options)
-            return result
-
-        return step
-
-    for name in ("fsync", "rename", "replace", "write", "mkdir", "ftruncate", "unlink"):
-        setattr(os, name, counted(getattr(os, name)))
 
 
 def main(folder: Path, homes: Path) -> None:
