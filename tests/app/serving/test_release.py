@@ -19,6 +19,7 @@ from patience import wait_for
 
 from dialint.app.commands.release import SwapConfig, list_, promote, rollback, verify
 from dialint.app.serving.client import ServerClient
+from dialint.detector.artifacts import MANIFEST, file_entry, write_manifest
 from dialint.detector.errors import ConfigError, OutputRefused, UserError, WorldError
 from dialint.detector.registry import Registry, resolve_release, verify_folder
 from dialint.detector.release import EMBEDDED
@@ -197,12 +198,9 @@ def test_a_refused_swap_leaves_the_pointer(
     before = resolve_release("judge", "current")
     other = make_judge("other", base={"sha256": "0"} if swap else {})
     if name == "whole":
-        (other / "adapter_config.json").unlink()
-        manifest = json.loads((other / "manifest.json").read_text())
-        files = [entry for entry in manifest["files"] if entry["name"] != "adapter_config.json"]
-        from dialint.detector.artifacts import write_manifest
-
-        write_manifest(other / "manifest.json", {"kind": "judge", "files": files})
+        (other / "adapter_config.json").rename(other / "config.json")  # a model that needs no base
+        files = [file_entry(path) for path in sorted(other.iterdir()) if path.name != MANIFEST]
+        write_manifest(other / MANIFEST, {"kind": "judge", "files": files})
     with fake_server({"judge": str(before)}, swap=swap) as (address, _):
         with pytest.raises(ConfigError, match=message):
             promote(other, swap=SwapConfig(server=address))
