@@ -107,8 +107,8 @@ def validate_fields(content: Mapping[str, Any], expected: Any, path: Path) -> No
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name, joined to a folder, is a file in it on every system; ``/`` between the parts of one in
-    a folder of that folder."""
+    """Whether a name, joined to a folder, stays in it; ``/`` separates the parts of one in a folder of that
+    folder. Names that only Windows reserves (``con``) are not looked for."""
     return (
         len(name.encode(errors="replace")) <= MAX_NAME
         and _UNSAFE.search(name) is None
