@@ -61,7 +61,6 @@ LET = {
     "detector/artifacts.py": "where it is done right",
     "detector/watchdog.py": "a setting of the kernel",
     "app/scoring/job.py": "mode 0700, and a file by create_private",
-    "runs/studies/peer_study.py": "figures of a study",
     "runs/studies/store_speed.py": "figures",
     "runs/studies/label_flips.py": "figures of a study",
     "runs/studies/dataset_speed.py": "made-up dialogues of a benchmark, in a temporary folder",

@@ -137,10 +137,8 @@ def _follow(store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy)
     from dialint.labeling.aggregation.adaptive_overlap import follow
 
     with run_until_stopped() as rest:
-        for done in follow(store, actor, config, taxonomy, rest):
-            print_line(
-                f"{'all tasks' if done.all else 'tasks with news'}: {_format_decisions(done.decisions)}"
-            )
+        for decisions in follow(store, actor, config, taxonomy, rest):
+            print_line(_format_decisions(decisions))
     print_line("stopped; the same command goes on")
 
 

@@ -15,9 +15,8 @@ from pydantic import Field
 
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
 from dialint.labeling.aggregation.store_labels import to_label, write_labels
-from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import require_permission
 

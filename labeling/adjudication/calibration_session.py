@@ -25,7 +25,7 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.statistics import Estimate, bootstrap_estimate, ratio
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.dialogue_answers import CodeAnswers, CollectedAnswers
-from dialint.labeling.aggregation.store_reader import load_answers
+from dialint.labeling.aggregation.question_posteriors import load_answers
 from dialint.labeling.queue.sampling import SamplingConfig, sample_tasks
 from dialint.labeling.raters.agreement import krippendorff_alpha
 from dialint.labeling.store import accounts, projects

@@ -15,8 +15,7 @@ from pydantic import Field
 from dialint.detector.errors import ConfigError, Message
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
-from dialint.labeling.aggregation.store_reader import load_posteriors
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
 from dialint.labeling.queue.policy import SeverityWeights
 from dialint.labeling.store.database.transactions import Store, Transaction
 from dialint.labeling.store.dialogues import MAX_PER_CALL

@@ -6,12 +6,8 @@ project's `most` is the maximum of answers; what is not certain even then, or wh
 decide, is for experts (`adjudication`).
 
 `update_overlap` runs once over a project and may be repeated: between two runs tasks collect the answers that
-were requested. `follow` does not end: it starts in the same way and then reads the audit log
-(`store.counted_annotations`). A ban or a verdict of a new release makes it read everything again, since
-answers or the model's probabilities have to be removed; a correction and new gold do not. Every answer is
-followed by a decision made after it was counted, so that two followers, or one beside `update_overlap`, end
-in the same state; none of them overwrites a decision made from newer answers (`decide`). State is kept in
-memory.
+were requested. `follow` repeats it whenever the store has changed. None of them overwrites a decision that
+was made from newer answers (`decide`), so that several may run at a time.
 """
 
 from __future__ import annotations
@@ -26,14 +22,14 @@ from typing import NamedTuple
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.dialogue_answers import CollectedAnswers, dialogue_codes
 from dialint.labeling.aggregation.overlap import GAIN, Decision, OverlapRule
-from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, RunningPosteriors
-from dialint.labeling.aggregation.store_reader import context_loader, load_gold, load_posteriors
-from dialint.labeling.store import counted_annotations
-from dialint.labeling.store.counted_annotations import iterate_counted
+from dialint.labeling.aggregation.question_posteriors import (
+    AssumedByCode,
+    QuestionPosterior,
+    load_posteriors,
+)
+from dialint.labeling.store.counted_annotations import get_last_entry
 from dialint.labeling.store.database.transactions import Store, Transaction
-from dialint.labeling.store.dialogues import MAX_PER_CALL
 from dialint.labeling.store.permissions import require_permission
 from dialint.labeling.store.projects import get_project
 from dialint.labeling.store.records import Project
@@ -56,8 +52,8 @@ class OverlapConfig:
     """Minimum number of answers. One person's answer is never enough, unless a model that was compared with
     people on 50 questions of that code agrees."""
     follow: bool = False
-    """Keep running: decide on each task as soon as it has a new answer, until SIGTERM or Ctrl-C."""
-    every_s: float = 2.0
+    """Keep running: decide again whenever there are new answers, until SIGTERM or Ctrl-C."""
+    every_s: float = 30.0
     """With --follow: seconds between two checks for new answers."""
 
     def __post_init__(self) -> None:
@@ -147,13 +143,15 @@ def decide(
 
 
 def task_statuses(
-    posteriors: Iterable[QuestionPosterior], rule: OverlapRule, calibrated: frozenset[str] | None = None
+    posteriors: Collection[QuestionPosterior], rule: OverlapRule
 ) -> dict[tuple[str, int | None], TaskStatus]:
     """The status of each turn of a dialogue and, under turn none, of the whole dialogue; its gains are the
-    sum over the questions that are not sure. `calibrated` are the codes of which the model is calibrated; by
-    default those of which `posteriors` show it."""
-    posteriors = tuple(posteriors)
-    calibrated = calibrated_codes(posteriors) if calibrated is None else calibrated
+    sum over the questions that are not sure. The model counts as a second answer to the codes on which it has
+    been compared with people on enough questions of this log."""
+    n_compared = Counter(
+        one.code for one in posteriors if one.model is not None and (one.gold or one.n_independent >= 2)
+    )
+    calibrated = {code for code, count in n_compared.items() if count >= MIN_CALIBRATION_QUESTIONS}
     statuses: dict[tuple[str, int | None], TaskStatus] = {}
     for one in posteriors:
         by_model = one.model is not None and one.code in calibrated
@@ -167,28 +165,11 @@ def task_statuses(
     return statuses
 
 
-def calibrated_codes(posteriors: Iterable[QuestionPosterior]) -> frozenset[str]:
-    """The codes of which a model has been compared with people on enough questions of this log."""
-    n = Counter(
-        one.code for one in posteriors if one.model is not None and (one.gold or one.n_independent >= 2)
-    )
-    return frozenset(code for code, count in n.items() if count >= MIN_CALIBRATION_QUESTIONS)
-
-
-class FollowStep(NamedTuple):
-    """The number of each decision, on `all` tasks or on those of changed dialogues."""
-
-    all: bool
-    decisions: Counter[Decision]
-
-
 def follow(
     store: Store, actor: str, config: OverlapConfig, taxonomy: Taxonomy, wait: Callable[[float], None]
-) -> Iterator[FollowStep]:
-    """Decide on all tasks, then on those of changed dialogues, until `wait` raises; yields the steps that
-    decided anything.
-
-    `wait` is called with 0 between two steps of work and with the seconds to wait where nothing is left.
+) -> Iterator[Counter[Decision]]:
+    """Run `update_overlap` now and whenever the store has changed, until `wait` raises; yields the number of
+    each decision. `wait` is called with the seconds until the next look, and with 0 before each task.
 
     Raises:
         NotAllowed: the actor does not plan, or does not any more.
@@ -196,79 +177,17 @@ def follow(
         ConfigError: the rule is invalid.
         WorldError: the database was unreachable for too long; start again.
     """
-    follower = Follower(store, actor, config, taxonomy, wait)
-    yield follower.begin()
+    rule, assumed, last_entry = load_rule(store, actor, config), AssumedByCode(), -1
     while True:
-        step = follower.step()
-        if step.decisions:
-            yield step
-        wait(0.0 if follower.behind else config.every_s)
-
-
-class Follower:
-    """The state of `follow`: the answers of a project up to an entry of the audit log. `begin` is called
-    first, then `step` repeatedly; `behind` says that there are more changes than the last step read."""
-
-    def __init__(
-        self,
-        store: Store,
-        actor: str,
-        config: OverlapConfig,
-        taxonomy: Taxonomy,
-        wait: Callable[[float], None],
-    ) -> None:
-        self.behind = False
-        self._store, self._actor, self._project = store, actor, config.project
-        self._taxonomy, self._on_step = taxonomy, partial(wait, 0.0)
-        self._rule = load_rule(store, actor, config)
-        self._calibrated: frozenset[str] = frozenset()
-
-    def begin(self) -> FollowStep:
-        """Read and fit all answers; decide on all tasks."""
-        self._upto = counted_annotations.get_last_entry(self._store, self._actor)
-        self._gold = load_gold(self._store, self._actor, self._taxonomy)
-        answers, codes = CollectedAnswers(), dialogue_codes(self._taxonomy)
-        load_context = context_loader(self._store)
-        for annotation in iterate_counted(self._store, self._actor, self._project):
-            self._on_step()
-            answers.add(annotation, load_context, codes)
-        self._running = RunningPosteriors(answers, codes, self._on_step, self._gold)
-        return FollowStep(True, self._decide(None))
-
-    def step(self) -> FollowStep:
-        """Read changes; decide on the tasks of the changed dialogues."""
-        changes = counted_annotations.load_changes(self._store, self._actor, self._project, self._upto)
-        self.behind = changes.more
-        if changes.people or (changes.verdicts and self._has_new_verdict()):
-            return self.begin()
-        gold_changes = self._reload_gold() if changes.gold else frozenset()
-        refitted = self._running.add(changes.answers, context_loader(self._store))
-        self._upto = changes.upto
-        dialogues = None if refitted is None else refitted | changes.gave_back | gold_changes
-        return FollowStep(dialogues is None, self._decide(dialogues))
-
-    def _has_new_verdict(self) -> bool:
-        """Whether there is a newer verdict on a dialogue that somebody answered."""
-        newest = counted_annotations.list_newest_releases(self._store, self._actor, self._project)
-        contexts = self._running.answers.contexts
-        return any(newest.get(name) != context.release for name, context in contexts.items())
-
-    def _reload_gold(self) -> frozenset[str]:
-        """Dialogues whose gold changed."""
-        before, self._gold = self._gold, load_gold(self._store, self._actor, self._taxonomy)
-        self._running.gold = self._gold
-        return frozenset(key[0] for key, _ in before.present.items() ^ self._gold.present.items())
-
-    def _decide(self, dialogues: Collection[str] | None) -> Counter[Decision]:
-        if dialogues is not None:
-            dialogues = dialogues & self._running.answers.contexts.keys()
-            if not dialogues:
-                return Counter()
-            if len(dialogues) > MAX_PER_CALL:
-                dialogues = None
-        posteriors = tuple(map(self._gold.override, self._running.posteriors(dialogues)))
-        if dialogues is None:
-            self._calibrated = calibrated_codes(posteriors)
-        statuses = task_statuses(posteriors, self._rule, self._calibrated)
-        tasks = self._store.read(partial(list_answered_tasks, project=self._project, dialogues=dialogues))
-        return decide(self._store, self._actor, self._rule, tasks, statuses, self._on_step)
+        entry = get_last_entry(store, actor)
+        if entry != last_entry:
+            try:
+                posteriors = load_posteriors(store, actor, config.project, taxonomy, assumed=assumed)
+            except ConfigError:  # nobody has answered anything yet
+                posteriors = []
+            tasks = store.read(partial(list_answered_tasks, project=config.project))
+            decisions = decide(store, actor, rule, tasks, task_statuses(posteriors, rule), partial(wait, 0.0))
+            last_entry = entry
+            if decisions:
+                yield decisions
+        wait(config.every_s)

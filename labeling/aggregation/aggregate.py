@@ -36,12 +36,8 @@ if TYPE_CHECKING:
     from dialint.labeling.aggregation.posterior import Posterior
 
 FORMATS = (".csv", ".parquet", ".jsonl")
-Method = Literal[
-    "joint", "majority", "wawa", "shrunk-votes", "dawid-skene", "one-coin", "ibcc", "ebcc", "mace", "glad",
-    "crowdlab", "ibcc-worker", "ebcc-worker",
-]  # fmt: skip
-TAKES_MODEL = ("joint", "shrunk-votes", "crowdlab", "ibcc", "ebcc", "ibcc-worker", "ebcc-worker")
-NEEDS_MODEL = ("crowdlab", "ibcc-worker", "ebcc-worker")
+Method = Literal["joint", "majority", "wawa", "dawid-skene", "one-coin", "ibcc", "mace", "glad"]
+TAKES_MODEL = ("joint", "ibcc")
 
 
 @Parameter(name="*")
@@ -55,11 +51,9 @@ class AggregateConfig:
     out: Path | None = None
     """File for the labels: .csv, .parquet or .jsonl; must not exist. Without it they go into the store."""
     method: Method = "joint"
-    """How: joint is our own method, robust with few answers a task. crowdlab, ibcc-worker and ebcc-worker
-    need a model, which the last two count as one more worker."""
+    """How: joint is our own method, robust with few answers a task."""
     model: Path | None = None
-    """A model's calibrated probabilities: task, label, probability (and code); for joint, shrunk-votes,
-    crowdlab, ibcc and ebcc."""
+    """A model's calibrated probabilities: task, label, probability (and code); for joint and ibcc."""
     gold: Path | None = None
     """Gold: task, label (and code). It replaces the label of its task and informs the estimates of the
     labelers and of the other tasks; for joint. Tasks without answers are ignored."""
@@ -77,8 +71,6 @@ class AggregateConfig:
             raise ConfigError("E_OPTION", f"--model needs --method {', '.join(TAKES_MODEL)}")
         if self.gold is not None and self.method != "joint":
             raise ConfigError("E_OPTION", "--gold needs --method joint")
-        if self.model is None and self.method in NEEDS_MODEL:
-            raise ConfigError("E_OPTION", f"--method {self.method} needs --model")
 
 
 def aggregate(config: AggregateConfig) -> None:

@@ -6,7 +6,7 @@ the meaning of a label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,11 +43,12 @@ class Answers:
         """How many people answered each task, shape (tasks,)."""
         return np.bincount(self.task, minlength=len(self.tasks))
 
-    def votes(self) -> Floats:
-        """How many people gave each label, shape (tasks, labels)."""
+    def votes(self, weights: Floats | None = None) -> Floats:
+        """How many people gave each label, shape (tasks, labels), or the sum of the `weights` of their
+        answers, shape (answers,)."""
         size = len(self.labels)
-        flat = np.bincount(self.task.astype(np.int64) * size + self.label, minlength=len(self.tasks) * size)
-        return flat.reshape(-1, size).astype(float)
+        keys = self.task.astype(np.int64) * size + self.label
+        return np.bincount(keys, weights, len(self.tasks) * size).reshape(-1, size).astype(float)
 
     def where(self, mask: NDArray[np.bool_]) -> Answers:
         """The answers for which `mask`, shape (answers,), holds; all names stay, and so do the indices."""
@@ -121,3 +122,17 @@ def from_rows(
     columns = np.array([(tasks[t], workers[w], indices[x]) for t, w, x in rows], np.int32).reshape(-1, 3)
     task, worker, label = np.ascontiguousarray(columns.T)
     return Answers(task, worker, label, tuple(tasks), tuple(workers), tuple(label_names), **optional)
+
+
+def stack_codes(tables: Mapping[str, Answers]) -> Answers:
+    """All codes as one table; a task is (code, task), and workers, who are the same in all, stay."""
+    parts = list(tables.values())
+    shift = np.cumsum([0, *(len(part.tasks) for part in parts[:-1])]).astype(np.int32)
+    return Answers(
+        np.concatenate([part.task + step for part, step in zip(parts, shift, strict=True)]),
+        np.concatenate([part.worker for part in parts]),
+        np.concatenate([part.label for part in parts]),
+        tuple(f"{code}\x1f{task}" for code, part in tables.items() for task in part.tasks),
+        parts[0].workers,
+        parts[0].labels,
+    )

@@ -1,10 +1,12 @@
-"""Dawid-Skene and its one-coin form by expectation maximisation, vectorised and sparse.
+"""Dawid-Skene, its one-coin form and, with priors, IBCC: vectorised and sparse.
 
-No prior but a floor of 1e-10 under every probability: with few labels an item it overfits, which is
-what `joint` is for.
+Dawid-Skene has no prior but a floor of 1e-10 under every probability: with few labels an item it overfits,
+which is what `joint` is for. The start, the order of the steps and the stopping rule are those of crowd-kit
+1.4.2, so that its argmax is ours, at a tenth of its time. IBCC is a baseline for `joint`, and a method where
+labels are frequent. Where they are rare and workers give few answers each, all confusion matrices may drift
+together to another meaning of the labels: neither method has anything against it.
 
-Source: Dawid and Skene 1979; Zhang, Chen, Zhou and Jordan 2016 for one coin. The start, the order of
-the steps and the stopping rule are those of crowd-kit 1.4.2, so that its argmax is ours.
+Source: Dawid and Skene 1979; Zhang, Chen, Zhou and Jordan 2016 for one coin.
 """
 
 from __future__ import annotations
@@ -14,8 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.posterior import Posterior, normalise, softmax
-from dialint.labeling.aggregation.sparse import Pairs, worker_label_pairs
+from dialint.labeling.aggregation.posterior import Pairs, Posterior, normalise, softmax, worker_label_pairs
 
 FLOOR = 1e-10
 MAX_ITERATIONS = 100
@@ -87,3 +88,44 @@ def _confusion(crowd: Pairs, table: Floats) -> Floats:
     confusion = np.zeros((crowd.n_workers, crowd.n_labels, crowd.n_labels))
     confusion[crowd.worker, :, crowd.label] = table
     return confusion
+
+
+RIGHT, WRONG = 4.0, 1.0
+"""Of IBCC: pseudo-answers of each worker to each truth, right ones, and wrong ones for each wrong label."""
+PSEUDO_TASKS = 1.0
+"""Of IBCC: pseudo-tasks of each label."""
+CHANGE = 1e-4
+"""Of IBCC: largest change of a task's probability at which iterating ends."""
+
+
+def ibcc(answers: Answers, model: Floats | None = None) -> Posterior:
+    """Independent Bayesian classifier combination: Dawid-Skene with a Dirichlet prior on the class shares and
+    on each row of each worker's confusion matrix, by mean-field variational Bayes.
+
+    `model`, shape (tasks, labels), takes the place of the class shares where it is not NaN. The
+    `log_likelihood` is that of the tasks under the expected logarithms.
+
+    Source: Kim and Ghahramani 2012, section 2, there by Gibbs sampling; the updates are those of Simpson et
+    al. 2013, section 3. Ours: the rows' hyperparameters are fixed, 4 and 1, as in Li et al.'s comparison.
+    """
+    from scipy.special import digamma
+
+    answers = answers.without_constant()  # the prior of their rows would take them for right
+    crowd, size = worker_label_pairs(answers), len(answers.labels)
+    truth = normalise(answers.votes() + 1e-9)
+    counts, row = crowd.counts(truth), np.where(np.eye(size) > 0, RIGHT, WRONG)
+    fixed = np.full(truth.shape, np.nan) if model is None else np.log(np.maximum(model, 1e-6))
+    without_model = np.asarray(np.isnan(fixed).any(axis=1))
+    iterations, change, likelihood = 0, 1.0, float("nan")
+    while iterations < MAX_ITERATIONS and change >= CHANGE:
+        iterations += 1
+        seen = crowd.per_worker(counts) + row.sum(axis=1)
+        table = digamma(counts + row[:, crowd.label].T) - digamma(seen)[crowd.worker]
+        classes = truth[without_model].sum(axis=0) + PSEUDO_TASKS
+        base = np.where(without_model[:, None], digamma(classes) - digamma(classes.sum()), fixed)
+        counts, likelihood, change = crowd.expectation(table, base, truth)
+    confusion = np.tile(row, (len(answers.workers), 1, 1))
+    confusion[crowd.worker, :, crowd.label] += counts
+    confusion = normalise(confusion)
+    skills = np.einsum("k,wkk->w", truth.mean(axis=0), confusion)
+    return Posterior(truth, truth, skills, confusion, iterations, likelihood)

@@ -18,7 +18,6 @@ import numpy as np
 from dialint.detector.records import Dialogue, Verdict
 from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.spans import select_span
 from dialint.labeling.annotation import Annotation, judged_turns, questions_in
 
 ANSWERS = ("no", "yes")
@@ -173,3 +172,17 @@ def collect_answers(
     for annotation in annotations:
         answers.add(annotation, load_context, dialogue_codes)
     return answers
+
+
+def select_span(spans: Iterable[tuple[int, int]]) -> tuple[int, int] | tuple[None, None]:
+    """Select the span that overlaps most with all others (sum of overlap over union), the first of equals."""
+    all_spans = list(spans)
+    if not all_spans:
+        return None, None
+
+    def sum_overlaps(a: tuple[int, int]) -> float:
+        return sum(
+            max(0, min(a[1], b[1]) - max(a[0], b[0])) / (max(a[1], b[1]) - min(a[0], b[0])) for b in all_spans
+        )
+
+    return max(all_spans, key=sum_overlaps) if len(set(all_spans)) > 1 else all_spans[0]

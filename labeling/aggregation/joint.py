@@ -36,8 +36,15 @@ from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.joint_items import Form, ItemModel, ModelUse, centred_model_logs, fit_items
-from dialint.labeling.aggregation.posterior import Components, Posterior, normalise, softmax
-from dialint.labeling.aggregation.sparse import CELLS, Pairs, worker_label_pairs
+from dialint.labeling.aggregation.posterior import (
+    CELLS,
+    Components,
+    Pairs,
+    Posterior,
+    normalise,
+    softmax,
+    worker_label_pairs,
+)
 
 Guessing = Literal["anything", "as the crowd"]
 """The answers of a worker without knowledge of the item: uniform, or distributed as all answers are."""

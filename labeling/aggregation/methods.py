@@ -1,4 +1,7 @@
-"""The methods by name: each takes answers and gives a posterior, some with a model's probabilities.
+"""The methods by name: each takes answers and returns a posterior, two of them with a model's probabilities.
+
+Further methods are entry points of the group ``dialint.aggregators``: functions from `Answers` to
+`Posterior`.
 
 Several codes asked of one task are a problem each, with the workers' confusion matrices apart or shared.
 Apart, a worker may be good at one code and bad at another, and each code is fitted to its own answers only.
@@ -8,66 +11,116 @@ everywhere (yes and no) and each code alone has few answers a worker.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialint.detector.errors import ConfigError
-from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.bayesian import ebcc, ibcc, model_as_worker
-from dialint.labeling.aggregation.crowdkit_methods import glad, mace
-from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
+from dialint.labeling.aggregation.answers import Answers, Floats, stack_codes
+from dialint.labeling.aggregation.dawid_skene import dawid_skene, ibcc, one_coin
 from dialint.labeling.aggregation.joint import joint_posterior
-from dialint.labeling.aggregation.posterior import Posterior
-from dialint.labeling.aggregation.voting import crowdlab, majority, shrunk_votes, wawa
+from dialint.labeling.aggregation.posterior import Posterior, normalise
 
-METHODS: dict[str, Callable[[Answers], Posterior]] = {
+
+def majority(answers: Answers) -> Posterior:
+    """Shares of the votes. `skills` are the shares of a worker's answers that agree with the winner."""
+    shares = normalise(answers.votes())
+    return Posterior(shares, shares, skills=_agreement(answers, shares))
+
+
+def wawa(answers: Answers) -> Posterior:
+    """Votes weighted by each worker's agreement with the plain majority.
+
+    Source: Appen's "worker agreement with aggregate". We add half a right answer of one to each worker,
+    so that nobody's weight is 0 or rests on a single answer.
+    """
+    agreed = _agreement(answers, normalise(answers.votes()), smoothing=1.0)
+    weighted = normalise(answers.votes(agreed[answers.worker]))
+    return Posterior(weighted, weighted, skills=agreed)
+
+
+def _agreement(answers: Answers, shares: Floats, smoothing: float = 0.0) -> Floats:
+    """The share of each worker's answers that have the most votes, one over their number in a tie;
+    `smoothing` pseudo-answers of one half are added. NaN for a worker without any."""
+    leads = shares == shares.max(axis=1, keepdims=True)
+    agreed = leads[answers.task, answers.label] / leads.sum(axis=1)[answers.task]
+    right = np.bincount(answers.worker, weights=agreed, minlength=len(answers.workers))
+    totals = np.bincount(answers.worker, minlength=len(answers.workers)) + smoothing
+    result = np.full(len(totals), np.nan)
+    np.divide(right + smoothing / 2, totals, out=result, where=totals > 0)
+    return result
+
+
+GLAD_ITERATIONS = 20
+
+
+def mace(answers: Answers) -> Posterior:
+    """Workers who know or guess. Source: Hovy et al. 2013; crowd-kit's defaults, seed 0, and one start:
+    crowd-kit 1.4.2 begins each of its ten restarts from the same seed, so nine of them repeat the first.
+
+    `skills` are the probabilities that a worker does not guess. For tables of some 100,000 answers.
+    """
+    from crowdkit.aggregation import MACE
+
+    model = MACE(n_restarts=1)
+    probabilities = crowdkit_probabilities(model, answers)
+    _, first = np.unique(answers.worker, return_index=True)
+    skills = np.full(len(answers.workers), np.nan)
+    skills[answers.worker[np.sort(first)]] = model.spamming_[:, 1]  # crowd-kit numbers workers as they appear
+    return Posterior(probabilities, probabilities, skills=skills)
+
+
+def glad(answers: Answers) -> Posterior:
+    """Workers' ability against items' difficulty. Source: Whitehill et al. 2009; crowd-kit's defaults
+    but for at most 20 iterations.
+
+    `skills` are the probabilities of a right answer to an item of middle difficulty. Slow: 100,000 answers
+    and 5 iterations take 32 s.
+    """
+    from crowdkit.aggregation import GLAD
+
+    model = GLAD(n_iter=GLAD_ITERATIONS, silent=True)
+    probabilities = crowdkit_probabilities(model, answers)
+    ability = model.alphas_.reindex(range(len(answers.workers))).to_numpy(float)
+    return Posterior(probabilities, probabilities, skills=1.0 / (1.0 + np.exp(-ability)))
+
+
+def crowdkit_probabilities(model: Any, answers: Answers) -> Floats:
+    """Fit a `model` of crowd-kit: its probabilities, shape (tasks, labels), even where nobody answered."""
+    import pandas as pd  # type: ignore[import-untyped]
+
+    frame = pd.DataFrame({"task": answers.task, "worker": answers.worker, "label": answers.label})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of pandas' future, not of ours
+        predicted = model.fit_predict_proba(frame)
+    wide = predicted.reindex(index=range(len(answers.tasks)), columns=range(len(answers.labels)))
+    return normalise(np.nan_to_num(wide.to_numpy(float), nan=0.0) + 1e-12)
+
+
+METHODS: dict[str, Callable[..., Posterior]] = {
     "joint": joint_posterior,
     "majority": majority,
     "wawa": wawa,
-    "shrunk-votes": shrunk_votes,
     "dawid-skene": dawid_skene,
     "one-coin": one_coin,
     "ibcc": ibcc,
-    "ebcc": ebcc,
     "mace": mace,
     "glad": glad,
 }
-
-
-def _with_model_as_worker(
-    method: Callable[[Answers], Posterior], answers: Answers, model: Floats
-) -> Posterior:
-    return method(model_as_worker(answers, model))
-
-
-WITH_MODEL: dict[str, Callable[[Answers, Floats], Posterior]] = {
-    "joint": joint_posterior,
-    "shrunk-votes": shrunk_votes,
-    "crowdlab": crowdlab,
-    "ibcc": ibcc,
-    "ebcc": ebcc,
-    "ibcc-worker": partial(_with_model_as_worker, ibcc),
-    "ebcc-worker": partial(_with_model_as_worker, ebcc),
-}
-"""Methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it has none. `ibcc`
-and `ebcc` take them for the prior of each task, and for the answer of one more worker under the other
-names."""
+WITH_MODEL = ("joint", "ibcc")
+"""Methods that take a model's probabilities, shape (tasks, labels), rows of NaN where it has none."""
 
 
 def aggregate_answers(
     answers: Answers, method: str, model: Floats | None = None, gold: NDArray[np.int64] | None = None
 ) -> Posterior:
-    """The posterior of `answers` by the method of that name; `gold` is for the joint method alone.
-
-    Raises:
-        KeyError: with a model, a method that takes none; without, one that needs one.
-    """
+    """The posterior of `answers` by the method of that name; `gold` is for the joint method alone."""
     if method == "joint":
         return joint_posterior(answers, model, gold=gold)
-    return METHODS[method](answers) if model is None else WITH_MODEL[method](answers, model)
+    return METHODS[method](answers) if model is None else METHODS[method](answers, model)
 
 
 def aggregate_codes(
@@ -96,17 +149,3 @@ def aggregate_codes(
     ends = np.cumsum([len(table.tasks) for table in tables.values()])
     starts = ends - [len(table.tasks) for table in tables.values()]
     return {code: whole.part(slice(a, b)) for code, a, b in zip(tables, starts, ends, strict=True)}
-
-
-def stack_codes(tables: Mapping[str, Answers]) -> Answers:
-    """All codes as one table; a task is (code, task), and workers, who are the same in all, stay."""
-    parts = list(tables.values())
-    shift = np.cumsum([0, *(len(part.tasks) for part in parts[:-1])]).astype(np.int32)
-    return Answers(
-        np.concatenate([part.task + step for part, step in zip(parts, shift, strict=True)]),
-        np.concatenate([part.worker for part in parts]),
-        np.concatenate([part.label for part in parts]),
-        tuple(f"{code}\x1f{task}" for code, part in tables.items() for task in part.tasks),
-        parts[0].workers,
-        parts[0].labels,
-    )

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.joint_items import possible_votes
-from dialint.labeling.aggregation.posterior import Components, Posterior
-from dialint.labeling.aggregation.sparse import CELLS
+from dialint.labeling.aggregation.posterior import CELLS, Components, Posterior
 
 GAIN = 0.01
 """Expected gain in right decisions from which an answer is requested: one in a hundred answers."""

@@ -1,32 +1,38 @@
-"""The posterior of every answered question: people and model together.
+"""The posterior of every answered question, people and model together, of answers in memory or in the store.
 
 Gold takes part in the fit, where it informs the estimates of the labelers and of the other questions, and
-replaces the posterior of its own question. `question_posteriors` fits once, `RunningPosteriors` is updated
-with new answers. Independent of the store (`store_reader`).
+replaces the posterior of its own question. Of the store, the answers of all people whose work counts are
+read, in one project or everywhere; nothing is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dialint.detector.errors import ConfigError, Message
+from dialint.detector.taxonomy import Taxonomy
 from dialint.labeling.aggregation.answers import Floats
 from dialint.labeling.aggregation.dialogue_answers import (
-    ANSWERS,
     WHOLE_DIALOGUE,
     CollectedAnswers,
     DialogueContext,
     Item,
+    collect_answers,
+    dialogue_codes,
 )
-from dialint.labeling.aggregation.incremental import IncrementalPosterior
-from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fit_joint
+from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, joint_posterior
 from dialint.labeling.aggregation.methods import aggregate_codes
 from dialint.labeling.aggregation.overlap import expected_gains
-from dialint.labeling.annotation import Annotation
+from dialint.labeling.store.counted_annotations import iterate_counted
+from dialint.labeling.store.database.transactions import Store, Transaction
+from dialint.labeling.store.dialogues import load_dialogue, load_verdict
+from dialint.labeling.store.gold import list_gold
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,134 +88,119 @@ class GoldAnswers:
         return replace(posterior, probability=float(present), gold=True, gains=())
 
 
+AssumedByCode = dict[str, tuple[Assumptions, int]]
+"""The assumptions under which a code is fitted, and the number of answers that they were chosen from."""
+
+
 def question_posteriors(
-    answers: CollectedAnswers, share_workers: bool = False, gold: GoldAnswers | None = None
+    answers: CollectedAnswers,
+    share_workers: bool = False,
+    gold: GoldAnswers | None = None,
+    assumed: AssumedByCode | None = None,
 ) -> Iterator[QuestionPosterior]:
     """The posteriors of the joint method, by code and in the order in which the questions were first
-    answered; those of gold questions are not replaced (`GoldAnswers.override`)."""
+    answered; those of gold questions are not replaced (`GoldAnswers.override`).
+
+    Fits that follow one another keep their assumptions in `assumed` until a code's answers have doubled:
+    which answers are held out for the choice is random, and where another form of items is chosen, a quarter
+    of all decisions change (36 simulated crowds, 2026-11-22).
+    """
     tables = answers.tables()
     models: dict[str, Floats] = {code: answers.model_probabilities(code) for code in tables}
     golds = None if gold is None else {code: gold.labels(code, answers.codes[code].votes) for code in tables}
-    for code, posterior in aggregate_codes(tables, "joint", models, share_workers, golds).items():
+    if assumed is None:
+        posteriors = aggregate_codes(tables, "joint", models, share_workers, golds)
+    else:
+        posteriors = {}
+        for code, table in tables.items():
+            of_code = models[code], None if golds is None else golds[code]
+            if code not in assumed or len(table) >= 2 * assumed[code][1]:
+                chosen = choose_assumptions(table.without_constant(), of_code[0], gold=of_code[1])
+                assumed[code] = chosen, len(table)
+            posteriors[code] = joint_posterior(table, of_code[0], assumed[code][0], of_code[1])
+    for code, posterior in posteriors.items():
         assert posterior.components is not None, "the joint method has them"
-        yes, gains = posterior.probabilities[:, 1], expected_gains(posterior.components)
         ignored = frozenset(compress(tables[code].workers, tables[code].constant_workers()))
-        yield from _by_question(answers, code, answers.codes[code].votes, yes, gains, models[code], ignored)
-
-
-def _by_question(
-    answers: CollectedAnswers,
-    code: str,
-    items: Iterable[Item],
-    probabilities: Iterable[float],
-    gains: Floats,
-    model: Floats,
-    ignored: frozenset[str],
-) -> Iterator[QuestionPosterior]:
-    """Of some items of a code; `gains` are rows of `expected_gains`, `model` those of
-    `CollectedAnswers.model_probabilities`, `ignored` the labelers whose answers carry no evidence."""
-    of_code = answers.codes[code]
-    for item, probability, gain, by_model in zip(items, probabilities, gains, model[:, 1], strict=True):
-        votes = of_code.votes[item]
-        turn, start, end = of_code.locate(item, answers.contexts[item.dialogue].judged_turns)
-        yield QuestionPosterior(
-            item.dialogue,
-            turn,
-            code,
-            float(probability),
-            n_labelers=len(votes),
-            n_yes=sum(votes.values()),
-            n_independent=len(votes.keys() - ignored),
-            model=None if np.isnan(by_model) else float(by_model),
-            start=start,
-            end=end,
-            gains=tuple(gain.tolist()),
+        rows = zip(
+            answers.codes[code].votes.items(),
+            posterior.probabilities[:, 1],
+            expected_gains(posterior.components),
+            models[code][:, 1],
+            strict=True,
         )
+        for (item, votes), probability, gains, by_model in rows:
+            turn, start, end = answers.codes[code].locate(item, answers.contexts[item.dialogue].judged_turns)
+            yield QuestionPosterior(
+                item.dialogue,
+                turn,
+                code,
+                float(probability),
+                n_labelers=len(votes),
+                n_yes=sum(votes.values()),
+                n_independent=len(votes.keys() - ignored),
+                model=None if np.isnan(by_model) else float(by_model),
+                start=start,
+                end=end,
+                gains=tuple(gains.tolist()),
+            )
 
 
-GROWTH = 0.05
-"""Share of new answers at which everything is refitted. Until then the decisions on changed tasks are those
-of a refit but for 4 %, of which all but 1 in 12 are within 0.05 of being sure (3 simulated crowds,
-2026-11-23; tolerance in `tests/labeling/aggregation/test_question_posteriors.py`)."""
+def load_posteriors(
+    store: Store,
+    actor: str,
+    project: str | None,
+    taxonomy: Taxonomy,
+    *,
+    share_workers: bool = False,
+    assumed: AssumedByCode | None = None,
+) -> list[QuestionPosterior]:
+    """The posteriors of all answered questions, by code and in the order in which they were first answered.
 
+    `project` none takes all answers in the store, also imported ones. With `share_workers` each person has
+    one confusion matrix for all codes; `assumed` as in `question_posteriors`.
 
-class RunningPosteriors:
-    """The joint posterior of all `answers` so far and of those added afterwards; `gold` takes part in every
-    fit. `on_fit` is called before each code is fitted and may raise to end it.
-
-    All codes are refitted whenever answers have grown by `GROWTH`: so the cost of a fit is spread over many
-    answers however large a project is, and a small one is refitted nearly always. The `assumptions` of a fit
-    (with the number of answers they were chosen from) are chosen anew when a code's answers have doubled, and
-    kept in between: which answers are held out for the choice is random, and where another form of items is
-    chosen, a quarter of all decisions change (36 simulated crowds, 2026-11-22): tasks would be closed and
-    reopened repeatedly.
+    Raises:
+        NotAllowed: the actor does not decide.
+        ConfigError: nobody has answered anything.
     """
+    gold = load_gold(store, actor, taxonomy)
+    answers = load_answers(store, actor, project, taxonomy)
+    return [gold.override(one) for one in question_posteriors(answers, share_workers, gold, assumed)]
 
-    def __init__(
-        self,
-        answers: CollectedAnswers,
-        dialogue_codes: frozenset[str],
-        on_fit: Callable[[], None] = lambda: None,
-        gold: GoldAnswers | None = None,
-    ) -> None:
-        self.answers, self.gold = answers, gold
-        self.assumptions: dict[str, tuple[Assumptions, int]] = {}
-        self._dialogue_codes, self._on_fit = dialogue_codes, on_fit
-        self._fit()
 
-    def add(
-        self, annotations: Sequence[Annotation], load_context: Callable[[str], DialogueContext]
-    ) -> frozenset[str] | None:
-        """Add answers, oldest first; returns the dialogues whose posteriors changed, none for all after a
-        refit."""
-        new: dict[str, dict[tuple[Item, str], bool]] = {}
-        for annotation in annotations:
-            for code, item in self.answers.add(annotation, load_context, self._dialogue_codes):
-                vote = self.answers.codes[code].votes[item][annotation.labeler]
-                new.setdefault(code, {})[item, annotation.labeler] = vote
-        self._n_new += sum(map(len, new.values()))
-        if self._n_new > GROWTH * self._n_fitted or not new.keys() <= self._by_code.keys():
-            self._fit()
-            return None
-        for code, votes in new.items():
-            rows = [(item.name, worker, ANSWERS[yes]) for (item, worker), yes in votes.items()]
-            items = list(dict.fromkeys(item for item, _ in votes))
-            model = self.answers.model_probabilities(code, items).tolist()
-            self._by_code[code].update(rows, {i.name: row for i, row in zip(items, model, strict=True)})
-        return frozenset(item.dialogue for votes in new.values() for item, _ in votes)
+def load_answers(store: Store, actor: str, project: str | None, taxonomy: Taxonomy) -> CollectedAnswers:
+    """The answers of all whose work counts, in a project or in the whole store.
 
-    def posteriors(self, dialogues: Collection[str] | None = None) -> Iterator[QuestionPosterior]:
-        """The posterior of every question somebody answered, in all dialogues or in some."""
-        for code, running in self._by_code.items():
-            items = list(self._items(code, dialogues))
-            probabilities = [float(running.probabilities(item.name)[1]) for item in items]
-            gains = expected_gains(running.components([item.name for item in items]))
-            model = self.answers.model_probabilities(code, items)
-            ignored = self._ignored[code]
-            yield from _by_question(self.answers, code, items, probabilities, gains, model, ignored)
+    Raises:
+        NotAllowed: the actor does not review.
+        ConfigError: nobody has answered anything.
+    """
+    annotations, codes = iterate_counted(store, actor, project), dialogue_codes(taxonomy)
+    answers = collect_answers(annotations, context_loader(store), codes)
+    if not answers.codes:
+        raise ConfigError("E_NO_RECORDS", "no answers in {name} yet", name=project or Message("the store"))
+    return answers
 
-    def _fit(self) -> None:
-        self._by_code: dict[str, IncrementalPosterior] = {}
-        self._ignored: dict[str, frozenset[str]] = {}
-        self._n_fitted = self._n_new = 0
-        for code, table in self.answers.tables().items():
-            self._on_fit()
-            model, votes = self.answers.model_probabilities(code), self.answers.codes[code].votes
-            gold = None if self.gold is None else self.gold.labels(code, votes)
-            ignored = table.constant_workers()
-            self._ignored[code] = frozenset(compress(table.workers, ignored))
-            table = table.where(~ignored[table.worker])
-            if code not in self.assumptions or len(table) >= 2 * self.assumptions[code][1]:
-                self.assumptions[code] = choose_assumptions(table, model, gold=gold), len(table)
-            fit = fit_joint(table, model, self.assumptions[code][0], gold=gold)
-            self._by_code[code] = IncrementalPosterior(fit, table, self._ignored[code])
-            self._n_fitted += len(table)
 
-    def _items(self, code: str, dialogues: Collection[str] | None) -> Iterator[Item]:
-        votes = self.answers.codes[code].votes
-        if dialogues is None:
-            yield from votes
-            return
-        for name in dialogues:
-            turns = (WHOLE_DIALOGUE, *self.answers.contexts[name].judged_turns)
-            yield from (item for item in (Item(name, turn) for turn in turns) if item in votes)
+def load_gold(store: Store, actor: str, taxonomy: Taxonomy) -> GoldAnswers:
+    """All gold, retired gold too; a code of dialogue scope is present if it is in any turn.
+
+    Raises:
+        NotAllowed: the actor does not decide.
+    """
+    codes, present = dialogue_codes(taxonomy), dict[tuple[str, int, str], bool]()
+    for gold in list_gold(store, actor, retired=True):
+        key = (gold.dialogue, WHOLE_DIALOGUE if gold.code in codes else gold.turn, gold.code)
+        present[key] = gold.present or present.get(key, False)
+    return GoldAnswers(present, codes)
+
+
+def context_loader(store: Store) -> Callable[[str], DialogueContext]:
+    """A function that loads the context of a dialogue by name."""
+
+    def load(transaction: Transaction, name: str) -> DialogueContext:
+        dialogue = load_dialogue(transaction, name)
+        assert dialogue is not None, "a foreign key"
+        return DialogueContext.of(dialogue, load_verdict(transaction, name))
+
+    return lambda name: store.read(partial(load, name=name))

@@ -17,8 +17,7 @@ from cyclopts import Parameter
 from dialint.detector.errors import ConfigError
 from dialint.detector.records import Label
 from dialint.detector.taxonomy import Taxonomy
-from dialint.labeling.aggregation.question_posteriors import QuestionPosterior
-from dialint.labeling.aggregation.store_reader import load_posteriors
+from dialint.labeling.aggregation.question_posteriors import QuestionPosterior, load_posteriors
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.labels import list_labelled_codes
 from dialint.labeling.store.labels import write_labels as put

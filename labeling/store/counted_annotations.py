@@ -1,16 +1,8 @@
-"""The annotations that count: what aggregation, exports and reports read, and their changes since an entry of
-the audit log, for incremental aggregation.
-
-Changes follow the audit log, not the numbers of annotations: entries become visible in the order of their
-numbers, while of two annotations saved concurrently the one with the smaller number may be committed later,
-and would be missed.
-"""
+"""The annotations that count: what aggregation, exports and reports read."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, Select, and_, bindparam, func, or_, select
@@ -19,10 +11,8 @@ from dialint.labeling.annotation import Annotation
 from dialint.labeling.store.database.schema import (
     accounts,
     annotation_rows,
-    audit,
     audit_head,
     tasks,
-    verdicts,
 )
 from dialint.labeling.store.database.transactions import Store, Transaction, read_operation
 from dialint.labeling.store.exposure import record_bulk_read
@@ -167,118 +157,12 @@ def _page(
     return None if end is None else (end, transaction.run(counted, {**parameters, "end": end}).all())
 
 
-ANSWER_ACTIONS = ("annotate",)
-RETURN_ACTIONS = ("task.release", "task.skip", "task.expire")
-ACCOUNT_ACTIONS = ("account.status", "account.exclude")
-VERDICT_ACTIONS = ("verdicts.add",)
-GOLD_ACTIONS = ("gold.put", "gold.bring_in")
-MAX_NUMBER = 2**63 - 1
-"""Above the number of any annotation, so that every superseding annotation counts."""
-
-_HEAD = select(audit_head.c.id)
-_ENTRIES = (
-    select(audit.c.id, audit.c.action, audit.c.subject, audit.c.content)
-    .where(audit.c.id > bindparam("after"), audit.c.id <= bindparam("head"))
-    .where(
-        audit.c.action.in_(
-            (*ANSWER_ACTIONS, *RETURN_ACTIONS, *ACCOUNT_ACTIONS, *VERDICT_ACTIONS, *GOLD_ACTIONS)
-        )
-    )
-    .order_by(audit.c.id)
-    .limit(bindparam("page"))
-)
-_DIALOGUES = (
-    select(tasks.c.dialogue)
-    .where(tasks.c.id.in_(bindparam("ids", expanding=True)))
-    .where(tasks.c.project == bindparam("project"), tasks.c.pool == "main")
-    .distinct()
-)
-_RELEASES = (
-    select(verdicts.c.dialogue, verdicts.c.release)
-    .where(
-        verdicts.c.dialogue.in_(
-            select(annotation_rows.c.dialogue).where(annotation_rows.c.project == bindparam("project"))
-        )
-    )
-    .order_by(verdicts.c.created_ms, verdicts.c.release)
-)
-
-
-@dataclass(frozen=True)
-class ChangeSet:
-    """Changes up to the entry `upto`: the new `answers` that count, oldest first; the dialogues of tasks that
-    were returned to the queue (`gave_back`); whether the status of `people`, `verdicts` or `gold` changed.
-    `more` says that further changes are left for the next call."""
-
-    upto: int
-    more: bool = False
-    answers: tuple[Annotation, ...] = ()
-    gave_back: frozenset[str] = frozenset()
-    people: bool = False
-    verdicts: bool = False
-    gold: bool = False
-
-
 @read_operation
 def get_last_entry(transaction: Transaction, actor: str) -> int:
-    """The number of the last entry of the audit log, to load changes from.
+    """The number of the last entry of the audit log.
 
     Raises:
         NotAllowed: the actor does not review.
     """
     require_permission(transaction, actor, "review")
-    return int(transaction.run(_HEAD).scalar_one())
-
-
-@read_operation
-def load_changes(transaction: Transaction, actor: str, project: str, after: int) -> ChangeSet:
-    """Load the changes after the entry `after`, from up to `PAGE` entries.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    account = require_permission(transaction, actor, "review")
-    head = int(transaction.run(_HEAD).scalar_one())
-    entries = transaction.run(_ENTRIES, {"after": after, "head": head, "page": PAGE}).all()
-    if not entries:
-        return ChangeSet(head)
-    more = len(entries) == PAGE
-    actions = {entry.action for entry in entries}
-    answers = _answers(transaction, project, entries)
-    if answers:
-        record_bulk_read(transaction, account, project, "answers")
-    return ChangeSet(
-        entries[-1].id if more else head,
-        more,
-        answers,
-        _gave_back(transaction, project, entries),
-        not actions.isdisjoint(ACCOUNT_ACTIONS),
-        not actions.isdisjoint(VERDICT_ACTIONS),
-        not actions.isdisjoint(GOLD_ACTIONS),
-    )
-
-
-def _answers(transaction: Transaction, project: str, entries: Sequence[Row[Any]]) -> tuple[Annotation, ...]:
-    numbers = [json.loads(entry.content)["id"] for entry in entries if entry.action in ANSWER_ACTIONS]
-    if not numbers:
-        return ()
-    parameters = {"project": project, "ids": numbers, "after": 0, "end": max(numbers), "upto": MAX_NUMBER}
-    return tuple(to_annotation(row) for row in transaction.run(BY_IDS, parameters))
-
-
-def _gave_back(transaction: Transaction, project: str, entries: Sequence[Row[Any]]) -> frozenset[str]:
-    numbers = [int(entry.subject.split()[1]) for entry in entries if entry.action in RETURN_ACTIONS]
-    if not numbers:
-        return frozenset()
-    return frozenset(transaction.run(_DIALOGUES, {"project": project, "ids": numbers}).scalars())
-
-
-@read_operation
-def list_newest_releases(transaction: Transaction, actor: str, project: str) -> dict[str, str]:
-    """The release of the newest verdict on each dialogue with answers in a project.
-
-    Raises:
-        NotAllowed: the actor does not review.
-    """
-    require_permission(transaction, actor, "review")
-    return {row.dialogue: row.release for row in transaction.run(_RELEASES, {"project": project})}
+    return int(transaction.run(select(audit_head.c.id)).scalar_one())

@@ -17,20 +17,17 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from answer_tables import CrowdPlan, simulate_crowd
 from cyclopts import App, Parameter
 
 from dialint.detector.artifacts import package_versions, to_json_bytes, write_json
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.crowd_tables import read_answers
-from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene
 from dialint.labeling.aggregation.dawid_skene import dawid_skene, one_coin
-from dialint.labeling.aggregation.incremental import IncrementalPosterior
 from dialint.labeling.aggregation.joint import Assumptions, choose_assumptions, fit_joint
-from dialint.labeling.aggregation.voting import majority
-from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
+from dialint.labeling.aggregation.methods import crowdkit_probabilities, majority
 
 T = TypeVar("T")
-UPDATES = 200
 
 
 @Parameter(name="*")
@@ -77,15 +74,13 @@ def measured(answers: Answers, crowdkit: bool) -> dict[str, dict[str, float]]:
     found["majority"], _ = _timed(lambda: majority(answers))
     found["dawid-skene"], ours = _timed(lambda: dawid_skene(answers))
     found["one-coin"], _ = _timed(lambda: one_coin(answers))
-    found["joint, given assumptions"], fit = _timed(lambda: fit_joint(answers, None, Assumptions(300.0)))
+    found["joint, given assumptions"], _ = _timed(lambda: fit_joint(answers, None, Assumptions(300.0)))
     found["joint, choosing them"], _ = _timed(lambda: choose_assumptions(answers))
-    found["running, from a fit"], running = _timed(lambda: IncrementalPosterior(fit, answers))
-    rows = [(answers.tasks[n], f"new{n}", answers.labels[0]) for n in range(2 * UPDATES)]
-    found["one new answer"] = _timed(lambda: [running.update([row]) for row in rows[:UPDATES]])[0] / UPDATES
-    found[f"one of {UPDATES} at once"] = _timed(lambda: running.update(rows[UPDATES:]))[0] / UPDATES
     if crowdkit:
-        found["crowd-kit dawid-skene"], theirs = _timed(lambda: crowdkit_dawid_skene(answers))
-        if not (ours.winners == theirs.winners).all():
+        from crowdkit.aggregation import DawidSkene
+
+        found["crowd-kit dawid-skene"], theirs = _timed(lambda: crowdkit_probabilities(DawidSkene(), answers))
+        if not (ours.winners == theirs.argmax(axis=1)).all():
             raise RuntimeError("crowd-kit's Dawid-Skene has other winners: its time says nothing")
         found["times as fast as crowd-kit"] = found["crowd-kit dawid-skene"] / found["dawid-skene"]
     return {

@@ -23,10 +23,9 @@ from dialint.detector.artifacts import to_json_bytes, write_json
 from dialint.detector.errors import ConfigError, InputRefused
 from dialint.labeling.aggregation.answers import Answers, Floats, from_rows
 from dialint.labeling.aggregation.crowd_tables import read_probabilities
-from dialint.labeling.aggregation.crowdkit_methods import crowdkit_dawid_skene, mace
 from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.methods import crowdkit_probabilities, mace, majority, wawa
 from dialint.labeling.aggregation.posterior import Posterior, normalise
-from dialint.labeling.aggregation.voting import majority, wawa
 
 FIGURES = ("accuracy", "divergence", "knows_wrong")
 TASK = "{dialogue}#{turn}"
@@ -157,11 +156,18 @@ def places(answers: Answers, random: np.random.Generator) -> NDArray[np.int64]:
     return place
 
 
+def _crowdkit_dawid_skene(answers: Answers) -> Posterior:
+    from crowdkit.aggregation import DawidSkene
+
+    probabilities = crowdkit_probabilities(DawidSkene(), answers)
+    return Posterior(probabilities, probabilities)
+
+
 def _posteriors(seen: Answers, model: Floats | None) -> Iterator[tuple[str, Posterior]]:
     methods: dict[str, Callable[[Answers], Posterior]] = {
         "majority": majority,
         "wawa": wawa,
-        "crowd-kit Dawid-Skene": crowdkit_dawid_skene,
+        "crowd-kit Dawid-Skene": _crowdkit_dawid_skene,
         "crowd-kit MACE": mace,
         "joint": joint_posterior,
     }

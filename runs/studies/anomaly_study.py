@@ -17,23 +17,21 @@ from typing import Annotated, Any, get_args
 
 import numpy as np
 from aggregation_study import auroc
+from answer_tables import (
+    AnomalousCrowd,
+    AnomalousCrowdPlan,
+    Spam,
+    simulate_anomalous_crowd,
+)
 from cyclopts import App, Parameter
 from numpy.typing import NDArray
-from span_figures import span_figures
 
 from dialint.detector.artifacts import package_versions, write_json
 from dialint.detector.errors import ConfigError
 from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.methods import majority
 from dialint.labeling.aggregation.posterior import Posterior
-from dialint.labeling.aggregation.voting import majority
 from dialint.labeling.raters.anomalies import CrowdAnomalies, find_anomalies
-from dialint.labeling.simulation.answer_tables import (
-    AnomalousCrowd,
-    AnomalousCrowdPlan,
-    Spam,
-    SpanPlan,
-    simulate_anomalous_crowd,
-)
 
 Draw = dict[str, float]
 
@@ -51,7 +49,7 @@ class StudyConfig:
     """Crowds of each plan."""
     first_seed: int = 100
     """Seed of the first draw; 0 to 9 were looked at while the methods were made."""
-    parts: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ("spam", "collusion", "spans")
+    parts: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ("spam", "collusion")
     """What is measured."""
     answers: int = 0
     """With a number such as 1000000: the time that many answers by 2,000 people take, and nothing else."""
@@ -59,8 +57,8 @@ class StudyConfig:
     """File for the figures as JSON; standard output has them in any case."""
 
     def __post_init__(self) -> None:
-        if self.draws < 1 or not set(self.parts) <= {"spam", "collusion", "spans"}:
-            raise ConfigError("E_OPTION", "--draws at least 1; --parts: spam, collusion, spans")
+        if self.draws < 1 or not set(self.parts) <= {"spam", "collusion"}:
+            raise ConfigError("E_OPTION", "--draws at least 1; --parts: spam, collusion")
 
 
 def study(config: StudyConfig | None = None) -> None:
@@ -111,10 +109,6 @@ def _plans(config: StudyConfig) -> Iterator[tuple[str, Callable[[int], Draw]]]:
             _of(replace(plan, colluders=0.1, second_school=0.4), collusion_draw),
         )
         yield "nobody colludes, hard items", _of(replace(two, difficulty=2.5), collusion_draw)
-    if "spans" in config.parts:
-        span_plan = SpanPlan(n_tasks=max(30, config.tasks // 10))
-        yield "spans", lambda seed: span_figures(replace(span_plan, seed=seed))
-        yield "spans, 20 % careless", lambda seed: span_figures(replace(span_plan, careless=0.2, seed=seed))
 
 
 def _of(plan: AnomalousCrowdPlan, draw: Callable[[AnomalousCrowdPlan], Draw]) -> Callable[[int], Draw]:

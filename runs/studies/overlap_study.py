@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from dialint.detector.artifacts import to_json_bytes
 from dialint.labeling.aggregation.answers import Answers, Floats
 from dialint.labeling.aggregation.joint import joint_posterior
+from dialint.labeling.aggregation.methods import majority
 from dialint.labeling.aggregation.overlap import Decision, OverlapRule, decisions
 from dialint.labeling.aggregation.posterior import Posterior
-from dialint.labeling.aggregation.voting import majority
 
 SURE = (0.8, 0.9, 0.95)
 GAINS = (0.0, 0.003, 0.01, 0.03)

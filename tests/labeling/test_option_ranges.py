@@ -10,13 +10,12 @@ import pytest
 from dialint.app.cli import main
 from dialint.labeling.corpora.contamination import ContaminationConfig
 from dialint.labeling.corpora.dedup import DedupConfig
-from dialint.labeling.simulation import crowd, dataset
+from dialint.labeling.simulation import crowd
 from dialint.labeling.synthetic.run import InjectConfig
 
 DEDUP = ("data", "dedup", "--data", "d", "--out", "o")
 CONTAMINATION = ("data", "contamination", "--train", "t", "--against", "a")
 INJECT = ("data", "inject", "--data", "d", "--out", "o")
-DATASET = ("--examples", "e", "--out", "o", "--codes", "T1")
 CROWD = ("--examples", "e", "--out", "o")
 
 
@@ -30,8 +29,6 @@ CROWD = ("--examples", "e", "--out", "o")
         (main, (*CONTAMINATION, "--run-words", "1"), "--run-words: expected at least 2"),
         (main, (*INJECT, "--share", "1.1"), "--share: expected at most 1"),
         (main, (*INJECT, "--limit", "0"), "--limit: expected at least 1"),
-        (dataset.main, (*DATASET, "--labelers", "0"), "--labelers: expected at least 1"),
-        (dataset.main, (*DATASET, "--labelers", "5", "--crowd", "4"), "--labelers: expected at most --crowd"),
         (crowd.main, (*CROWD, "--limit", "0"), "--limit: expected at least 1"),
         (crowd.main, (*CROWD, "--reviewed", "1.1"), "--reviewed: expected at most 1"),
         (crowd.main, (*CROWD, "--overlap", "9"), "--overlap: expected at most --labelers"),
@@ -59,7 +56,6 @@ def test_an_option_out_of_its_range_is_one_line(
         InjectConfig,
         crowd.AnnotationPlan,
         crowd.CrowdConfig,
-        dataset.SimulatedConfig,
     ],
 )
 def test_configs_take_their_options_by_name(config: type) -> None:

@@ -165,8 +165,8 @@ def test_bad_gold_is_refused(table: Path, tmp_path: Path, text: str, message: st
         run(AggregateConfig(table, tmp_path / "x.csv", gold=tmp_path / "gold.csv"))
 
 
-@pytest.mark.parametrize("method", ["shrunk-votes", "crowdlab", "ibcc", "ebcc", "ibcc-worker", "ebcc-worker"])
-def test_the_new_methods_take_a_model(tmp_path: Path, method: Method) -> None:
+@pytest.mark.parametrize("method", ["joint", "ibcc"])
+def test_a_model_decides_what_nobody_answered(tmp_path: Path, method: Method) -> None:
     rows = "".join(f"t{n},{who},{'yes' if n % 3 else 'no'}\n" for n in range(12) for who in "abc")
     (tmp_path / "crowd.csv").write_text(f"task,worker,label\n{rows}")
     (tmp_path / "model.csv").write_text(
@@ -205,7 +205,6 @@ def test_soft_labels_may_tell_answers_in_place_of_truth(table: Path, tmp_path: P
     [
         {"out": Path("x.txt")},
         {"model": Path("m"), "method": "mace"},
-        {"method": "crowdlab"},
         {"gold": Path("g"), "method": "majority"},
     ],
 )

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from dialint.detector.errors import InputRefused
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.aggregation.crowd_tables import read_answers, read_model_answers, read_probabilities
-from dialint.labeling.aggregation.sparse import worker_label_pairs
+from dialint.labeling.aggregation.posterior import worker_label_pairs
 
 ROWS = [("t2", "a", "yes"), ("t1", "b", "no"), ("t1", "a", "yes"), ("t3", "c", "maybe")]
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from answer_tables import CrowdPlan, simulate_crowd
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.joint_items import distinct_rows
-from dialint.labeling.aggregation.posterior import softmax
-from dialint.labeling.aggregation.sparse import worker_label_pairs
-from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
+from dialint.labeling.aggregation.posterior import softmax, worker_label_pairs
 
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
@@ -20,7 +19,7 @@ def test_the_e_step_in_blocks_is_the_plain_one(
     block: int, precision: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A task without answers stays at its base; blocks of one task, of some, and of all."""
-    monkeypatch.setattr("dialint.labeling.aggregation.sparse.CELLS", block)
+    monkeypatch.setattr("dialint.labeling.aggregation.posterior.CELLS", block)
     crowd = simulate_crowd(CrowdPlan(n_tasks=60, n_workers=9, n_labels=3, per_task=3, seed=1)).answers
     crowd = crowd.where(crowd.task != 7)
     table, random = worker_label_pairs(crowd), np.random.default_rng(0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from answer_tables import CrowdPlan, simulate_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,6 @@ from dialint.labeling.raters.agreement import (
     unitised_alpha,
 )
 from dialint.labeling.raters.agreement_report import AgreementConfig, most_shared_pairs, run
-from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 
 def krippendorff_example() -> Answers:

@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 from aggregation_study import auroc
+from answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from dialint.labeling.raters.competence import estimate_competence
 from dialint.labeling.raters.flags import FlagRule, benjamini_hochberg, binomial_tail, format_certainty
 from dialint.labeling.raters.leave_one_out import leave_one_out
 from dialint.labeling.raters.response_time import FAST_SHARE, measure_response_times
-from dialint.labeling.simulation.answer_tables import AnomalousCrowdPlan, simulate_anomalous_crowd
 
 
 def flagged(found: CrowdAnomalies, *kinds: str) -> set[str]:

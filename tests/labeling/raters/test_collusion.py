@@ -6,6 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from answer_tables import (
+    AnomalousCrowd,
+    AnomalousCrowdPlan,
+    simulate_anomalous_crowd,
+)
 
 from dialint.labeling.aggregation.answers import Answers, from_rows
 from dialint.labeling.raters import collusion
@@ -18,11 +23,6 @@ from dialint.labeling.raters.collusion import (
     log_binomial_tail,
 )
 from dialint.labeling.raters.leave_one_out import leave_one_out
-from dialint.labeling.simulation.answer_tables import (
-    AnomalousCrowd,
-    AnomalousCrowdPlan,
-    simulate_anomalous_crowd,
-)
 
 
 def accused(answers: Answers) -> set[str]:

@@ -69,7 +69,6 @@ def test_no_task_is_sure_on_the_word_of_one() -> None:
         assert found["one", 1].independent is independent
         assert found["d0", 1].independent
     assert task_statuses([belief("known", 0, None, gold=True)], rule)["known", 1].independent
-    assert task_statuses([belief("one", 1)], rule, frozenset({"C1"}))["one", 1].independent
 
 
 def test_with_a_minimum_of_one_a_second_answer_is_asked_for(store: Store, made: Any) -> None:

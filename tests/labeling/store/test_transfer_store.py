@@ -18,8 +18,8 @@ from dialint.detector.ingest.read import open_logs, read
 from dialint.detector.records import Dialogue, Turn
 from dialint.detector.taxonomy import load_taxonomy
 from dialint.detector.verdict_files import manifest_path, verdict_line
+from dialint.labeling.aggregation.question_posteriors import load_posteriors
 from dialint.labeling.aggregation.store_labels import StoreLabelsConfig, aggregate_store
-from dialint.labeling.aggregation.store_reader import load_posteriors
 from dialint.labeling.annotation import Annotation, read_annotations
 from dialint.labeling.dataset.examples import DatasetConfig
 from dialint.labeling.exchange.import_labels import ImportConfig

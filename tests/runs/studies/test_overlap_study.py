@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from answer_tables import CrowdPlan, simulate_crowd
 from overlap_study import FIGURES, OverlapStudyConfig, dynamic, one_draw, parted
 
 from dialint.labeling.aggregation.overlap import OverlapRule
-from dialint.labeling.simulation.answer_tables import CrowdPlan, simulate_crowd
 
 pytestmark = pytest.mark.slow  # a study is run by hand
 

@@ -1,12 +1,10 @@
-"""Simulated tables of answers and of spans with known truth, for studies and tests of aggregation.
+"""Simulated tables of answers with known truth, for studies and tests of aggregation and of raters.
 
 No figure from here is a claim about people. `simulate_crowd` is simple: honest workers whose errors fall on
 all other labels alike, spammers who answer at random, colluders who agree on an answer first.
 `simulate_anomalous_crowd` is for the anomaly flags: items differ in difficulty, and hard ones mislead honest
 workers, often to the same wrong label, so that a detector which takes agreement on wrong answers alone for
 collusion fails on it; it has spammers of three kinds, groups that share one answer sheet each, and seconds.
-`simulate_spans` is of marked text: workers miss spans, mark positions where nothing is, and set boundaries
-with a bias of their own. Texts are lengths there, not words.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialint.labeling.aggregation.answers import Answers, Floats
-from dialint.labeling.aggregation.spans import Span
 
 SMALL = 4_000_000
 Kind = Literal["honest", "spammer", "colluder"]
@@ -97,7 +94,7 @@ def _sample_workers(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.
     return np.asarray(np.cumsum(steps, axis=1) % plan.n_workers, np.int64)
 
 
-def _truth(plan: CrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
+def _truth(plan: CrowdPlan | AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
     if plan.first_label is None:
         return random.integers(0, plan.n_labels, plan.n_tasks)
     rest = (1.0 - plan.first_label) / max(1, plan.n_labels - 1)
@@ -158,7 +155,7 @@ class AnomalousCrowd:
 def simulate_anomalous_crowd(plan: AnomalousCrowdPlan) -> AnomalousCrowd:
     """A crowd as planned, the same for the same seed."""
     random = np.random.default_rng(plan.seed)
-    truth = _truths(plan, random)
+    truth = _truth(plan, random)
     sizes = np.exp(random.normal(6.0, 0.7, plan.n_tasks))
     place = np.arange(plan.n_workers)
     n_spammers, n_colluders = (round(share * plan.n_workers) for share in (plan.spammers, plan.colluders))
@@ -185,13 +182,6 @@ def simulate_anomalous_crowd(plan: AnomalousCrowdPlan) -> AnomalousCrowd:
         seconds=_seconds(plan, random, sizes[task], worker, spammer),
     )
     return AnomalousCrowd(answers, truth, sizes, spammer, group, school)
-
-
-def _truths(plan: AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
-    if plan.first_label is None:
-        return random.integers(0, plan.n_labels, plan.n_tasks)
-    rest = (1.0 - plan.first_label) / max(1, plan.n_labels - 1)
-    return random.choice(plan.n_labels, plan.n_tasks, p=[plan.first_label] + [rest] * (plan.n_labels - 1))
 
 
 def _sample_workers_by_run(plan: AnomalousCrowdPlan, random: np.random.Generator) -> NDArray[np.int64]:
@@ -257,70 +247,3 @@ def _seconds(
     honest = 0.6 * np.log(sizes) + log_speed + random.normal(0.0, 0.5, len(worker))
     clicks = random.normal(0.3, 0.5, len(worker))
     return np.exp(np.where(spammer[worker], clicks, honest))
-
-
-Spans = list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class SpanPlan:
-    """`n_tasks` texts of `length` characters with 0 to 2 spans; `per_task` of `n_workers` annotate each. A
-    span is missed with probability `missed`; `stray` spans are marked where nothing is, for each annotation;
-    boundaries are off by `jitter` characters (standard deviation). The `careless` share of workers do each
-    three times as much.
-    """
-
-    n_tasks: int = 200
-    n_workers: int = 30
-    per_task: int = 5
-    length: int = 240
-    missed: float = 0.25
-    stray: float = 0.25
-    jitter: float = 4.0
-    careless: float = 0.0
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class SpanCrowd:
-    """The true spans by task, the marked spans, and the workers by task."""
-
-    truth: dict[str, Spans]
-    marked: list[Span]
-    workers: dict[str, list[str]]
-
-
-def simulate_spans(plan: SpanPlan) -> SpanCrowd:
-    """Marked spans according to `plan`, the same for the same seed."""
-    random = np.random.default_rng(plan.seed)
-    n_careless = round(plan.careless * plan.n_workers)
-    biases = random.normal(0.0, plan.jitter / 2, (plan.n_workers, 2))
-    crowd = SpanCrowd({}, [], {})
-    for number in range(plan.n_tasks):
-        task = f"t{number}"
-        half = plan.length // 2
-        starts = [(half * n + int(random.integers(10, 40)), int(random.integers(15, 60))) for n in (0, 1)]
-        crowd.truth[task] = [(a, a + size) for a, size in starts[: random.integers(0, 3)]]
-        workers = random.choice(plan.n_workers, plan.per_task, replace=False)
-        crowd.workers[task] = [f"w{worker}" for worker in workers]
-        for worker in workers:
-            factor = 3.0 if worker < n_careless else 1.0
-            for start, end in _sample_marks(plan, random, crowd.truth[task], biases[worker], factor):
-                crowd.marked.append(Span(task, f"w{worker}", start, end))
-    return crowd
-
-
-def _sample_marks(
-    plan: SpanPlan,
-    random: np.random.Generator,
-    truth: Spans,
-    bias: np.typing.NDArray[np.float64],
-    factor: float,
-) -> Spans:
-    hits = [span for span in truth if random.random() > min(0.9, factor * plan.missed)]
-    shifted = [
-        np.rint((a, b) + factor * (bias + random.normal(0.0, plan.jitter, 2))).astype(int) for a, b in hits
-    ]
-    starts = random.integers(0, plan.length - 20, random.poisson(factor * plan.stray))
-    pairs = [(int(a), int(b)) for a, b in shifted] + [(int(a), int(a) + 20) for a in starts]
-    return sorted({(max(0, a), min(plan.length, max(a + 1, b))) for a, b in pairs if a < plan.length})
