@@ -83,8 +83,6 @@ class Scan(Record):
     suggest_at: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    coherence: Annotated[float, Field(ge=0)] = Field(default=0.0, exclude_if=lambda value: value == 0.0)
-    """What each standard deviation of incoherence (`dialint.detector.coherence`) adds to the raw score."""
     languages: Annotated[tuple[str, ...], Field(min_length=1)] = ("en",)
 
     def covers(self, language: str) -> bool:
@@ -104,11 +102,11 @@ class Scan(Record):
         is_suggested = self.suggest_at is not None and probability >= self.suggest_at
         return "suggestion" if is_suggested else "dropped"
 
-    def probability(self, score: float, incoherence: float = 0.0) -> float:
+    def probability(self, score: float) -> float:
         """Calibrated probability of a raw score; 0 for -inf, a code that does not apply."""
         if score == -math.inf:
             return 0.0
-        return sigmoid(self.slope * (score + self.coherence * incoherence) + self.offset)
+        return sigmoid(self.slope * score + self.offset)
 
 
 class Check(Record):

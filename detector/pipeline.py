@@ -17,7 +17,6 @@ from typing import Any, Literal
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, Check, CodeRelease, Scan, round_probability
 from dialint.detector.checks import CHECKS, CheckContext, Hit
-from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.extras import require_library
@@ -95,7 +94,6 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         policies=policies,
         natural=natural,
         trust_domain=config.domain == "trust",
-        coherence=open_coherence(release),
         thresholds=read_thresholds(config.thresholds, info.id, info.codes),
     )
 
@@ -155,16 +153,14 @@ class ReleaseDetector:
         policies: Mapping[str, Policy] | None = None,
         natural: NaturalPrecision | None = None,
         trust_domain: bool = False,
-        coherence: CoherenceModel | None = None,
         thresholds: Thresholds | None = None,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
         forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
         be suggested here to why; `policies` are the team's by their names; `natural` is what a spot check
         says of the probabilities; with `trust_domain` no log is far from what the release was calibrated
-        on; `coherence` is the release's model of what fits, if it has one; `thresholds` are the team's."""
+        on; `thresholds` are the team's."""
         self.scanner = scanner
-        self.coherence = coherence
         self.taxonomy = taxonomy
         self.info = info
         self._weights = weights
@@ -238,7 +234,6 @@ class ReleaseDetector:
             self._policies,
             self._natural,
             self._trust_domain,
-            self.coherence,
             self.thresholds,
         )
 
@@ -340,7 +335,6 @@ class ReleaseDetector:
         """The verdict. `judged` are the indices of the agents' turns, `scan` their scores if any."""
         place_of = {turn.index: position for position, turn in enumerate(dialogue.turns)}
         scores_of = {turn.turn: turn for turn in scan}
-        incoherence = self.coherence.scores(masked) if self.coherence is not None and scan else {}
         hits = self._run_checks(dialogue, coverage)
         lacking = self._codes_without_policy(dialogue)
         no_policy = tuple(
@@ -368,7 +362,7 @@ class ReleaseDetector:
                 by_scan = 0.0
                 if how.scan is not None and scores is not None:
                     column = self.info.head_codes.index(code)
-                    by_scan = how.scan.probability(float(scores.scores[column]), incoherence.get(index, 0.0))
+                    by_scan = how.scan.probability(float(scores.scores[column]))
                 stated = by_scan if self._far_from is None else self._far_from.temper(by_scan)
                 probability = max(stated, check.precision if check is not None else 0.0)
                 probabilities[index][code] = round_probability(probability)

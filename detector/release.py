@@ -35,8 +35,6 @@ from dialint.detector.render import RenderConfig
 
 EMBEDDED = Path(__file__).with_name("embedded")
 WEIGHTS = "model.safetensors"
-COHERENCE = "coherence.safetensors"
-"""The coherence model; a release may have none."""
 SCALE = ".scale"
 _KINDS = {".json", ".safetensors", ".md"}
 

@@ -230,15 +230,6 @@ def fit_platt(truth: Floats | Bools, scores: Floats, rounds: int = 100) -> tuple
     return max(float(slope), 1e-6), float(offset)
 
 
-def coherence_weight(truth: Bools, scores: Floats, incoherence: Floats) -> float:
-    """What a unit of incoherence is worth in raw score, by the logistic curve of greatest likelihood over
-    both, arrays of shape (n,); 0 where errors do not fit worse than clean turns, or there are none."""
-    if not truth.any():
-        return 0.0
-    by_score, by_incoherence, _ = _fit_logistic(np.column_stack((scores, incoherence)), truth.astype(float))
-    return max(0.0, float(by_incoherence / by_score)) if by_score > 0 else 0.0
-
-
 def _fit_logistic(features: Floats, target: Floats, rounds: int = 100) -> Floats:
     """Slopes of features of shape (n, features), and the offset last, by Newton's method in bounded steps,
     halved where they overshoot: scores of a few values only make it swing for ever."""

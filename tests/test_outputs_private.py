@@ -74,7 +74,6 @@ LET = {
     "finetune/scanner/export.py": "a tokenizer, in a folder by make_folder",
     "runs/studies/console_memory.py": "figures of a study",
     "runs/studies/console_screenshots.py": "pictures of the demo",
-    "finetune/scanner/adapt.py": "files of a release, in a folder by make_folder",
     "finetune/train/metrics_log.py": "the id of a run",
     "finetune/search/search.py": "a lock, in a folder by make_folder",
 }

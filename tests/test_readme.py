@@ -36,7 +36,6 @@ PAGES = (
     "docs/howto/make_a_release.md",
     "docs/howto/train_on_your_labels.md",
     "docs/howto/serve_the_judge.md",
-    "docs/howto/adapt_to_your_log.md",
     "docs/howto/add_a_log_format.md",
 )
 NEEDS = {"a clone", "a GPU"}

@@ -104,14 +104,13 @@ def calibrate(config: CalibrateConfig) -> None:
     if unknown:
         covered = ", ".join(sorted(scans))
         raise ConfigError("E_OPTION", f"--no-suggestions {min(unknown)}: the scan of {info.id} has {covered}")
-    weights = {code: scan.coherence for code, scan in scans.items() if scan is not None and scan.coherence}
     fitted = calibrate_natural(
-        detector, examples, scans, gates, weights, config.natural_precision, config.suggested_precision
+        detector, examples, scans, gates, config.natural_precision, config.suggested_precision
     )
     for code in fitted.keys() & set(config.no_suggestions):
         fitted[code] = fitted[code].model_copy(update={"suggest_at": None})
     if contract_examples:
-        scores = scan_examples(detector, contract_examples, weights)
+        scores = scan_examples(detector, contract_examples)
         for code, scan in fitted.items():
             truth, raw, _ = code_units(detector, code, contract_examples, scores)
             fitted[code] = with_recall(scan, truth, raw)
@@ -181,21 +180,19 @@ def calibrate_natural(
     examples: Sequence[Example],
     scans: Mapping[str, Scan | None],
     gates: Mapping[str, str | None],
-    weights: Mapping[str, float],
     precision: float,
     suggested: float,
 ) -> dict[str, Scan]:
     """The scans fitted to real dialogues with labels: `scans` by code, None for a code that has no curve yet
     and gets one only from `MIN_ERRORS` errors on. A threshold of findings is chosen on what the code's gate
-    confirms. `weights`: what incoherence is worth, by code."""
-    scores = scan_examples(detector, examples, weights)
+    confirms."""
+    scores = scan_examples(detector, examples)
     curves: dict[str, Scan] = {}
     units: dict[str, tuple[Floats, Floats, list[str]]] = {}
     for code, scan in scans.items():
         truth, raw, corpora = code_units(detector, code, examples, scores)
         if scan is not None or (truth > 0.9).sum() >= MIN_ERRORS:
-            fitted = fit_natural_curve(scan, truth, raw)
-            curves[code] = fitted.model_copy(update={"coherence": weights.get(code, 0.0)})
+            curves[code] = fit_natural_curve(scan, truth, raw)
             units[code] = truth, raw, corpora
     confirmed = _confirm(detector, examples, curves, gates)
     results = {}
@@ -249,37 +246,11 @@ def _confirm(
     }
 
 
-def scan_examples(
-    detector: ReleaseDetector, examples: Sequence[Example], weights: Mapping[str, float]
-) -> list[dict[int, Array]]:
-    """Raw scores of each example by turn, each of shape (codes,), with what incoherence is worth by
-    `weights`."""
+def scan_examples(detector: ReleaseDetector, examples: Sequence[Example]) -> list[dict[int, Array]]:
+    """Raw scores of each example by turn, each of shape (codes,)."""
     scores: list[dict[int, Array]] = []
     masked = (mask_dialogue(example.dialogue)[0] for example in examples)
     for scan in track(detector.scanner.stream(masked), len(examples), "scanning"):
         turns = () if isinstance(scan, DialogueFailed) else scan
         scores.append({turn.turn: turn.scores for turn in turns})
-    add_incoherence(detector, examples, scores, weights)
     return scores
-
-
-def incoherence_by_turn(detector: ReleaseDetector, example: Example) -> dict[int, float]:
-    """Incoherence of each turn, by the release's coherence model."""
-    assert detector.coherence is not None
-    return detector.coherence.scores(mask_dialogue(example.dialogue)[0])
-
-
-def add_incoherence(
-    detector: ReleaseDetector,
-    examples: Sequence[Example],
-    scores: Sequence[Mapping[int, Array]],
-    weights: Mapping[str, float],
-) -> None:
-    """Add to the raw scores, in place, what incoherence is worth."""
-    if not weights:
-        return
-    factors = np.array([weights.get(code, 0.0) for code in detector.info.head_codes], np.float32)
-    for example, turns in zip(examples, scores, strict=True):
-        for turn, value in incoherence_by_turn(detector, example).items():
-            if turn in turns:
-                turns[turn][:] += factors * value

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
 
 from dialint.detector.artifacts import MANIFEST, read_manifest
 from dialint.detector.calibration import Check, CodeRelease, Scan
-from dialint.detector.coherence import load_coherence
 from dialint.detector.domain import Domain, fit_domain
 from dialint.detector.errors import ConfigError
 from dialint.detector.example_files import find_set, read_examples, require_set
@@ -36,20 +34,17 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.pipeline import ReleaseDetector, load_detector
 from dialint.detector.progress import track
 from dialint.detector.records import Example, Verdict
-from dialint.detector.release import COHERENCE, WEIGHTS, Base, ReleaseInfo, finalize_release
+from dialint.detector.release import WEIGHTS, Base, ReleaseInfo, finalize_release
 from dialint.detector.render import RenderConfig
-from dialint.detector.scanner import Array
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.unfinished import making_folder
 from dialint.detector.yaml_document import read_document
-from dialint.eval.contract import coherence_weight, fit_contract, with_recall
+from dialint.eval.contract import fit_contract, with_recall
 from dialint.eval.results import score_examples
 from dialint.eval.run import evaluate
 from dialint.finetune.scanner.calibrate import (
-    add_incoherence,
     calibrate_natural,
     code_units,
-    incoherence_by_turn,
     scan_examples,
 )
 from dialint.finetune.scanner.data import examples_fingerprint
@@ -66,8 +61,6 @@ TRAINING_FIELDS = (
     "versions", "teacher", "dialogues", "pruned_from", "continued_from",
 )  # fmt: skip
 """Fields of the training's manifest that the release repeats."""
-COHERENT = frozenset({"C1", "U5"})
-"""Codes of a turn that does not fit what was said before; which ones gain is measured in docs/experiments."""
 MIN_LANGUAGE_SHARE = 0.05
 """Smallest share of the calibration split at which a language counts as calibrated."""
 REPORT_SETS = (
@@ -119,10 +112,6 @@ class PackConfig:
     """Sets of `examples` that the report holds figures of; none: all test sets and clean ones there are."""
     rounds: Annotated[int, Field(ge=0)] = 100
     """Bootstrap rounds of the report's intervals; 0: no intervals."""
-
-    coherence: Path | None = None
-    """A coherence model that goes into the release: the `coherence.safetensors` of a release that
-    `dialint train adapt` made. C1 and U5 then take in how well a turn fits."""
     evidence: bool = True
     """Put gates and exact checks beside the scan: what the scan suspects must show in the log, and codes that
     no model finds are found by rules. Of the built-in taxonomy only."""
@@ -150,9 +139,6 @@ def _write_release(config: PackConfig, folder: Path) -> None:
         raise ConfigError("E_TAXONOMY", f"{config.scanner}: {versions}")
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(config.scanner / name, folder / name)
-    if config.coherence is not None:
-        load_coherence(config.coherence, (folder / "tokenizer.json").read_text(encoding="utf-8"))
-        shutil.copyfile(config.coherence, folder / COHERENCE)
     _compress_weights(config, folder / WEIGHTS, training["base_sha256"])
     info = describe_release(config, training, taxonomy)
     finalize_release(folder, info)
@@ -261,9 +247,7 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
     examples = list(read_examples(require_set(config.examples, "calibration")))
     if not examples:
         raise ConfigError("E_EXAMPLE", f"{config.examples}: the set calibration is empty")
-    scores = scan_examples(detector, examples, {})
-    weights = _fit_coherence(detector, examples, scores)
-    add_incoherence(detector, examples, scores, weights)
+    scores = scan_examples(detector, examples)
     languages = calibrated_languages(examples, detector.taxonomy)
     scans: dict[str, Scan | None] = dict.fromkeys(detector.info.head_codes)
     units = {code: code_units(detector, code, examples, scores)[:2] for code in scans}
@@ -272,44 +256,15 @@ def _calibrate(config: PackConfig, detector: ReleaseDetector) -> dict[str, CodeR
         rate = config.per_100 if per == "turn" else config.per_100_dialogues
         if truth.any():
             scan = fit_contract(truth, raw, rate, config.confidence, per)
-            scans[code] = scan.model_copy(
-                update={"languages": languages[code], "coherence": weights.get(code, 0.0)}
-            )
+            scans[code] = scan.model_copy(update={"languages": languages[code]})
     path = find_set(config.examples, config.natural)
     if path is not None:
         has_gates = config.evidence and config.taxonomy is None
         gates = {code: how.get("gate") for code, how in _evidence().items()} if has_gates else {}
         wanted = config.natural_precision, config.suggested_precision
-        fitted = calibrate_natural(detector, list(read_examples(path)), scans, gates, weights, *wanted)
+        fitted = calibrate_natural(detector, list(read_examples(path)), scans, gates, *wanted)
         scans |= {code: with_recall(scan, *units[code]) for code, scan in fitted.items()}
     return {code: CodeRelease(scan=scan) for code, scan in scans.items() if scan is not None}
-
-
-def _fit_coherence(
-    detector: ReleaseDetector, examples: Sequence[Example], scores: Sequence[Mapping[int, Array]]
-) -> dict[str, float]:
-    """For each of `COHERENT`, what a standard deviation of incoherence adds to its raw score, by a logistic
-    curve over both; none where that is nothing, or without a coherence model."""
-    if detector.coherence is None:
-        return {}
-    weights = {}
-    incoherence = [incoherence_by_turn(detector, example) for example in examples]
-    for code in sorted(set(detector.info.head_codes) & COHERENT):
-        column = detector.info.head_codes.index(code)
-        rows = []
-        for example, turns, fits in zip(examples, scores, incoherence, strict=True):
-            if code in example.unlabelled:
-                continue
-            labels = {label.turn: label.probability for label in example.labels if label.code == code}
-            rows += [
-                (labels.get(turn, 0.0), float(row[column]), fits.get(turn, 0.0))
-                for turn, row in turns.items()
-            ]
-        truth, raw, fit = np.array(rows, float).reshape(-1, 3).T
-        weight = coherence_weight(truth > 0.5, raw, fit)
-        if weight > 0:
-            weights[code] = weight
-    return weights
 
 
 def calibrated_languages(examples: Sequence[Example], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Which similarity finds examples that agree with a question: words, the scan's backbone, coherence vectors?
+"""Which similarity finds examples that agree with a question: words or the scan's backbone?
 
     DIALINT_DATA=... python runs/studies/natural/examples.py build/natural
     python runs/studies/example_similarity.py build/natural/dev.jsonl build/natural/calibration.jsonl
@@ -23,7 +23,6 @@ import cyclopts
 import numpy as np
 import torch
 
-from dialint.detector.coherence import CoherenceModel, open_coherence
 from dialint.detector.engines.local import LocalEngine
 from dialint.detector.example_files import read_examples
 from dialint.detector.interface import DetectorConfig
@@ -32,7 +31,6 @@ from dialint.detector.masking import mask_dialogue
 from dialint.detector.near_duplicates import ngrams, words
 from dialint.detector.pipeline import load_detector, score
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Example
-from dialint.detector.release import EMBEDDED, Release
 from dialint.detector.render import Renderer
 
 LEAST = 5
@@ -66,12 +64,7 @@ def main(*sets: Path, resamples: int = 2000) -> None:
     masked = [mask_dialogue(example.dialogue)[0] for example in examples]
     engine = detector.scanner.engine
     assert isinstance(engine, LocalEngine)
-    coherence = open_coherence(Release(EMBEDDED))
-    assert coherence is not None
-    vectors = {
-        **_backbone_vectors(masked, detector.scanner.renderer, engine),
-        "coherence: context and reply": _coherence_vectors(masked, coherence),
-    }
+    vectors = _backbone_vectors(masked, detector.scanner.renderer, engine)
     by_code: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_code[case.code].append(case)
@@ -107,19 +100,6 @@ def _backbone_vectors(
         center = np.mean(list(raw.values()), 0)
         result[name] = {key: _unit(value - center) for key, value in raw.items()}
     return result
-
-
-def _coherence_vectors(
-    dialogues: Sequence[Dialogue], model: CoherenceModel
-) -> dict[tuple[int, int], Vectors]:
-    vectors = {}
-    for number, dialogue in enumerate(dialogues):
-        items, contexts, replies = model.encode(dialogue)
-        means = model.tensors["means"]
-        for item, context, reply in zip(items, contexts, replies, strict=True):
-            pair = np.concatenate([_unit(context - means[0]), _unit(reply - means[1])])
-            vectors[number, dialogue.turns[item.reply].index] = _unit(pair)
-    return vectors
 
 
 def _agreement(

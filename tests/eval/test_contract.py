@@ -12,7 +12,6 @@ from dialint.detector.calibration import Contract, NaturalThreshold, Scan
 from dialint.eval.contract import (
     MIN_FLAGGED,
     choose_natural_thresholds,
-    coherence_weight,
     find_precise_threshold,
     find_threshold,
     fit_contract,
@@ -30,15 +29,6 @@ def test_platt_recovers_the_curve_that_made_the_data() -> None:
     scores = random.normal(size=50_000)
     truth = random.random(50_000) < 1 / (1 + np.exp(-(2 * scores - 3)))
     assert fit_platt(truth, scores) == pytest.approx((2.0, -3.0), abs=0.08)
-
-
-def test_incoherence_is_worth_what_made_the_data() -> None:
-    random = np.random.default_rng(3)
-    scores, incoherence = random.normal(size=(2, 50_000))
-    truth = random.random(50_000) < 1 / (1 + np.exp(-(2 * scores + incoherence - 3)))
-    assert coherence_weight(truth, scores, incoherence) == pytest.approx(0.5, abs=0.05)
-    assert coherence_weight(truth, scores, -incoherence) == 0.0
-    assert coherence_weight(np.zeros(50_000, bool), scores, incoherence) == 0.0
 
 
 @pytest.mark.slow

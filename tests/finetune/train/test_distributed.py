@@ -18,10 +18,8 @@ from dialint.finetune.compression.prune import PruneConfig, prune
 from dialint.finetune.decoder.options import PretrainConfig
 from dialint.finetune.decoder.pretrain import pretrain
 from dialint.finetune.judge import merge_adapter
-from dialint.finetune.scanner.adapt import adapt
 from dialint.finetune.scanner.average import AverageConfig, average
 from dialint.finetune.scanner.calibrate import CalibrateConfig, calibrate
-from dialint.finetune.scanner.coherence import AdaptConfig
 from dialint.finetune.scanner.options import ScanConfig
 from dialint.finetune.scanner.pack import PackConfig, pack
 from dialint.finetune.scanner.train import scan
@@ -80,7 +78,6 @@ ALONE: dict[str, Callable[[Path], Any]] = {
     "train average": lambda out: average(NOWHERE, NOWHERE, config=AverageConfig(out=out)),
     "train pack": lambda out: pack(PackConfig(scanner=NOWHERE, examples=NOWHERE, out=out, name="name")),
     "train calibrate": lambda out: calibrate(CalibrateConfig(examples=NOWHERE, out=out, name="name")),
-    "train adapt": lambda out: adapt("nowhere", config=AdaptConfig(out=out)),
     "train merge": lambda out: merge_adapter.run(merge_adapter.MergeConfig(model="nowhere", out=out)),
     "train screen": lambda out: screen.run(screen.ScreenConfig(dataset=NOWHERE, out=out)),
     "train search": lambda out: search.run(
