@@ -110,7 +110,7 @@ TRAIN: Commands = {
 }
 EVAL: Commands = {
     "run": ("dialint.eval.run:run", "Evaluate a release on labelled examples."),
-    "baseline": ("dialint.eval.baselines.train:baseline", "Train and calibrate a simple baseline."),
+    "baseline": ("dialint.eval.baselines:baseline", "Train and calibrate a simple baseline."),
     "judge": ("dialint.eval.judge:judge", "Evaluate a judge on held-out questions."),
     "attack": ("dialint.eval.attack.run:attack", "Measure how text in dialogues can steer verdicts."),
     "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),

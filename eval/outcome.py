@@ -79,7 +79,7 @@ def outcome(
     if config.verdicts is not None:
         verdicts = read_verdicts(config.verdicts)
     else:
-        from dialint.eval.baselines.registry import open_detector
+        from dialint.eval.baselines import open_detector
 
         verdicts = _score(
             open_detector(None, detector or DetectorConfig()), log, config.limit, reading or ReadConfig()

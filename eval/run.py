@@ -1,7 +1,7 @@
 """Evaluates a detector on labelled errors, code by code, with intervals by source dialogue.
 
     dialint eval run build/examples/test_unseen.jsonl --release build/release \\
-        --against rules build/tfidf --out report.json --html report.html
+        --against clean build/tfidf --out report.json --html report.html
 
 Reads files of examples; writes a table, with ``--out`` the same as JSON (never with dialogue text) and
 with ``--html`` one page with curves and the worst mistakes. Trains and tunes nothing.
@@ -49,7 +49,7 @@ class EvalConfig:
     """Options of `dialint eval run`."""
 
     against: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
-    """Detectors to compare with: `clean`, `rules`, a folder of `dialint eval baseline`, or of a release."""
+    """Detectors to compare with: `clean`, a folder of `dialint eval baseline`, or of a release."""
     labels: Path | None = None
     """Labels as JSONL, one a line, for a log instead of a file of examples."""
     out: Path | None = None
@@ -75,7 +75,7 @@ def run(
     and more) apply with --labels only."""
     config, chosen = config or EvalConfig(), detector or DetectorConfig()
     _refuse(examples, config)
-    from dialint.eval.baselines.registry import open_detector
+    from dialint.eval.baselines import open_detector
 
     judge_with = open_detector(None, chosen)
     others = {name: open_detector(name, chosen) for name in config.against}

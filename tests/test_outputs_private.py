@@ -63,7 +63,6 @@ LET = {
     "app/scoring/job.py": "mode 0700, and a file by create_private",
     "runs/studies/store_speed.py": "figures",
     "runs/studies/label_flips.py": "figures of a study",
-    "runs/studies/dataset_speed.py": "made-up dialogues of a benchmark, in a temporary folder",
     "runs/studies/ingest_speed.py": "made-up dialogues of a benchmark",
     "finetune/scanner/trained.py": "a tokenizer, in a folder by make_folder",
     "finetune/scanner/train.py": "a tokenizer, in a folder by make_folder",
@@ -72,7 +71,6 @@ LET = {
     "finetune/judge/model_folder.py": "a model card, in a folder by make_folder",
     "finetune/scanner/average.py": "a tokenizer, in a folder by make_folder",
     "finetune/scanner/export.py": "a tokenizer, in a folder by make_folder",
-    "runs/studies/console_memory.py": "figures of a study",
     "runs/studies/console_screenshots.py": "pictures of the demo",
     "finetune/train/metrics_log.py": "the id of a run",
     "finetune/search/search.py": "a lock, in a folder by make_folder",
@@ -138,20 +136,6 @@ def by_sample(text: str) -> bytes:
     return spot_check._csv([row]).encode()
 
 
-def by_study(text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bytes:
-    from collections import Counter
-
-    import aggregation_study_model as study_model
-    import numpy as np
-
-    monkeypatch.setattr(study_model, "rows_of", lambda *_: [{}])
-    monkeypatch.setattr(study_model, "_items", lambda *_: [(text, "", "", Counter({text: 1}))])
-    monkeypatch.setattr(study_model, "_foretold", lambda *_: np.ones((1, 1)))
-    out = tmp_path / "out.csv"
-    study_model.predict(study_model.ModelConfig(data=tmp_path, out=out, folds=1))
-    return out.read_bytes()
-
-
 def by_convert(text: str) -> bytes:
     turns = (Turn(index=0, role="customer", text=text, author=text),)
     out = io.BytesIO()
@@ -165,7 +149,6 @@ WRITERS: dict[str, Callable[..., bytes]] = {
     "detector/ingest/convert.py": by_convert,
     "labeling/exchange/export_labels.py": by_platforms,
     "labeling/aggregation/aggregate.py": by_aggregation,
-    "runs/studies/aggregation_study_model.py": by_study,
     "eval/spot_check.py": by_sample,
     "runs/studies/aggregation_speed.py": lambda text: b"",  # numbers of a benchmark
     "app/console/demo/jobs.py": lambda text: b"",  # a log that is read, of the sample

@@ -136,7 +136,7 @@ def evaluate(
         ConfigError: an engine that does not open, no dialogue that an attack could be tried in.
     """
     from dialint.detector.engines.judge_engines import open_judge
-    from dialint.eval.baselines.registry import open_detector
+    from dialint.eval.baselines import open_detector
 
     battery = load_battery()
     engine = open_judge(judge, device=detector.device) if judge.judge is not None else None

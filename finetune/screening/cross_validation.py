@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from dialint.detector.records import Example
-from dialint.eval.baselines.scored import judged_positions
-from dialint.eval.baselines.tfidf import (
+from dialint.eval.baselines import (
     CHUNK,
     KEEP_ONE_IN,
     MIN_ERRORS,
@@ -26,6 +25,7 @@ from dialint.eval.baselines.tfidf import (
     count_ngrams,
     extract_units,
     inverse_document_frequency,
+    judged_positions,
     weight_blocks,
 )
 from dialint.eval.metrics import Bools, Floats

@@ -21,7 +21,7 @@ from dialint.detector.near_duplicates import (
     words,
 )
 from dialint.detector.records import Example
-from dialint.eval.baselines.scored import judged_positions
+from dialint.eval.baselines import judged_positions
 from dialint.eval.results import source_of
 from dialint.finetune.screening.dataset import Suspect
 

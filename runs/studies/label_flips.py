@@ -20,7 +20,7 @@ from typing import Any
 from dialint.detector.artifacts import file_entry, write_manifest
 from dialint.detector.records import Example, Label
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.eval.baselines.scored import judged_positions
+from dialint.eval.baselines import judged_positions
 from dialint.eval.results import read_examples, source_of
 from dialint.finetune.screening.dataset import Suspect
 from dialint.finetune.screening.screen import ScreenConfig, run

@@ -18,7 +18,7 @@ from dialint.detector.taxonomy import load_taxonomy
 from dialint.eval.attack.battery import PACKAGED, Attack, load_battery, make_battery, neutral_text
 from dialint.eval.attack.trials import place_text
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
-from crowd_ceiling import CrowdConfig, crowd, one_person, prior, votes_of
 from own_taxonomy import CODES, write_taxonomy
 
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.contract import distinct_units, fit_contract, fit_platt
-from dialint.eval.figures.multiclass import class_shares, multiclass_figures, summarize_classes
+from dialint.eval.figures.multiclass import class_shares, multiclass_figures
 from dialint.eval.metrics import divergence
 from dialint.eval.results import code_results, score_examples
 from dialint.eval.run import evaluate
@@ -135,45 +132,3 @@ def test_units_of_different_labels_are_not_copies_of_one_another() -> None:
         [{1: 1.0, 3: 2.0, 5: 3.0}], [soft.model_copy(update={"dialogue": said})], "K1", whole_dialogue=False
     )
     assert sorted(zip(truth.tolist(), scores.tolist(), strict=True)) == [(0.3, 2.0), (0.6, 3.0)]
-
-
-def test_the_baselines_of_a_crowd_by_hand() -> None:
-    """Two turns of four people: 3 and 1; all the same."""
-    votes, dialogues = votes_of([example("a", (0.75, 0.25, 0), (0, 0, 1), people=4)], CODES)
-    assert votes.tolist() == [[3, 1, 0], [0, 0, 4]]
-    person = one_person(votes, dialogues)
-    assert person.labelled.tolist() == [[2 / 3, 1 / 3, 0]] * 3 + [[1, 0, 0]] + [[0, 0, 1]] * 4
-    row = summarize_classes(person, CODES, bootstrap_counts(1, 0))
-    assert row["accuracy"] == pytest.approx(7 / 8)
-    always = prior(votes, dialogues, np.array([[1.0, 0, 0], [0, 2, 1]]))
-    assert always.predicted.tolist() == [[0.25, 0.5, 0.25]] * 2
-
-
-def test_a_table_sets_releases_beside_the_crowd(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("train", "test"):
-        (tmp_path / f"{name}.jsonl").write_text(example(name, (0.8, 0.2, 0), (0, 0.1, 0.9)).model_dump_json())
-    row = {
-        "turns": 2,
-        "accuracy": 0.5,
-        "accuracy_95": [0.0, 1.0],
-        "divergence": 0.25,
-        "divergence_95": [0.2, 0.3],
-    }
-    for code in CODES:
-        row |= {f"f1_{code}": 0.4, f"f1_{code}_95": [0.3, None]}
-    row |= {"accuracy_difference": [0.1, -0.1, 0.3], "divergence_difference": [0.01, 0.0, 0.02]}
-    against = {
-        str(seed): {
-            "release": f"mine.{seed}",
-            "exclusive": {"K": {**row, "accuracy": 0.4 + seed / 10}},
-        }
-        for seed in (1, 2)
-    }
-    (tmp_path / "report.json").write_text(json.dumps({"sets": {"test": {"against": against}}}))
-    crowd(CrowdConfig(tmp_path, tmp_path / "report.json", write_taxonomy(tmp_path), "K", rounds=10))
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[0] for line in lines[2:]] == ["| prior", "| one person", "| mine"]
-    told = lines[-1].strip("|").split("|")
-    assert told[2].strip() == "0.550 (0.000 to 1.000; 0.500 to 0.600)"
-    assert told[3].strip() == ""  # an interval without an end
-    assert told[-2].strip() == "+0.100 (-0.100 to +0.300; +0.100 to +0.100)"

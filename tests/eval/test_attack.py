@@ -11,12 +11,12 @@ from dialint.detector.errors import ConfigError
 from dialint.detector.judge.config import JudgeConfig
 from dialint.detector.records import Example
 from dialint.detector.taxonomy import load_taxonomy
+from dialint.eval import baselines
 from dialint.eval.attack import run
 from dialint.eval.attack.battery import Attack, load_battery, make_battery
 from dialint.eval.attack.measure import Outcome, run_adaptive, run_static, summarize
 from dialint.eval.attack.targets import JudgeTarget
 from dialint.eval.attack.trials import Reading, Subject, Trial, is_flipped, make_trial, place_text
-from dialint.eval.baselines import registry
 
 TAXONOMY = load_taxonomy()
 
@@ -150,7 +150,6 @@ def write_examples(path: Path) -> Path:
 def test_the_command_attacks_a_detector_and_a_judge_and_writes_no_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "open_detector", lambda *_: registry.rules_detector(TAXONOMY))
     monkeypatch.setattr(judge_engines, "open_judge", lambda *_, **__: RuleJudge(obeys=True))
     out = tmp_path / "report.json"
     config = run.AttackConfig(out=out, per_family=1, copies=1, rounds=20)
@@ -176,7 +175,7 @@ def test_the_command_attacks_a_detector_and_a_judge_and_writes_no_text(
 def test_nothing_to_attack_and_an_unwritable_report_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "open_detector", lambda *_: registry.rules_detector(TAXONOMY))
+    monkeypatch.setattr(baselines, "open_detector", lambda *_: baselines.BaselineDetector(TAXONOMY))
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     with pytest.raises(ConfigError, match="no dialogue"):

@@ -1,1 +1,0 @@
-"""Baselines: simple detectors that a release must beat."""

@@ -1,1 +1,0 @@
-"""Keyword and pattern rules, the baseline that a support team tries first."""
