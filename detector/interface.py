@@ -78,6 +78,9 @@ class DetectorConfig:
     policy: tuple[Path, ...] = ()
     """Policy files, for the codes P1 to P4. A dialogue that names a policy is judged by that one; one that
     names none by the only one, or by the one of several that lists most of the tools it calls."""
+    check: tuple[Path, ...] = ()
+    """Python files with exact checks of your own, which are executed; `dialint.detector.checks` says how to
+    write one. Without a measured precision a check only suggests."""
     demoted: Path | None = None
     """File of `dialint label demote`: findings of the codes in it, which people seldom confirm, are
     suggestions."""

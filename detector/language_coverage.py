@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialint.detector.calibration import POLICY_CHECK, Check
-from dialint.detector.checks import check_covers
+from dialint.detector.checks import Check as ExactCheck
 from dialint.detector.languages import detect_languages
 from dialint.detector.records import Dialogue, NotJudged
 from dialint.detector.release import ReleaseInfo
@@ -33,7 +33,8 @@ class TurnCoverage:
 class LanguageCoverage:
     """The codes that a release may judge, by language; computed once for each combination of languages."""
 
-    def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy) -> None:
+    def __init__(self, info: ReleaseInfo, taxonomy: Taxonomy, checks: Mapping[str, ExactCheck]) -> None:
+        self._checks = checks
         self._info = info
         self._context_free = {code for code, entry in taxonomy.codes.items() if entry.context_free}
         self._by_languages: dict[tuple[str, str, str], TurnCoverage] = {}
@@ -64,13 +65,16 @@ class LanguageCoverage:
                 languages[code] = own if lacking is None else lacking
                 if lacking is None:
                     scanned.add(code)
+            rules = [self._checks[check.name] for check in how.checks]
             checks = tuple(
-                check for check in how.checks if all(check_covers(check.name, each) for each in with_context)
+                check
+                for check, rule in zip(how.checks, rules, strict=True)
+                if all(map(rule.covers, with_context))
             )
             if checks:
                 checked[code] = checks
             elif how.scan is None:  # named is the language that no check covers
-                covered = [all(check_covers(each.name, name) for each in how.checks) for name in with_context]
+                covered = [all(rule.covers(name) for rule in rules) for name in with_context]
                 languages[code] = with_context[covered.index(False)] if False in covered else own
         has_model = any(how.scan is not None for how in self._info.codes.values())
         return TurnCoverage(frozenset(scanned), checked, languages, bool(scanned if has_model else checked))

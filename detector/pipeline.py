@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from dialint.detector.artifacts import fingerprint
 from dialint.detector.calibration import POLICY_CHECK, Check, CodeRelease, Scan, round_probability
-from dialint.detector.checks import CHECKS, CheckContext, Hit
+from dialint.detector.checks import Check as ExactCheck
+from dialint.detector.checks import CheckContext, Hit, check_plugins
 from dialint.detector.demotions import read_demotions
 from dialint.detector.errors import ConfigError, DialogueFailed, ReleaseRefused
 from dialint.detector.extras import require_library
@@ -27,6 +28,7 @@ from dialint.detector.languages import parse_languages
 from dialint.detector.log_profile import EMPTY_PROFILE, LogProfile, profile_log
 from dialint.detector.masking import MaskedText, mask_dialogue
 from dialint.detector.natural import NaturalPrecision, load_natural
+from dialint.detector.plugins import Plugin, describe
 from dialint.detector.policy import Policy, load_policies, policy_for
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Finding, PolicyVersion, Turn, Verdict
 from dialint.detector.registry import resolve_release
@@ -95,6 +97,7 @@ def load_detector(config: DetectorConfig | None = None, *, unfinished: bool = Fa
         natural=natural,
         trust_domain=config.domain == "trust",
         thresholds=read_thresholds(config.thresholds, info.id, info.codes),
+        plugins=check_plugins(config.check),
     )
 
 
@@ -138,6 +141,24 @@ def _validate_codes(release: Release, taxonomy: Taxonomy, unfinished: bool) -> N
         )  # fmt: skip
 
 
+def add_checks(
+    info: ReleaseInfo, checks: Mapping[str, ExactCheck], plugins: Mapping[str, Plugin], taxonomy: Taxonomy
+) -> ReleaseInfo:
+    """Return a release's description with the checks of others added, for the codes of the taxonomy."""
+    codes = dict(info.codes)
+    for name, check in checks.items():
+        for code, evidence in check.codes.items():
+            if plugins[name].is_own or code not in taxonomy.codes:
+                continue
+            added = Check(name=name, precision=evidence.precision, report=evidence.outcome)
+            before = codes.get(code)
+            if before is None:
+                codes[code] = CodeRelease(checks=(added,))
+            elif added not in before.checks:
+                codes[code] = before.model_copy(update={"checks": (*before.checks, added)})
+    return info if codes == info.codes else info.model_copy(update={"codes": codes})
+
+
 class ReleaseDetector:
     """Judges dialogues with a release's scanner and exact checks."""
 
@@ -154,12 +175,13 @@ class ReleaseDetector:
         natural: NaturalPrecision | None = None,
         trust_domain: bool = False,
         thresholds: Thresholds | None = None,
+        plugins: Mapping[str, Plugin] | None = None,
     ) -> None:
         """`weights` is the fingerprint of the release's files; `languages` as `dialint.detector.languages`
         forces them; `log` is what the whole log says about its dialogues; `demoted` maps codes that may only
         be suggested here to why; `policies` are the team's by their names; `natural` is what a spot check
         says of the probabilities; with `trust_domain` no log is far from what the release was calibrated
-        on; `thresholds` are the team's."""
+        on; `thresholds` are the team's; `plugins` are the checks."""
         self.scanner = scanner
         self.taxonomy = taxonomy
         self.info = info
@@ -173,8 +195,11 @@ class ReleaseDetector:
         self.thresholds = thresholds
         is_far = info.domain is not None and info.domain.is_far(log.distance, log.n_dialogues)
         self._far_from = info.domain if is_far and not trust_domain else None
+        self._plugins = check_plugins() if plugins is None else plugins
+        self._checks = {name: plugin.load(ExactCheck) for name, plugin in self._plugins.items()}
+        self.info = info = add_checks(info, self._checks, self._plugins, taxonomy)
         self._context = CheckContext(log, policies=self._policies)
-        self._coverage = LanguageCoverage(info, taxonomy)
+        self._coverage = LanguageCoverage(info, taxonomy, self._checks)
         self.on_step: Callable[[int | None], None] = lambda position: None
         """Called before each step that may take long: with the position of the dialogue that is masked,
         rendered or judged, or None for a row that goes through the model."""
@@ -201,6 +226,7 @@ class ReleaseDetector:
                 *([] if natural is None else [natural.fingerprint]),
                 *(["domain: trust"] if trust_domain else []),
                 *([] if thresholds is None else [{"thresholds": thresholds.fingerprint}]),
+                *describe(self._plugins.values()),
             ]
         )
 
@@ -235,6 +261,7 @@ class ReleaseDetector:
             self._natural,
             self._trust_domain,
             self.thresholds,
+            self._plugins,
         )
 
     def verdicts(self, dialogues: Sequence[Dialogue], *, all_probabilities: bool = False) -> list[Verdict]:
@@ -440,7 +467,7 @@ class ReleaseDetector:
         for code, how in self.info.codes.items():
             for check in sorted(how.checks, key=lambda check: (check.report == "finding", check.precision)):
                 if check.name not in by_name:
-                    by_name[check.name] = tuple(CHECKS[check.name](dialogue, self._context))
+                    by_name[check.name] = tuple(self._checks[check.name](dialogue, self._context))
                 for hit in by_name[check.name]:
                     if hit.code in (None, code) and check in coverage[hit.turn].checked.get(code, ()):
                         before = hits.get((hit.turn, code))

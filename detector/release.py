@@ -25,7 +25,7 @@ from dialint.detector.artifacts import (
     write_manifest,
 )
 from dialint.detector.calibration import CodeRelease
-from dialint.detector.checks import CHECKS
+from dialint.detector.checks import load_checks
 from dialint.detector.domain import Domain
 from dialint.detector.errors import OutputRefused, ReleaseRefused
 from dialint.detector.gates import GATES
@@ -73,8 +73,9 @@ class ReleaseInfo(Record):
         for name, codes in (("dialogue_codes", set(self.dialogue_codes)), ("scanned codes", scanned)):
             if codes - head:
                 raise ValueError(f"{name} {sorted(codes - head)} are not in head_codes")
+        checks = load_checks()
         for kind, names, registry in (
-            ("exact checks", {check.name for how in self.codes.values() for check in how.checks}, CHECKS),
+            ("exact checks", {check.name for how in self.codes.values() for check in how.checks}, checks),
             ("gates", {how.gate for how in self.codes.values() if how.gate is not None}, GATES),
         ):
             if names - set(registry):

@@ -22,6 +22,7 @@ from dialint.app.scoring.judging import describe_options, judge_files, judge_lin
 from dialint.app.scoring.options import ScoreConfig
 from dialint.app.scoring.summary import SEVERITIES, Tally, summary_table
 from dialint.detector.artifacts import MANIFEST, fingerprint, package_versions, read_manifest, sha256_file
+from dialint.detector.checks import check_plugins
 from dialint.detector.demotions import read_demotions
 from dialint.detector.domain import Domain
 from dialint.detector.errors import ConfigError, InputRefused, OutputRefused, TooManyBad
@@ -33,6 +34,7 @@ from dialint.detector.judge.prompts import load_prompts
 from dialint.detector.judge.stage import JudgedDetector
 from dialint.detector.log_profile import LogProfile, profile_log
 from dialint.detector.natural import load_natural
+from dialint.detector.plugins import describe
 from dialint.detector.policy import load_policies
 from dialint.detector.progress import Progress
 from dialint.detector.records import Dialogue, Finding, NotJudged, Severity, Verdict
@@ -315,6 +317,7 @@ def prepare_run(
     far = ""
     if domain is not None and domain.is_far(log.distance, log.n_dialogues):
         far = describe_far(detector.release, domain, log.distance, config.detector.domain)
+    plugins = describe(check_plugins(config.detector.check).values())
     description = {
         "inputs": requested["inputs"],
         "release": {
@@ -323,6 +326,7 @@ def prepare_run(
             "taxonomy": taxonomy.version,
             **_describe_policies(config),
             **({"demoted": demoted} if demoted else {}),
+            **({"plugins": plugins} if plugins else {}),
             **_describe_spot_check(config),
             **({} if own is None else {"thresholds": {"sha256": own.fingerprint, "codes": own.codes}}),
         },
@@ -409,6 +413,7 @@ def _hash_request(requested: dict[str, Any], config: ScoreConfig, taxonomy: Taxo
         versions,
         *policies,
         _describe_spot_check(config),
+        *describe(check_plugins(config.detector.check).values()),
     ]
     if config.detector.thresholds is not None and config.detector.thresholds.is_file():
         whole.append({"thresholds": sha256_file(config.detector.thresholds)})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dialint.detector.checks.claims import may_write
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import ID, StatedIds, is_id
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
@@ -81,7 +81,8 @@ _UNKNOWN_KEY = re.compile(
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
-def invented_argument(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(P3=Evidence(32, 32), languages=("en",))
+def invented_argument(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects "not found" after a call that failed on an id or a mail address which stands nowhere in the log
     before it: the agent made the argument up (P3).
 
@@ -125,7 +126,8 @@ def _find_invented(use: ToolUse, evidence: StatedIds) -> Iterator[str]:
             yield value
 
 
-def refused_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(P3=Evidence(24, 26, "suggestion"), languages=("en",))
+def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who has to tell that something failed, after a tool that changes things refused the
     call: the wrong tool, or wrong arguments (P3).
 
@@ -173,7 +175,8 @@ def speaks_of_calls(text: str) -> bool:
     return _DEVELOPER.search(text) is not None
 
 
-def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(L4=Evidence(30, 30))
+def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects the text of a tool call, or of a bot's reasoning, that the customer was shown (L4).
 
     It is jargon to him. At most one hit for each turn; silent where a customer sent such text or spoke of
@@ -203,7 +206,8 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Ite
         yield Hit(turn.index, start, end, why, "L4")
 
 
-def raw_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(M3=Evidence(estimate=0.923))
+def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects raw text (`raw_tool_call`) that was sent before in the same words (M3): it answers nothing,
     whatever the customer said in between.
 

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from math import inf
 from operator import attrgetter, itemgetter
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
@@ -178,7 +178,8 @@ def may_write(name: str) -> bool:
     )
 
 
-def claims_undone_write(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(R3=Evidence(estimate=0.972), languages=("en",))
+def claims_undone_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who says that something was done although no tool call did it (R3).
 
     Before the customer's next turn there is no call of a tool that could have done it; or all such calls

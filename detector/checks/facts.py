@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.checks import values
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import StatedAmounts, StatedIds, ValueIndex
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.tool_use import tool_uses, uses_by_turn
@@ -33,7 +33,8 @@ MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
 
-def unsupported_fact(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(I2=Evidence(81, 82), I4=Evidence(8, 12, "suggestion"), languages=("en",))
+def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an id that stands nowhere in the log (I2), and an amount, a date or a time that follows from
     nothing in it or is not the one that a result gives for the id beside it (I4).
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -29,7 +29,8 @@ _ADDRESS = re.compile(r"(?<!\S)(?=\S*(?:@|://|www[.]|[.](?:com|org|net|uk|io)\b)
 MIN_WORDS = 3
 
 
-def format_slip(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(L3=Evidence(estimate=0.968, report="suggestion"), languages=("en",))
+def format_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects a sentence that begins in lower case, "i" for "I", a weekday or a month with its day in lower
     case, a missing space after a mark, and one too many before it.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.grammar_rules import RULES
 from dialint.detector.checks.phrases import QUOTED
 from dialint.detector.checks.spelling import speller
@@ -131,7 +131,8 @@ def find_slips(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield name, match
 
 
-def grammar_slip(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(L2=Evidence(174, 187), languages=("en",))
+def grammar_slip(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects slips of grammar in the agent's English by `RULES`, the first of each turn; what the customer
     wrote in the same words is his."""
     customer: str | None = None

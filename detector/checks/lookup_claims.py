@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dialint.detector.checks.claims import name_words, statements
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import AMOUNT, compact
 from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -86,7 +86,8 @@ _HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "res
 """Words in the names of tools that look nothing up."""
 
 
-def claims_undone_lookup(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(I2=Evidence(114, 119), languages=("en",))
+def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who says that something was found, checked or verified in a system, or tells what a
     record holds, although no tool has returned anything by then (I2).
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from pydantic import JsonValue
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import MAX_DEPTH, compact
 from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
@@ -68,7 +68,8 @@ _MORE = re.compile(
 _SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
 
 
-def asks_for_known(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(U2=Evidence(6, 9, "suggestion"), languages=("en",))
+def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who asks for a value that the customer gave and a call took with success, or that a
     look-up returned as the only one of its kind (U2).
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dialint.detector.checks.calls import raw_tool_call
 from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import tool_uses
 
@@ -44,7 +44,8 @@ _LAST_TURNS = 3
 """Turns of the agent before the end in which a refusal may stand."""
 
 
-def leaves_request_open(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(R2=Evidence(16, 18, "suggestion"), languages=("en",))
+def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects the end of a dialogue in which the customer asked for an act, no tool changed anything, and the
     agent neither refused nor handed over (R2); at the last turn of the agent.
 

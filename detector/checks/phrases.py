@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.dialogue_cache import Spans, per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.yaml_document import read_document
@@ -127,7 +127,8 @@ def _is_own(text: str, match: re.Match[str], phrases: _Phrases, quoted: Spans, c
     return phrases.blocked.search(before) is None
 
 
-def insult(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(T1=Evidence(17, 17), languages=("de", "es", "fr", "ru"))
+def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who insults the customer or tells him to go away, by `phrases.yaml`."""
     return (hit for _, hit in _phrase_hits(dialogue, "insult", "the agent insults the customer"))
 
@@ -144,7 +145,8 @@ def is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:
     return _POSTAL_PIN.search(name) is not None and not _delivery_positions(dialogue).isdisjoint(nearby)
 
 
-def asks_secret(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(V2=Evidence(estimate=0.929), languages=("de", "en", "es", "fr", "ru"))
+def asks_secret(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who requests a PIN, a password or a card's check digits, by `phrases.yaml`. A PIN code
     beside talk of delivery is the postal code of an address in India."""
     for position, hit in _phrase_hits(dialogue, "secret", "the agent asks for a secret"):

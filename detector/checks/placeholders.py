@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 _WORD = (
@@ -92,7 +92,8 @@ def is_no_slot(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def unfilled_placeholder(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(M2=Evidence(estimate=0.846))
+def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects a placeholder of a template that was not filled in.
 
     Lower-case or numbered brackets such as ``[name]`` or ``[EMAIL_1]`` are how logs are redacted and do

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from dialint.detector.checks.claims import claims_undone_write
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.lookup_claims import claims_undone_lookup
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
 from dialint.detector.policy.evaluate import History, describe
@@ -40,7 +40,13 @@ def find_cited_clause(reason: str) -> CitedClause | None:
     return None if match is None else CitedClause(*match.groups())
 
 
-def policy(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(
+    P1=Evidence(estimate=0.718),
+    P2=Evidence(estimate=0.818),
+    P3=Evidence(estimate=0.778),
+    P4=Evidence(estimate=0.75, report="suggestion"),
+)
+def policy(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects broken clauses, each once a turn. Without a policy for the dialogue there are none.
 
     A tool call is an error of the message it came with; where nothing was said beside it, of the agent's next

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 
 MAX_ANSWERS = 2
@@ -178,7 +178,8 @@ _CHANGE = re.compile(
 _SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
 
 
-def asks_for_given(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(U2=Evidence(29, 34), languages=("en",))
+def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects an agent who asks for a value that the customer gave in one of the last turns: at most one hit
     a turn. Questions that confirm, and those after a failure, a change or a finished matter, are left alone.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import tool_uses
@@ -81,7 +81,8 @@ _ANSWERED = re.compile(
 )
 
 
-def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(M3=Evidence(15, 18), languages=("en",))
+def same_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects a message that repeats an earlier one of the same side word for word, although the customer's
     turns in between gave no reason for it.
 
@@ -105,7 +106,8 @@ def same_text_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> I
         sent[key] = index
 
 
-def last_message_again(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(M3=Evidence(47, 53), languages=("en",))
+def last_message_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects a message that is the agent's last one word for word, although the customer has spoken in
     between (M3).
 

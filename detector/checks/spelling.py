@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dialint.detector.checks.context import NO_CONTEXT, CheckContext, Hit
+from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.foreign_words import is_foreign
 from dialint.detector.dialogue_cache import Spans
 from dialint.detector.languages import detect_languages
@@ -332,7 +332,8 @@ def _words(text: str) -> Iterator[_Word]:
             yield _Word(word[0], start, before == "" or before[-1] in _SENTENCE_ENDS)
 
 
-def misspelt_word(dialogue: Dialogue, context: CheckContext = NO_CONTEXT) -> Iterator[Hit]:
+@check(L1=Evidence(118, 123), languages=("en",))
+def misspelt_word(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """Detects words of the agent that are misspelt, and names the words that were meant: one hit a turn, at
     the first of them."""
     spelling = speller("en")

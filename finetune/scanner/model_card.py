@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.calibration import POLICY_CHECK
-from dialint.detector.checks import CHECK_LANGUAGES
+from dialint.detector.checks import load_checks
 from dialint.detector.languages import language_name
 from dialint.detector.release import ReleaseInfo
 from dialint.detector.statistics import round_interval
@@ -118,7 +118,7 @@ def _coverage(info: ReleaseInfo, taxonomy: Taxonomy, code: str) -> str:
     how = info.codes[code]
     words = [f"- **{code}** {taxonomy.codes[code].name.en}:"]
     for check in how.checks:
-        languages = CHECK_LANGUAGES.get(check.name, ())
+        languages = load_checks()[check.name].languages
         where = f" in {', '.join(map(language_name, languages))}" if languages else ""
         lines = ", on made-up lines" if languages and "en" not in languages else ""
         right = f"(right in {check.precision:.0%} of its hits{lines})"

@@ -31,7 +31,7 @@ from pyarrow import parquet
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from dialint.detector.checks import CHECKS, NO_CONTEXT
+from dialint.detector.checks import NO_CONTEXT, load_checks
 from dialint.detector.errors import UserError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.read import Counts, Reject, inspect, open_logs, read
@@ -76,7 +76,7 @@ def outcome_of(path: Path, config: ReadConfig, mask: bool) -> Outcome:
                 loaded += 1
                 if mask:
                     masked, _ = mask_dialogue(record.dialogue)
-                    for check in CHECKS.values():
+                    for check in load_checks().values():
                         list(check(masked, NO_CONTEXT))
     except UserError as refusal:
         refused = refusal.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from languages_corpus import dialogues
 
-from dialint.detector.checks import CHECKS, CheckContext
+from dialint.detector.checks import CheckContext
 from dialint.detector.checks.phrases import asks_secret, insult
 from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.repeats import same_text_again
@@ -130,12 +130,6 @@ def test_a_yes_to_another_question_may_call_for_the_same_words() -> None:
 )
 def test_what_may_repeat(talk: Dialogue) -> None:
     assert list(same_text_again(talk)) == []
-
-
-def test_checks_are_found_by_the_name_a_release_uses() -> None:
-    assert CHECKS["unfilled_placeholder"] is unfilled_placeholder
-    assert CHECKS["same_text_again"] is same_text_again
-    assert (CHECKS["insult"], CHECKS["asks_secret"]) == (insult, asks_secret)
 
 
 INSULTS = [

@@ -29,6 +29,7 @@ from dialint.detector.ingest.cleaning import clean_texts
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.natural import KIND, Judged, NaturalPrecision, ReadTurns
 from dialint.detector.pipeline import NO_POLICY, ReleaseDetector, _reason, load_detector
+from dialint.detector.plugins import Plugin
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.render import Rendered
 from dialint.detector.scanner import WindowScores
@@ -229,13 +230,13 @@ def test_a_check_that_only_suggests_takes_no_finding_from_the_scan(
     detector: ReleaseDetector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does a gate that drops the scan's suspicion take the check's suggestion away."""
-    monkeypatch.setitem(
-        checks.CHECKS,
-        "every_turn",
-        lambda dialogue, context: tuple(
+    every_turn = checks.check()(
+        lambda dialogue, context: (
             checks.Hit(turn.index, 0, 2, "said") for turn in dialogue.turns if turn.role == "agent"
-        ),
+        )
     )
+    plugin = Plugin("every_turn", "dialint.checks", "here", "here", content=every_turn)
+    monkeypatch.setitem(detector._plugins, "every_turn", plugin)  # type: ignore[attr-defined]
     monkeypatch.setitem(gates.GATES, "none", lambda suspicion: gates.GateResult("dropped", "no proof"))
     check = Check(name="every_turn", precision=0.3, report="suggestion")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.checks import CHECKS, NO_CONTEXT
+from dialint.detector.checks import NO_CONTEXT, load_checks
 from dialint.detector.errors import InputRefused
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.ingest.readers.format_detection import detect_format
@@ -82,7 +82,7 @@ def cost(work: Callable[[], object]) -> float:
 
 
 def check(given: Dialogue) -> None:
-    for find in CHECKS.values():
+    for find in load_checks().values():
         list(find(given, NO_CONTEXT))
 
 

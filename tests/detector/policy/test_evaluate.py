@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dialint.detector.checks import CHECKS, CheckContext
+from dialint.detector.checks import CheckContext, load_checks
 from dialint.detector.policy import Policy, load_policies, load_policy, violations
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
@@ -326,8 +326,8 @@ def test_the_check_names_the_clause_and_marks_a_turn_that_was_said(tmp_path: Pat
     policy(tmp_path, "on: refund\nbefore: find")
     context = CheckContext(policies=load_policies([tmp_path / "shop.yaml"]))
     text = "I refunded it."
-    hits = list(CHECKS["policy"](talk(HELLO, REFUND, ("a", text)), context))
+    hits = list(load_checks()["policy"](talk(HELLO, REFUND, ("a", text)), context))
     assert [(hit.turn, hit.start, hit.end, hit.code) for hit in hits] == [(3, 0, len(text), "P1")]
     assert hits[0].why == "clause c of policy shop (“A clause.”): before refund find is missing in turn 1"
-    assert list(CHECKS["policy"](talk(HELLO, REFUND, ("a", text)), CheckContext())) == []
-    assert list(CHECKS["policy"](talk(HELLO, REFUND), context)) == []
+    assert list(load_checks()["policy"](talk(HELLO, REFUND, ("a", text)), CheckContext())) == []
+    assert list(load_checks()["policy"](talk(HELLO, REFUND), context)) == []

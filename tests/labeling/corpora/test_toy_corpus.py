@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.artifacts import read_manifest
-from dialint.detector.checks import CHECKS, NO_CONTEXT
+from dialint.detector.checks import NO_CONTEXT, load_checks
 from dialint.detector.records import Dialogue, Turn
 from dialint.labeling.synthetic.cleaning import correct_text, is_broken
 from dialint.labeling.synthetic.corpora import TOY, TOY_FOLDER, CleanDialogue, data_folder, read_all
@@ -46,7 +46,9 @@ def test_slots_are_filled_and_agents_make_no_slip_that_is_known(cleans: list[Cle
         talk = Dialogue(
             id="d", turns=tuple(Turn(index=i, role=t.role, text=t.text) for i, t in enumerate(turns))
         )
-        assert not any(hit for check in CHECKS.values() for hit in check(talk, NO_CONTEXT)), clean.draft.id
+        assert not any(hit for check in load_checks().values() for hit in check(talk, NO_CONTEXT)), (
+            clean.draft.id
+        )
         for turn in turns:
             assert not re.search(r"[{}]", turn.text)
             if turn.role == "agent":

@@ -1,0 +1,169 @@
+"""Doors for others: what installed packages and local Python files add to dialint, in the form in which
+dialint's own entries stand here.
+
+A package offers something by an entry point in its ``pyproject.toml``:
+
+    [project.entry-points."dialint.checks"]
+    shouting = "acme_dialint.checks:shouting"
+
+`OWN` has the groups and dialint's own entries, as ``name: "module:attribute"``; a module is imported when
+its entry is loaded. The room that owns a group says what an entry is, and asks for it:
+
+    entries = plugins("dialint.checks", config.check, Check)  # also what the files of an option hold
+    check = entries["shouting"].load(Check)                   # E_PLUGIN, if it is none
+    manifest["plugins"] = describe(entries.values())          # those of others: package and version, or file
+
+A local file is executed only where an option names it, never by a search path, and offers every instance of
+the kind at its top level, by the name of the variable. A name that is offered twice is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dialint.detector.errors import ConfigError
+
+PACKAGE = "dialint"
+CHECKS = "dialint.detector.checks"
+OWN: dict[str, dict[str, str]] = {
+    "dialint.formats": {},
+    "dialint.checks": {
+        "unfilled_placeholder": f"{CHECKS}.placeholders:unfilled_placeholder",
+        "same_text_again": f"{CHECKS}.repeats:same_text_again",
+        "last_message_again": f"{CHECKS}.repeats:last_message_again",
+        "insult": f"{CHECKS}.phrases:insult",
+        "asks_secret": f"{CHECKS}.phrases:asks_secret",
+        "claims_undone_write": f"{CHECKS}.claims:claims_undone_write",
+        "claims_undone_lookup": f"{CHECKS}.lookup_claims:claims_undone_lookup",
+        "unsupported_fact": f"{CHECKS}.facts:unsupported_fact",
+        "format_slip": f"{CHECKS}.formatting:format_slip",
+        "asks_for_known": f"{CHECKS}.lookups:asks_for_known",
+        "asks_for_given": f"{CHECKS}.questions:asks_for_given",
+        "invented_argument": f"{CHECKS}.calls:invented_argument",
+        "policy": f"{CHECKS}.policy:policy",
+        "raw_tool_call": f"{CHECKS}.calls:raw_tool_call",
+        "raw_text_again": f"{CHECKS}.calls:raw_text_again",
+        "refused_write": f"{CHECKS}.calls:refused_write",
+        "leaves_request_open": f"{CHECKS}.open_requests:leaves_request_open",
+        "misspelt_word": f"{CHECKS}.spelling:misspelt_word",
+        "grammar_slip": f"{CHECKS}.grammar:grammar_slip",
+    },
+    "dialint.judges": {},
+    "dialint.label_formats": {},
+    "dialint.aggregators": {},
+    "dialint.recognizers": {},
+    "dialint.pages": {},
+}
+"""Every group with dialint's own entries."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry of a group. `origin` is the package or the file that offers it, `version` the version of the
+    package or the SHA-256 of the file; `content` is what a file holds, which is loaded already."""
+
+    name: str
+    group: str
+    target: str
+    origin: str
+    version: str = ""
+    content: Any = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether dialint itself offers it."""
+        return self.origin == PACKAGE
+
+    def load(self, kind: Any = object) -> Any:
+        """Return what it stands for, an instance of `kind`.
+
+        Raises:
+            ConfigError: E_PLUGIN, it cannot be imported or is something else.
+        """
+        try:
+            content = self.content
+            if content is None:
+                content = EntryPoint(self.name, self.target, self.group).load()
+        except Exception as error:
+            raise self._refusal(f"cannot import {self.target}: {type(error).__name__}: {error}") from error
+        if not isinstance(content, kind):
+            expected = getattr(kind, "__name__", kind)
+            raise self._refusal(f"{self.target} is a {type(content).__name__}, expected a {expected}")
+        return content
+
+    def _refusal(self, problem: str) -> ConfigError:
+        return ConfigError(
+            "E_PLUGIN", "{origin}: {name} of {group}: {problem}",
+            origin=self.origin, name=self.name, group=self.group, problem=problem,
+        )  # fmt: skip
+
+
+def plugins(group: str, files: Sequence[Path] = (), kind: type = object) -> Mapping[str, Plugin]:
+    """Return the entries of a group by name: dialint's own, those of the installed packages, and the
+    instances of `kind` in `files`, which are executed.
+
+    Raises:
+        ConfigError: E_PLUGIN, a name is offered twice, or a file cannot be executed or offers nothing.
+    """
+    entries: dict[str, Plugin] = {}
+    for plugin in (*_installed(group), *(each for path in files for each in _load_file(group, path, kind))):
+        other = entries.setdefault(plugin.name, plugin)
+        if other is not plugin:
+            raise ConfigError(
+                "E_PLUGIN", "{group}: {first} and {second} both offer {name}; remove one of them",
+                group=group, first=other.origin, second=plugin.origin, name=plugin.name,
+            )  # fmt: skip
+    return entries
+
+
+def describe(used: Iterable[Plugin]) -> list[dict[str, str]]:
+    """Return the packages and files of others that offer `used`, for manifests and fingerprints; without
+    dialint itself."""
+    sources = {
+        (plugin.origin, plugin.version, plugin.content is not None) for plugin in used if not plugin.is_own
+    }
+    return [
+        {"file": origin, "sha256": version} if is_file else {"package": origin, "version": version}
+        for origin, version, is_file in sorted(sources)
+    ]
+
+
+@cache
+def _installed(group: str) -> tuple[Plugin, ...]:
+    """dialint's own entries and those of the installed packages; reading the latter takes some 5 ms."""
+    own = [Plugin(name, group, target, PACKAGE) for name, target in OWN[group].items()]
+    return *own, *(
+        Plugin(entry.name, group, entry.value, entry.dist.name, entry.dist.version)
+        for entry in entry_points(group=group)
+        if entry.dist is not None
+    )
+
+
+def _load_file(group: str, path: Path, kind: type) -> list[Plugin]:
+    try:
+        source = path.read_bytes()
+        digest = hashlib.sha256(source).hexdigest()
+        module = ModuleType(f"dialint_file_{digest[:16]}")
+        module.__file__ = str(path)
+        sys.modules[module.__name__] = module  # dataclasses look their module up
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except Exception as error:
+        raise ConfigError(
+            "E_PLUGIN", "{path}: {problem}", path=path, problem=f"{type(error).__name__}: {error}"
+        ) from error
+    offered = [
+        Plugin(name, group, f"{path.name}:{name}", path.name, digest, value)
+        for name, value in vars(module).items()
+        if isinstance(value, kind)
+    ]
+    if not offered:
+        raise ConfigError("E_PLUGIN", "{path}: has no {kind} at its top level", path=path, kind=kind.__name__)
+    return offered

@@ -1,0 +1,228 @@
+"""The doors for others: packages with entry points, and local files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dialint.detector import plugins as doors
+from dialint.detector.artifacts import sha256_file
+from dialint.detector.checks import Check, load_checks
+from dialint.detector.errors import ConfigError
+from dialint.detector.interface import DetectorConfig
+from dialint.detector.pipeline import load_detector
+from dialint.detector.plugins import OWN, Plugin, describe, plugins
+from dialint.detector.records import Dialogue, Turn
+
+CHECK = """
+from dialint.detector.checks import Evidence, Hit, check
+
+@check(T1=Evidence({evidence}), languages=("en",))
+def shouting(dialogue, context):
+    for turn in dialogue.turns:
+        if turn.role == "agent" and turn.text.isupper():
+            yield Hit(turn.index, 0, len(turn.text), "the agent shouts")
+"""
+
+
+def install(folder: Path, package: str, group: str, *entries: str, code: str = "") -> None:
+    """A package as pip leaves it in a folder of `sys.path`."""
+    module = package.replace("-", "_")
+    (folder / f"{module}.py").write_text(code)
+    about = folder / f"{module}-1.2.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
+    (about / "entry_points.txt").write_text("\n".join((f"[{group}]", *entries)) + "\n")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of packages, which are importable while the test runs."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    modules = set(sys.modules)
+    for cached in (doors._installed, load_checks):
+        cached.cache_clear()
+    yield folder
+    for cached in (doors._installed, load_checks):
+        cached.cache_clear()
+    for name in set(sys.modules) - modules:
+        if name.startswith("acme"):
+            del sys.modules[name]
+
+
+def test_every_own_entry_is_what_it_says() -> None:
+    for group in OWN:
+        for plugin in plugins(group).values():
+            if plugin.is_own:
+                plugin.load()
+    assert {"misspelt_word", "policy"} <= set(load_checks())
+    assert describe(plugins("dialint.checks").values()) == []
+
+
+@pytest.mark.parametrize("group", OWN)
+def test_a_package_opens_every_door(group: str, site: Path) -> None:
+    install(site, "acme-lint", group, "acme = acme_lint:hello", code="hello = 'hello'\n")
+    plugin = plugins(group)["acme"]
+    assert "acme_lint" not in sys.modules  # imported when it is used
+    assert plugin.load(str) == "hello"
+    assert describe([plugin]) == [{"package": "acme-lint", "version": "1.2"}]
+
+
+def test_a_name_that_two_packages_offer_is_refused_with_both(site: Path) -> None:
+    install(site, "acme-lint", "dialint.checks", "insult = acme_lint:hello")
+    with pytest.raises(ConfigError, match=r"E_PLUGIN.*dialint and acme-lint both offer insult"):
+        plugins("dialint.checks")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            "acme_lint:missing",
+            "acme-lint: acme of dialint.checks: cannot import acme_lint:missing: AttributeError",
+        ),
+        ("acme_nowhere:x", "cannot import acme_nowhere:x: ModuleNotFoundError"),
+        ("acme_lint:word", "acme_lint:word is a str, expected a Check"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_refused_by_its_name(entry: str, message: str, site: Path) -> None:
+    install(site, "acme-lint", "dialint.checks", f"acme = {entry}", code="word = 'hello'\n")
+    with pytest.raises(ConfigError, match=message):
+        plugins("dialint.checks")["acme"].load(Check)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x = 1\n", "has no Check at its top level"),
+        ("x = 1 +\n", "SyntaxError"),
+        ("1 / 0\n", "ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_offers_nothing_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match=message):
+        plugins("dialint.checks", [path], Check)
+    with pytest.raises(ConfigError, match="E_PLUGIN"):
+        plugins("dialint.checks", [tmp_path / "missing.py"], Check)
+
+
+TALK = Dialogue(
+    id="1",
+    turns=(
+        Turn(index=0, role="customer", text="Where is my order, please?"),
+        Turn(index=1, role="agent", text="PLEASE READ THE PAGE ABOUT YOUR ORDER."),
+    ),
+)
+
+
+@pytest.mark.parametrize("way", ["package", "file"])
+@pytest.mark.parametrize(
+    ("evidence", "reported"),
+    [("", "suggestions"), ("47, 50", "findings"), ('47, 50, "suggestion"', "suggestions")],
+)
+def test_a_check_of_others_finds_what_its_record_allows(
+    way: str, evidence: str, reported: str, site: Path, tmp_path: Path
+) -> None:
+    """Without a measured precision it only suggests."""
+    own = load_detector(DetectorConfig(device="cpu")).fingerprint
+    doors._installed.cache_clear()
+    config = DetectorConfig(device="cpu")
+    if way == "package":
+        code = CHECK.format(evidence=evidence)
+        install(site, "acme-lint", "dialint.checks", "shouting = acme_lint:shouting", code=code)
+    else:
+        path = tmp_path / "own.py"
+        path.write_text(CHECK.format(evidence=evidence))
+        config = DetectorConfig(device="cpu", check=(path,))
+    detector = load_detector(config)
+    (verdict,) = detector.verdicts([TALK])
+    hits = {
+        name: [each for each in getattr(verdict, name) if "shouting" in each.reason]
+        for name in ("findings", "suggestions")
+    }
+    assert [len(found) for found in hits.values()] == ([1, 0] if reported == "findings" else [0, 1])
+    (hit,) = hits[reported]
+    assert (hit.code, hit.turn, hit.quote) == ("T1", 1, TALK.turns[1].text)
+    assert detector.fingerprint != own
+
+
+def test_the_manifest_names_the_file_of_a_check_and_another_file_is_another_job(tmp_path: Path) -> None:
+    own, log, out = tmp_path / "own.py", tmp_path / "log.jsonl", tmp_path / "out.jsonl"
+    own.write_text(CHECK.format(evidence="47, 50"))
+    log.write_text(TALK.model_dump_json() + "\n")
+    command = (
+        sys.executable,
+        "-m",
+        "dialint",
+        "score",
+        str(log),
+        "--out",
+        str(out),
+        "--check",
+        str(own),
+        "--quiet",
+    )
+    first = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stderr
+    manifest = json.loads((tmp_path / "out.manifest.json").read_text())
+    assert manifest["work"]["release"]["plugins"] == [{"file": "own.py", "sha256": sha256_file(own)}]
+    assert "the agent shouts" in out.read_text()
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "done already" in again.stderr
+    own.write_text(own.read_text() + "# changed\n")
+    other = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert other.returncode == 2
+    assert "E_OTHER_JOB" in other.stderr
+
+
+@pytest.mark.slow
+def test_pip_installs_a_check(tmp_path: Path) -> None:
+    """Into an environment of its own, which sees the packages of this one."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "acme_checks.py").write_text(CHECK.format(evidence="47, 50"))
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["setuptools>=77"]\nbuild-backend = "setuptools.build_meta"\n'
+        '[project]\nname = "acme-checks"\nversion = "3.4"\n'
+        '[project.entry-points."dialint.checks"]\nshouting = "acme_checks:shouting"\n'
+        '[tool.setuptools]\npy-modules = ["acme_checks"]\n'
+    )
+    venv.create(tmp_path / "env", with_pip=False)
+    python = tmp_path / "env/bin/python"
+    (site,) = (tmp_path / "env/lib").glob("*/site-packages")
+    paths = [path for path in sys.path if path.endswith("-packages")]
+    (site / "shared.pth").write_text(
+        "\n".join(f"import site; site.addsitedir({path!r})" for path in paths) + "\n"
+    )
+    command = (
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        str(source),
+    )
+    subprocess.run(command, check=True)
+    code = (
+        "from dialint.detector.checks import check_plugins, load_checks\n"
+        "plugin = check_plugins()['shouting']\n"
+        "print(plugin.origin, plugin.version, load_checks()['shouting'].codes['T1'].precision)\n"
+    )
+    result = subprocess.run((str(python), "-c", code), capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["acme-checks", "3.4", "0.923"], result.stderr
+
+
+def test_a_plugin_of_a_file_needs_no_import() -> None:
+    assert Plugin("one", "dialint.checks", "own.py:one", "own.py", "0" * 64, content="one").load(str) == "one"
