@@ -156,7 +156,7 @@ def late_texts() -> Iterator[tuple[str, str]]:
     """The patterns among the wordings, which are compiled when they are used."""
     from dialint.detector.checks.phrases import _phrases
     from dialint.labeling.synthetic import empathy, topic
-    from dialint.labeling.synthetic.grammar_rules import Rule
+    from dialint.labeling.synthetic.grammar import Rule
     from dialint.labeling.synthetic.repetition import SYNONYMS
     from dialint.labeling.synthetic.state import DETAILS
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from dialint.labeling.synthetic.wordings import Wordings
+
 _REQUEST = re.compile(
     r"\b(can|could|would|will) you\b|\b(please|tell me|let me know|i('d| would)? (also )?(need|like|want)"
     r"|do you|is there|are there|what|which|how (much|many|long|far|do|can|about)|when|where)\b",
@@ -40,17 +42,8 @@ _NOD = re.compile(
 
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?=\s|$)|[.](?=\d)[^.!?]*|$)\s*")
 
-FUNCTION_WORDS = frozenset(
-    {
-    "about", "also", "anything", "back", "been", "book", "booked", "can't", "could", "does", "don't",
-    "else", "find", "fine", "first", "from", "give", "good", "great", "have", "help", "here", "i'll",
-    "into", "it's", "just", "know", "last", "like", "looking", "make", "many", "more", "much", "need",
-    "next", "okay", "only", "other", "over", "please", "right", "should", "some", "something", "sure",
-    "take", "tell", "than", "thank", "thanks", "that", "their", "them", "then", "there", "they", "this",
-    "very", "want", "well", "were", "what", "when", "where", "which", "will", "with", "would", "you're",
-    "your", "yours",
-    }
-)  # fmt: skip
+_RULES = Wordings("rules/dialogue_acts")
+FUNCTION_WORDS = frozenset(_RULES.texts("function_words"))
 """Words that may be shared by texts on any two topics."""
 
 
@@ -95,97 +88,39 @@ def content_words(text: str) -> set[str]:
     return {word[:6] for word in words_of(text) if word not in FUNCTION_WORDS}
 
 
-NO_MORE = (
-    r"\ball (?:the (?:information|info) (?:that )?)?(?:that )?i(?:'ll| will)? (?:need|want)(?:ed)?\b"
-    r"|\bi (?:don'?t|do not) (?:need|want)\b|\bi(?:'ll| will) go ahead\b|\bi need to (?:go (?:inside|now)|run\b|hang up)"
-)
+NO_MORE = _RULES.text("no_more")
 """A wish in words only."""
 
 
-REFUSES = r"^(?:no|nope|nah|not|nothing)\b|\b(?:no need|never ?mind|i'm (?:good|fine)|that(?:'s| is| will be| was) (?:all|it))\b"
+REFUSES = _RULES.text("refuses")
 """A customer who wants nothing more."""
 
 
-WISH = (
-    r"\b(?:can|could|would|will) you (?!be\b|have been\b)|\bplease (?!wait|hold|go on)|^please\b"
-    r"|\b(?:tell me|let me know|get me|give me|send me|find me|help me)\b"
-    r"|\bi(?:'m| am)?(?: also| really| just| still)? (?:need|want|looking for|trying to|wish)\b(?! (?:it|that|this|them|those)\b)"
-    r"|\bi(?:'ll| will)(?: also| just)? need\b|\bi(?:'d| would)(?: also| really| just)? (?:need|want|like|prefer)\b(?! (?:it|that|this|them|those)\b)"
-    r"|(?:^|[.!?,] |\b(?:and|then) )(?:book|reserve|order|cancel|schedule|find|check|search)\b"
-    r"|(?:^|[.!,] )(?:also |just |still )?looking (?:for|to)\b|\b(?:what|how) about\b|\band want\b|\bgo ahead\b"
-    r"|\blet'?s (?:go|do|try|book|make|have|take)\b|\bi'?ll (?:take|have|try)\b"
-)
+WISH = _RULES.text("wish")
 """A customer who wants something, question mark or not."""
 
 
-MAYBE = (
-    r"\?|\b(?:need|want|like|looking|please|can|could|would|should|wonder\w*|what|which|how|when|where|who"
-    r"|problem|issue|help|broken|wrong|doesn'?t|won'?t|isn'?t|not working|trouble|book|find|check|order|reserve"
-    r"|let'?s|try|yes|yeah|sure|\d\S*|one|two|three|four|five|six|seven|eight|\w+day)\b"
-)
+MAYBE = _RULES.text("maybe")
 """Words with which a turn may ask for something or hand something over."""
 
 
-WIDE = (
-    r"\b(?:is|are) there\b|\bdo (?:you|they) have\b|\bhave you got\b|\bany(?:thing|where|one)?\b|\boptions?\b|recommend"
-    r"|suggest|\bwhat (?:about|else|other)\b|\bhow (?:about|come)\b|\bwhat are\b|\bwhich (?:one|are|of|would)\b"
-    r"|tell me (?:more|about)|information|details|\bwhat can\b|\bwhat is (?:it|that)\b|\bwhat happen|\bwhy\b|\bor\b"
-    r"|some\b|\bfind\b|look for|\bcheck\b|search|instead|another|saying"
-)
+WIDE = _RULES.text("wide")
 """A question that many a reply could pass for an answer to."""
 
 
-OPENER = (
-    r"^(?:yes|yeah|yep|no|nope|sure|of course|certainly|absolutely|definitely|unfortunately|sorry|none|great|correct"
-    r"|that's right|i'?m afraid|there (?:is|are)n'?t?|there (?:is|are),)\b"
-)
+OPENER = _RULES.text("opener")
 """How answers begin that might belong to any question."""
 
 
-QUESTION_PATTERNS: dict[str, str] = {
-    "where": r"\bwhere\b|address|\barea|locat|part of town|post ?code|\bzip\b|direction|how (?:far|do i get)|street",
-    "price": r"how much|\bprice|\bcost|\bfees?\b|charge|\bfare|entrance|\bpay\b",
-    "when": r"\bwhen\b|what time|how (?:long|soon)|hours|\bopen|clos(?:e|ing)|arriv|depart|leav|\bdays?\b|\bdate|duration",
-    "contact": r"phone|\bnumber|contact|\bcall\b|e-?mail|website|web ?site",
-    "kind": r"(?:what|which) (?:kind|type|sort|food|cuisine|car|colou?r|plan|size|flavou?r)|stars?\b|rating|rated",
-    "count": r"how many",
-    "who": r"\bwho\b",
-    "name": r"\bname\b|called\b",
-}
+QUESTION_PATTERNS = _RULES.mapping("question_patterns")
 """The points that definite questions ask for."""
 
 
-ANSWER_PATTERNS: dict[str, str] = {
-    "where": r"address|street|\broad\b|avenue|\blane\b|locat|cent(?:re|er)\b|north|south|east\b|west|post ?code"
-    r"|\bcb\d|\barea|miles|\bkm\b|\bfloor|corner|\bin the \w+|\bfrom \w+ to\b",
-    "price": r"[£$]|pounds|dollars|\bgbp|euros|\bprice|\bcosts?\b|\bfees?\b|\bfree\b|cheap|expensive|moderate|credits",
-    "when": r"\d[:.]\d\d|\d ?[ap]\.?m\b|minutes|hours?\b|o'?clock|\bdays?\b|\wday\b|tomorrow|today|tonight|leav|arriv"
-    r"|depart|\bopen|closes|week|month|soon|\bnow\b|ready",
-    "contact": r"\d{3}[ -]?\d{3}|phone|\bnumber|e-?mail|@|www|contact|\bcall\b",
-    "kind": r"\bserv|food|cuisine|stars?\b|\brated|rating|\btype|\bkind|black|white|blue|\bred\b|yellow|gr[ae]y"
-    r"|small|medium|large|basic|premium|\ba (?:hotel|guest ?house|museum|college)",
-    "count": r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|several|many|few|some)\b",
-    "who": r"\b[A-Z][a-z]+ [A-Z][a-z]+|\bdr\b|doctor|driver|technician|agent",
-    "name": r"[a-z ][A-Z][a-z]|called|named?\b",
-}
+ANSWER_PATTERNS = _RULES.mapping("answer_patterns")
 """For each point, what an answer to it may hold."""
 
 
-MATTERS: dict[str, str] = {
-    "taxi": r"\btaxi|\bcab\b|\bdriver",
-    "train": r"\btrains?\b",
-    "bus": r"\bbus\b",
-    "plane": r"\bflights?\b|\bplane|airport|boarding",
-    "hotel": r"\bhotel|guest ?house|\bcheck-?in|\brooms?\b",
-    "food": r"restaurant|\bfood\b|cuisine|\btable\b|pizza|dinner",
-    "coffee": r"coffee|latte|espresso|cappuccino|mocha",
-    "sights": r"museum|attraction|\bgallery|theatre|\bcollege\b|swimming|nightclub|\bpark\b(?!ing)",
-    "health": r"hospital|doctor|patient|nurse|clinic",
-    "weather": r"weather|\brain\b|sunny|forecast|degrees",
-    "bank": r"\bbank\b|balance|\baccount\b",
-    "film": r"\bmovie|\bfilm\b|cinema|theater",
-    "repair": r"mechanic|\brepair|\boil change|tires?\b",
-}
+MATTERS = _RULES.mapping("matters")
 """The domains of the corpora by their words."""
 
 

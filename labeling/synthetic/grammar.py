@@ -28,7 +28,6 @@ from dialint.labeling.synthetic.draft import (
     splice,
     untouched_agent_turns,
 )
-from dialint.labeling.synthetic.grammar_rules import DEV_RULES, RULES, Rule
 from dialint.labeling.synthetic.insertion import (
     apply_style,
     edit_turn,
@@ -57,28 +56,29 @@ FOREIGN = _HELDOUT.texts("foreign")
 HURRIED = _HELDOUT.texts("hurried")
 UNUSUAL = _HELDOUT.texts("unusual")
 
-OWN_WORDS: tuple[tuple[str, str], ...] = (
-    (r"\b(the|to|is|for|you|have|in) (?=[a-z]+)", r"\1 \1 "),
-    (r"\b(would like|want|need|going|able|happy|glad) to (?=[a-z]+\b)", r"\1 "),
-    (r"\b(will|would|should) be (?=[a-z]+\b)(?!able)", r"\1 "),
-    (r"\b(lots|kind|type|number|plenty) of (?=[a-z]+)", r"\1 "),
-    (r"\b(can|could|must) (?=(?:help|book|find|see|confirm|offer|get|check|recommend|provide|give)\b)", r"\1 to "),
-    (r"\b(D|d)o you (?=(?:want|need|prefer|know|wish)\b)", r"@re you "),
-    (r"\b([Ww])ould you like me to (?=\w)", r"\1ould you like that I "),
-    (r"\b([Ii])s there (?=(?:anything|something|any)\b)", r"\1s "),
-    (r"\b([Hh])ow many (?=(?:people|nights|days|tickets|guests|stars|bags|rooms)\b)", r"\1ow much "),
-    (r"\binformation\b", "informations"), (r"\bluggage\b", "luggages"), (r"\bpeople\b", "peoples"),
-    (r"\bassistance\b", "assistances"), (r"\bentertainment\b", "an entertainments"),
-    (r"\bcheaper\b", "more cheaper"), (r"\b(the|The) cheapest\b", r"\1 most cheapest"), (r"\bbetter\b", "more better"),
-    (r"\b([Ll])et me (?=(?:know|check|see|look|find)\b)", r"\1et me to "),
-    (r"\b([Pp])lease (?=(?:provide|give|wait|let|enter|check|tell|call|confirm)\b)", r"\1lease to "),
-    (r"\bI(?: will|'ll) (?=(?:book|check|send|look|find|be|have|need)\b)", "I will to "),
-    (r"(?<![^.!?\n] )\bIt is (?=[a-z]+\b)", "Is "),
-    (r"\bforward to (see|hear|meet|serv)(?:ing)\b", r"forward to \1"),
-    (r"\b([Tt])hank you for (?=\w+ing\b)", r"\1hank you to "),
-    (r"\b([Yy])ou(?: are|'re) welcome\b", r"\1ou welcome"),
-)  # fmt: skip
+_RULES = Wordings("rules/grammar")
+OWN_WORDS = _RULES.pairs("own_words", "pattern", "becomes")
 """What a hurried or foreign writer makes of words that are there; ``@`` is for the first letter of "Are"."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`pattern` is a regular expression, case ignored; `becomes` are templates of which one is taken. Each
+    leaves something that no native editor would let stand."""
+
+    pattern: str
+    becomes: tuple[str, ...]
+
+
+def _read_rules(table: str) -> dict[str, tuple[Rule, ...]]:
+    """Rules by mechanism."""
+    rules = Wordings("rules/grammar_rules").records_by_group(table, "pattern", "becomes")
+    return {name: tuple(Rule(*record) for record in group) for name, group in rules.items()}
+
+
+RULES, DEV_RULES = _read_rules("train"), _read_rules("dev")
+HOMOPHONES = _read_rules("homophones")["homophone"]
+"""Rules that put a word in the place of another that sounds alike."""
 
 CUSTOMER_SHARE = 0.3
 """Share of twins in which the customer makes the slip, where his words allow it."""

@@ -25,72 +25,10 @@ _ASKING = Wordings("train/state_planted")
 ASK = _ASKING.grammar("ask")
 STATE = _ASKING.texts("statements")
 
-_NUMBERED = r"\d{4}|\d[\d -]{4}\d"
+_RULES = Wordings("rules/slots")
 
 
-_WHEN = (
-    r"\b(?:\w+day|january|march|april|june|july|august|september|october|november|december|tomorrow|today"
-    r"|noon|o'?clock|week|month|year|tonight|morning|evening|afternoon|now|soon|asap|later)\b"
-    r"|\d ?(?:am|pm)\b|\d:\d|\d(?:st|nd|rd|th)\b"
-)
-
-
-_COUNTED = (
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|a|an|couple|people|alone|myself|us|we)\b"
-)
-
-
-_NAME_PATTERN = (
-    r"\bname|\bthis is|\bi'?m [A-Z]|\bi am [A-Z]|\bit'?s [A-Z]|\b[A-Z][a-z]+ [A-Z][a-z]+\b|^[A-Z][a-z]+\.?$"
-)
-
-
-_WHERE = r"\b(?:in|to|from|at|near|around|by) (?:the )?[A-Za-z]"
-
-
-_LOOSE = {
-    "name": _NAME_PATTERN,
-    "email": r"@|mail",
-    "date": _WHEN,
-    "purchase_date": _WHEN + r"|\bbought|\bago\b",
-    "birth": r"birth|\bborn\b|\d{1,2}[/.-]\d{1,2}[/.-]\d{2}|19\d\d",
-    "time": _WHEN,
-    "call_time": _WHEN,
-    "people": _COUNTED,
-    "duration": _COUNTED,
-    "quantity": _COUNTED,
-    "luggage": r"\b(?:bags?|luggage|suitcases?)\b",
-    "budget": r"\d|cheap|expensive|price|budget|afford|moderate|fancy|high.end|low",
-    "amount": r"\d|[$£€]|\bmoney|amount|dollars|pounds",
-    "colour": r"\b(?:red|blue|green|black|white|gr[ae]y|yellow|pink|silver|brown|colou?r)\b",
-    "size": r"\b(?:small|medium|large|grande|venti|tall|big|size|king|queen|studio|bedroom)\b",
-    "city": _WHERE,
-    "origin": _WHERE,
-    "address": _WHERE,
-    "pickup": _WHERE,
-    "postcode": r"\d{3}|\bzip|post ?code",
-    "food": r"food|restaurant|eat|cuisine|dinner|lunch|pizza|coffee|latte|tea",
-    "diet": r"food|eat|vegan|vegetarian|allerg|milk|gluten",
-    "symptom": r"broken|problem|issue|wrong|doesn'?t|won'?t|isn'?t|not work|error|pain|sick|cough|fever|hurt",
-    "error": r"error|code|message|fault|problem|issue",
-    "reason": r"because|since|reason|broken|problem|wrong|as i\b|don'?t|for (?:my|a|the)\b|so that|need",
-    "payment": r"\b(?:card|cash|pay|paid|paypal|credit|visa|transfer|bill|money)",
-    "phone_model": r"phone|galaxy|model",
-    "computer": r"computer|windows|laptop|\bmac",
-    "browser": r"chrome|firefox|safari|browser",
-    "vehicle": r"\b(?:car|van|truck|suv|bike|vehicle|drive)",
-    "plate": r"plate|registration",
-    "plan": r"\b(?:plan|tariff|basic|premium|subscription|package)",
-    "room": r"\b(?:room|single|double|suite|bed)",
-    "seat": r"\b(?:seat|aisle|window|class)",
-    "language": r"\b(?:english|spanish|french|german|language)",
-    "employer": r"\b(?:work|company|employer|job|bank|firm)",
-    "pet": r"\b(?:dog|cat|pet)",
-    "wifi": r"wi-?fi|network|wlan",
-    "other_name": r"\bname|\b[A-Z][a-z]+ [A-Z][a-z]+\b|friend|wife|husband|dr\.?\b|doctor",
-    "phone": _NUMBERED + r"|phone number",
-    "order": _NUMBERED + r"|#\w*\d",
-}
+_LOOSE = _RULES.mapping("loose")
 
 
 _CASED = frozenset({"name", "other_name"})

@@ -28,8 +28,7 @@ from dialint.labeling.synthetic.draft import (
     shuffle,
     untouched_agent_turns,
 )
-from dialint.labeling.synthetic.grammar import Slipped, replace_span
-from dialint.labeling.synthetic.grammar_rules import HOMOPHONES, Rule
+from dialint.labeling.synthetic.grammar import HOMOPHONES, Rule, Slipped, replace_span
 from dialint.labeling.synthetic.insertion import edit_turn, open_agent_turns
 from dialint.labeling.synthetic.phrases import capitalize_first, expand
 from dialint.labeling.synthetic.scenes import reply_indexes
@@ -48,50 +47,15 @@ QUOTED = _HELDOUT.texts("quoted")
 UNUSUAL_HELDOUT = _HELDOUT.texts("unusual")
 SEARCHED = _HELDOUT.text("searched")
 
-PHONETIC = (
-    ("tion", "shun"), ("tion", "sion"), ("ph", "f"), ("ck", "k"), ("ould", "ud"), ("igh", "ite"), ("ea", "ee"),
-    ("qu", "kw"), ("ss", "s"), ("ough", "uff"), ("ei", "ay"), ("ble", "bel"), ("ice", "ise"), ("ce", "se"),
-    ("ary", "ery"), ("ence", "ance"), ("ance", "ence"), ("ai", "ay"), ("ee", "ea"), ("oo", "u"), ("wh", "w"),
-    ("er", "ur"), ("ly", "lee"), ("able", "ible"), ("gh", ""), ("kn", "n"), ("wr", "r"), ("ou", "ow"),
-)  # fmt: skip
+_RULES = Wordings("rules/spelling")
+PHONETIC = _RULES.pairs("phonetic", "pattern", "becomes")
 """Spellings and what a writer by ear makes of them."""
 
-ENDINGS: tuple[tuple[str, str], ...] = (
-    (r"(\w{2,})ically", r"\1icly"), (r"(\w{3,})ully", r"\1uly"), (r"(\w{3,})ful", r"\1full"), (r"(\w{3,}t)ely", r"\1ly"),
-    (r"(\w{2,}a)lly", r"\1ly"), (r"(\w{2,})tion", r"\1sion"), (r"(\w{2,})tions", r"\1sions"), (r"(\w{3,})ssion", r"\1tion"),
-    (r"(avail|comfort|afford|reason|suit)able", r"\1ible"), (r"(poss|respons|access|flex|elig|incred)ible", r"\1able"),
-    (r"(entr|assist|insur|guid|clear|bal)ance", r"\1ence"), (r"(refer|differ|conveni|resid|prefer|experi|confid)ence", r"\1ance"),
-    (r"(restaur|assist|import|inst|pleas|relev)ant", r"\1ent"), (r"(differ|conveni|pati|frequ|curr)ent", r"\1ant"),
-    (r"(pay|appoint|apart|depart|require|docu|settle)ment", r"\1mant"), (r"(compan|part|cit|facilit|inquir|categor|galler|librar|countr|famil|deliver|quer)ies", r"\1ys"),
-    (r"(hav|leav|mak|us|arriv|tak|provid|driv|giv|mov|stor|charg)ing", r"\1eing"), (r"(com|writ|din|tim)ing", r"\1@ing"),
-    (r"(open|offer|enter|order|visit|happen|limit|answer|develop)(ing|ed)", r"\1@\2"), (r"(begin)ning", r"\1ing"),
-    (r"(occur|refer|prefer|transfer)r(ed|ing)", r"\1\2"), (r"(ship|shop|stop)p(ed|ing)", r"\1\2"), (r"(get|put|set|sit|cut|let)ting", r"\1ing"),
-    (r"(unfortunat|immediat|complet|definit|separat|approximat)ely", r"\1ly"),
-    (r"(\w*)ceiv(e|ed|ing|es)", r"\1ciev\2"), (r"(\w*)liev(e|ed|ing)", r"\1leiv\2"), (r"(th)eir", r"\1ier"), (r"(fr)iend(s|ly)?", r"\1eind\2"),
-    (r"rev(iew)(s|ed)?", r"reveiw\2"), (r"(un)til", r"\1till"), (r"(wel)(come)", r"\1l\2"), (r"ad(dress)(es|ed)?", r"a\1\2"),
-    (r"ac(ross)", r"acc\1"), (r"rec(o)m(mend)(ed|ation|ations|s)?", r"recc\1\2\3"), (r"acco(m)modat(e|ion|ions|ed)", r"accomodat\2"),
-    (r"dis(ap)(point)(ed|ing|ment)?", r"dissa\2\3"), (r"ap(point)(ment|ments|ed)", r"a\1\2"), (r"nec(ess)(ary)", r"necc\1\2"),
-    (r"suc(cess)(ful|fully)?", r"su\1\2"), (r"com(mit)(ted|ment)", r"co\1\2"), (r"im(mediat)(e|ely)", r"i\1\2"), (r"paid", r"payed"),
-    (r"(a)lready", r"\1llready"), (r"(alt)hough", r"\1ought"), (r"(dif)fer(ent|ence|ences)", r"\1er\2"), (r"(of)fer(s|ed|ing)?", r"\1er\2"),
-    (r"at(tract)(ion|ions|ive)", r"a\1\2"), (r"ar(riv)(al|e|es|ed)", r"a\1\2"), (r"cor(rect)(ly)?", r"co\1\2"), (r"cur(rent)(ly)?", r"cu\1\2"),
-    (r"pos(s)ib(le|ly)", r"posib\2"), (r"ne(ed)ed", r"neaded"), (r"(re)(quest)(ed|s)?", r"\1qeust\3"), (r"(ch)eap(er|est)?", r"\1eep\2"), (r"ex(pensive)", r"exs\1"),
-    (r"excellent(ly)?", r"excelent\1"), (r"(bea)u(tiful)", r"\1\2"), (r"(mus)e(um|ums)", r"\1i\2"), (r"(s)ched(ul)(e|ed|ing)", r"\1hed\2\3"),
-)  # fmt: skip
+ENDINGS = _RULES.pairs("endings", "pattern", "becomes")
 """A word (all of it) and what people make of its ending, doubling or vowels; ``@`` doubles the letter before."""
 
 
-ELISIONS: tuple[tuple[str, str], ...] = (
-    (r"(\w{0,24}[aeiou]\w{0,24}[bdfgklnpstv])[aeo]([rl][aeiou]\w+)", r"\1\2"),
-    (r"(\w{2,24}[aeo])r([bcdfgklmnpstv]\w{4,})", r"\1\2"),
-    (r"(\w{3,24}[aeiou])n(t[ai]\w{2,})", r"\1\2"),
-    (r"(W)edn(esday)", r"\1en\2"), (r"(w)h(ich|ether)", r"\1\2"), (r"(exac|direc|perfec|correc|stric)t(ly)", r"\1\2"),
-    (r"(p)robably", r"\1robly"), (r"(s)ur(prise\w*)", r"\1u\2"), (r"(quan)t(ity)", r"\1\2"), (r"(bus)i(ness\w*)", r"\1\2"),
-    (r"(rest)au(rants?)", r"\1\2"), (r"(g)u(est\w*)", r"\1\2"), (r"(mus)eu(ms?)", r"\1e\2"), (r"(s)ch(edul\w+)", r"\1c\2"),
-    (r"(archite)c(tur\w+)", r"\1\2"), (r"(ent)er(tainment)", r"\1r\2"), (r"(veg)e(t\w+)", r"\1\2"), (r"(favo)u?ri(te\w*)", r"\1r\2"),
-    (r"(prob)lem(s?)", r"\1em\2"), (r"(un)fort(unately)", r"\1for\2"), (r"(s)ec(ond\w*)", r"\1c\2"), (r"(comf)or(tabl[ey])", r"\1\2"),
-    (r"(hos)pi(tal)", r"\1p\2"), (r"(diff)er(\w+)", r"\1r\2"), (r"(av)ail(able)", r"\1al\2"), (r"(ass)is(tance)", r"\1\2"),
-    (r"(app)oint(ments?)", r"\1oi\2"), (r"(rec)om(mend\w*)", r"\1\2"), (r"(tomo)r(row)", r"\1\2"), (r"(imm)edi(ately)", r"\1id\2"),
-)  # fmt: skip
+ELISIONS = _RULES.pairs("elisions", "pattern", "becomes")
 """A word (all of it) and what is left when a sound that is hardly spoken goes unwritten."""
 
 Slip = Callable[[str, Random], str | None]
@@ -101,11 +65,7 @@ Slip = Callable[[str, Random], str | None]
 _WORD = re.compile(r"(?<![\w@#./'-])[A-Za-z][a-z]{3,}(?![\w@#/-]|\.\w)")
 
 
-_NEIGHBOURS = {
-    "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo",
-    "j": "hk", "k": "jl", "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "w", "r": "et",
-    "s": "ad", "t": "ry", "u": "yi", "v": "cb", "w": "qe", "x": "zc", "y": "tu", "z": "x",
-}  # fmt: skip
+_NEIGHBOURS = _RULES.mapping("neighbours")
 
 
 def _keys(word: str, rng: Random) -> str | None:
@@ -247,10 +207,7 @@ HeldoutSlip = Callable[[str, Random], Slipped | None]
 _HELDOUT_WORD = re.compile(r"(?<![\w@#./'&-])[A-Za-z][a-z]{3,}(?![\w@#/'-]|\.\w)")
 
 
-_PROPER = {
-    "angeles", "avalon", "berkeley", "brasserie", "magdalene", "mandarin", "peterborough", "ristorante",
-    "starbucks", "stortford", "strangelove", "victoria",
-}  # fmt: skip
+_PROPER = frozenset(_RULES.texts("proper"))
 """Names that the corpora also write small."""
 
 

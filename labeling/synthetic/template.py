@@ -228,19 +228,8 @@ Hole = Callable[[str, Random], str]
 """What stands in a slot of a kind that was not filled."""
 
 
-_NEVER_FITS = {
-    "name": ("amount", "date", "link", "order"),
-    "agent": ("amount", "date", "link"),
-    "order": ("amount", "time"),
-    "date": ("name", "amount", "company"),
-    "time": ("name", "amount", "product"),
-    "amount": ("name", "date", "time"),
-    "link": ("amount", "days"),
-    "days": ("name", "company", "link"),
-    "product": ("amount", "date", "time"),
-    "place": ("amount", "order"),
-    "company": ("amount", "time", "date"),
-}
+_RULES = Wordings("rules/template")
+_NEVER_FITS = _RULES.grammar("never_fits")
 """Kinds whose values can never stand in a slot of the kind."""
 
 

@@ -1,8 +1,9 @@
 """The texts that synthetic errors are made of, read from the YAML files in `data/`.
 
 `data/train` is trained on; `data/dev` and `data/heldout` are the texts of generators that only choose and
-only test. The module of a category names the files and tables that it reads, and each table is checked for
-its shape. Lists become tuples in the order of the file: which text a seed samples depends on it.
+only test; `data/rules` are patterns and tables of words. The module of a category names the files and tables
+that it reads, and each table is checked for its shape. Lists become tuples in the order of the file: which
+text a seed samples depends on it.
 """
 
 from __future__ import annotations
@@ -73,6 +74,12 @@ class Wordings:
     def records_by_name(self, table: str, *fields: str) -> dict[str, tuple[Any, ...]]:
         """Such records by name."""
         return self._by_name(table, lambda at, value: self._record(at, value, fields))
+
+    def records_by_group(self, table: str, *fields: str) -> dict[str, tuple[tuple[Any, ...], ...]]:
+        """Lists of such records by name."""
+        return self._by_name(
+            table, lambda at, group: self._list(at, group, lambda at, value: self._record(at, value, fields))
+        )
 
     def _table(self, table: str) -> Any:
         value = self._document().value

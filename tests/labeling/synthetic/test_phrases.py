@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from dialint.labeling.synthetic import completeness, contradiction, grammar_rules, resolution, state, template
+from dialint.labeling.synthetic import completeness, contradiction, grammar, resolution, state, template
 from dialint.labeling.synthetic.cleaning import MISSPELLINGS, REAL_WORDS, fit_corrector
 from dialint.labeling.synthetic.dialogue_acts import sentences
 from dialint.labeling.synthetic.draft import Draft, DraftTurn, join_texts
@@ -121,7 +121,7 @@ def test_no_misspelling_is_a_word_and_no_rule_leaves_a_sentence_as_it_was() -> N
     assert not slips & set(MISSPELLINGS)
     assert not slips & REAL_WORDS
     assert len(MISSPELLINGS) >= 150
-    rules = [*grammar_rules.HOMOPHONES, *(r for group in grammar_rules.RULES.values() for r in group)]
+    rules = [*grammar.HOMOPHONES, *(r for group in grammar.RULES.values() for r in group)]
     assert all(re.compile(rule.pattern) and rule.becomes for rule in rules)
 
 
