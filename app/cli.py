@@ -116,8 +116,6 @@ EVAL: Commands = {
     "outcome": ("dialint.eval.outcome:outcome", "Compare quality with an outcome in the log."),
     "spot-check": ("dialint.eval.spot_check:spot_check", "Draw findings and turns for a person to judge."),
     "tally": ("dialint.eval.tally:tally", "Precision and recall from a judged spot check."),
-    "speed": ("dialint.eval.speed:speed", "Time the scan on this machine."),
-    "plan": ("dialint.eval.plan:plan", "Plan hours, GPUs and cost of a large job."),
 }
 SERVE: Commands = {
     "vllm": ("dialint.app.commands.serve:vllm", "Serve a judge by vLLM, in its own environment."),

@@ -109,8 +109,13 @@ def evaluate(dataset: Path, config: EvaluateConfig) -> dict[str, Any]:
     from dialint.detector.engines.judge_local import load_judge
     from dialint.detector.engines.local import resolve_device
     from dialint.detector.extras import require_single_process
-    from dialint.eval.judge_contract import describe_contract, fit_judge_contract
-    from dialint.eval.judge_metrics import judge_difference, run_judge, summarize_judge
+    from dialint.eval.judge_metrics import (
+        describe_contract,
+        fit_judge_contract,
+        judge_difference,
+        run_judge,
+        summarize_judge,
+    )
     from dialint.eval.questions import count_agent_turns, read_questions
     from dialint.eval.run import check_writable
 

@@ -8,6 +8,7 @@ the length of answers.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +16,12 @@ import numpy as np
 from pydantic import Field
 
 from dialint.detector.judge import VERDICTS, Answer, JudgeVerdict, locate_quote, parse_answer
+from dialint.detector.judge.contract import LEAST, JudgeContract, JudgedCode
+from dialint.detector.judge.messages import PROMPT_VERSION
 from dialint.detector.records import Probability, Record
 from dialint.detector.statistics import Counts, bootstrap_counts, grouped_sum, ratio
-from dialint.eval.figures.bootstrap import ranking_figures
-from dialint.eval.figures.per_code import value_and_interval, with_interval
+from dialint.eval.contract import MIN_ERRORS, MIN_PROBABILITY, find_precise_threshold, fit_platt
+from dialint.eval.figures import ranking_figures, value_and_interval, with_interval
 from dialint.eval.metrics import Bools, Floats, span_f1
 from dialint.eval.questions import LabelledQuestion
 from dialint.eval.results import source_name
@@ -295,4 +298,61 @@ def _judge_result(
         quoted=(where[1] - where[0]) / len(item.text) if accuses and where is not None else None,
         length=len(text),
         cut=cut,
+    )
+
+
+MAX_COPIES = 1000
+"""Most times that one question counts."""
+
+
+def fit_judge_contract(judge: str, results: Sequence[JudgeResult], precision: float) -> JudgeContract:
+    """The contract of the judge of that name. Codes with fewer than `MIN_ERRORS` errors are left out: what
+    the judge finds of them is suggested. An answer without a probability counts as probability 0."""
+    by_code: dict[str, list[JudgeResult]] = defaultdict(list)
+    for result in results:
+        by_code[result.code].append(result)
+    codes = {}
+    for code, own in sorted(by_code.items()):
+        stated = [
+            result.token_probability if result.token_probability is not None else result.probability or 0.0
+            for result in own
+        ]
+        p = np.clip(np.array(stated, float), LEAST, 1 - LEAST)
+        copies = [min(MAX_COPIES, max(1, round(result.weight))) for result in own]
+        scores = np.repeat(np.log(p / (1 - p)), copies)
+        is_error = np.repeat([result.truth > 0.5 for result in own], copies)
+        if sum(result.truth > 0.5 for result in own) < MIN_ERRORS:
+            continue
+        slope, offset = fit_platt(is_error, scores)
+        measured = JudgedCode(
+            slope=slope, offset=offset, threshold=None, n_errors=int(is_error.sum()), n_questions=len(scores)
+        )
+        chosen = find_precise_threshold(is_error, scores, precision, [""] * len(scores))
+        if chosen is not None:
+            calibrated = measured.calibrate(float(1 / (1 + np.exp(-chosen))))
+            threshold = max(calibrated, MIN_PROBABILITY)
+            flagged = np.array([measured.calibrate(float(1 / (1 + np.exp(-s)))) >= threshold for s in scores])
+            measured = measured.model_copy(
+                update={
+                    "threshold": threshold if flagged.any() else None,
+                    "flagged": int(flagged.sum()),
+                    "right": int((flagged & is_error).sum()),
+                }
+            )
+        codes[code] = measured
+    return JudgeContract(judge=judge, prompt=PROMPT_VERSION, precision=precision, codes=codes)
+
+
+def describe_contract(contract: JudgeContract) -> str:
+    """One line: which codes may accuse from now on, and which are only calibrated."""
+    accusing = [
+        f"{code} from {measured.threshold:.2f} ({measured.right} of {measured.flagged} right)"
+        for code, measured in contract.codes.items()
+        if measured.threshold is not None
+    ]
+    rest = [code for code, measured in contract.codes.items() if measured.threshold is None]
+    return (
+        f"findings for {', '.join(accusing) or 'no code'}"
+        + (f"; suggestions only for {', '.join(rest)}" if rest else "")
+        + f"; codes with fewer than {MIN_ERRORS} errors are not in it"
     )

@@ -31,34 +31,6 @@ def curve(truth: Bools, scores: Floats) -> tuple[Floats, Floats, Floats]:
     return hits[last] / (last + 1.0), hits[last] / max(int(truth.sum()), 1), ranked[last]
 
 
-def precision_at_recall(truth: Bools, scores: Floats, recall: float) -> float:
-    """The best precision at which at least `recall` of the errors are found; NaN without a positive."""
-    if not truth.any():
-        return float("nan")
-    precision, reached, _ = curve(truth, scores)
-    return float(precision[reached >= recall].max())
-
-
-def false_alarms(truth: Bools, scores: Floats, recall: float) -> float:
-    """False accusations for 100 clean turns at the threshold that finds `recall` of the errors."""
-    if not truth.any() or truth.all():
-        return float("nan")
-    _, reached, thresholds = curve(truth, scores)
-    threshold = thresholds[reached >= recall][0]
-    return float(100.0 * np.mean(scores[~truth] >= threshold))
-
-
-def recall_at_false_alarms(truth: Bools, scores: Floats, per_100: float) -> float:
-    """Share of errors found when at most `per_100` of 100 clean turns are accused; NaN without a positive."""
-    if not truth.any() or truth.all():
-        return float("nan")
-    allowed = int(per_100 / 100.0 * (~truth).sum())
-    clean = np.sort(scores[~truth])[::-1]
-    if allowed >= len(clean):
-        return 1.0
-    return float(np.mean(scores[truth] > clean[allowed]))
-
-
 def pair_auc(errors: Floats, twins: Floats) -> float:
     """Share of pairs in which the error scores above its clean twin of the same form; a tie is a half."""
     if not len(errors):

@@ -32,7 +32,7 @@ from dialint.detector.records import Verdict
 from dialint.detector.statistics import Counts as Draws
 from dialint.detector.statistics import bootstrap_counts, ratio
 from dialint.detector.verdict_files import read_verdicts
-from dialint.eval.figures.per_code import value_and_interval
+from dialint.eval.figures import value_and_interval
 from dialint.eval.metrics import Bools, Floats
 from dialint.eval.run import check_writable
 

@@ -25,10 +25,18 @@ from dialint.detector.interface import Detector, DetectorConfig
 from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example, Verdict
 from dialint.detector.statistics import bootstrap_counts
-from dialint.eval.figures.breakdowns import compute_curves, compute_slices, paired_difference
-from dialint.eval.figures.hard_examples import Excerpt, Mistake, hardest, make_excerpt, to_dict
-from dialint.eval.figures.multiclass import multiclass_figures
-from dialint.eval.figures.per_code import compute_figures, summarize
+from dialint.eval.breakdowns import (
+    Excerpt,
+    Mistake,
+    compute_curves,
+    compute_slices,
+    hardest,
+    make_excerpt,
+    multiclass_figures,
+    paired_difference,
+    to_dict,
+)
+from dialint.eval.figures import compute_figures, summarize
 from dialint.eval.results import (
     Results,
     count_suggestions,
@@ -109,7 +117,7 @@ def run(
     if config.out is not None:
         write_json(config.out, whole)
     if config.html is not None:
-        from dialint.eval.report.page import page
+        from dialint.eval.page import page
 
         with atomic_file(config.html) as file:
             file.write(page(whole, None if config.no_text else excerpts).encode())
@@ -196,7 +204,7 @@ def evaluate_against(
 def _show(report: Mapping[str, Any]) -> None:
     from rich.console import Console
 
-    from dialint.eval.report.tables import against, exclusives, figures
+    from dialint.eval.tables import against, exclusives, figures
 
     console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, markup=False, emoji=False)
     for name, content in report.items():

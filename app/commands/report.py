@@ -22,7 +22,7 @@ from dialint.detector.option_ranges import check_ranges
 
 if TYPE_CHECKING:
     from dialint.detector.records import Dialogue, Finding, Verdict
-    from dialint.eval.figures.hard_examples import Excerpt
+    from dialint.eval.breakdowns import Excerpt
 
 BEFORE = 3
 """Turns shown before that of an example."""
@@ -119,7 +119,7 @@ def _examples(
     sampled: Sequence[tuple[Verdict, Finding]], config: ReportConfig, manifest: Mapping[str, Any]
 ) -> list[tuple[Verdict, Finding, Excerpt | None]]:
     """The examples with the words to show: quotes alone, or with turns before them where there is a log."""
-    from dialint.eval.figures.hard_examples import Excerpt
+    from dialint.eval.breakdowns import Excerpt
 
     if config.no_text:
         return [(verdict, finding, None) for verdict, finding in sampled]
@@ -161,7 +161,7 @@ def _dialogues(config: ReportConfig, manifest: Mapping[str, Any], wanted: set[st
 def _in_context(verdict: Verdict, finding: Finding, dialogue: Dialogue) -> Excerpt:
     """The finding's turn with the turns before it, masked and without what the customer did not see."""
     from dialint.detector.masking import mask_dialogue
-    from dialint.eval.figures.hard_examples import Excerpt
+    from dialint.eval.breakdowns import Excerpt
 
     placed = verdict.model_copy(update={"findings": (finding,)}).placed_in(dialogue).findings[0]
     masked, texts = mask_dialogue(dialogue)

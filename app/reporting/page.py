@@ -29,8 +29,8 @@ from dialint.app.scoring.summary import SEVERITIES
 from dialint.detector.calibration import format_probability
 from dialint.detector.records import Finding, Verdict
 from dialint.detector.statistics import round_interval
-from dialint.eval.figures.hard_examples import Excerpt
-from dialint.eval.report.page import document, table, turns
+from dialint.eval.breakdowns import Excerpt
+from dialint.eval.page import document, table, turns
 from dialint.labeling.raters.estimates import Figure
 
 SCRIPT = Path(__file__).with_name("filter.js")

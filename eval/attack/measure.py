@@ -17,8 +17,7 @@ from dialint.detector.statistics import (
     ratio,
 )
 from dialint.eval.attack.battery import Attack, Battery, Goal, Position, family_attacks
-from dialint.eval.attack.targets import Target
-from dialint.eval.attack.trials import Reading, Subject, Trial, is_flipped, make_trial, pressure
+from dialint.eval.attack.trials import Reading, Subject, Target, Trial, is_flipped, make_trial, pressure
 from dialint.eval.results import source_name
 
 BATCH = 256

@@ -30,15 +30,15 @@ from dialint.detector.option_ranges import check_ranges
 from dialint.detector.records import Example
 from dialint.eval.attack.battery import Battery, Goal, load_battery, make_battery
 from dialint.eval.attack.measure import run_adaptive, run_static, summarize
-from dialint.eval.attack.targets import (
+from dialint.eval.attack.trials import (
     ERROR_FROM,
     JudgeTarget,
     ScanTarget,
+    Subject,
     Target,
     judge_subjects,
     scan_subjects,
 )
-from dialint.eval.attack.trials import Subject
 from dialint.eval.results import read_examples, read_labelled_log
 from dialint.eval.run import PIPE_WIDTH, check_writable
 

@@ -15,8 +15,15 @@ from dialint.eval import baselines
 from dialint.eval.attack import run
 from dialint.eval.attack.battery import Attack, load_battery, make_battery
 from dialint.eval.attack.measure import Outcome, run_adaptive, run_static, summarize
-from dialint.eval.attack.targets import JudgeTarget
-from dialint.eval.attack.trials import Reading, Subject, Trial, is_flipped, make_trial, place_text
+from dialint.eval.attack.trials import (
+    JudgeTarget,
+    Reading,
+    Subject,
+    Trial,
+    is_flipped,
+    make_trial,
+    place_text,
+)
 
 TAXONOMY = load_taxonomy()
 

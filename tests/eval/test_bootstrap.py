@@ -8,7 +8,8 @@ from sklearn.metrics import average_precision_score
 
 from dialint.detector.statistics import bootstrap_counts, grouped_sum
 from dialint.eval import metrics
-from dialint.eval.figures.bootstrap import calibration_errors, ranking_figures
+from dialint.eval.figures import calibration_errors, ranking_figures
+from dialint.eval.metrics import Bools, Floats, curve
 
 RANDOM = np.random.default_rng(0)
 GROUPS = np.sort(RANDOM.integers(0, 60, 500))
@@ -17,13 +18,41 @@ SCORES = np.round(RANDOM.random(500) * 0.7 + 0.3 * TRUTH, 2)  # with ties
 COUNTS = bootstrap_counts(60, 40)
 
 
+def precision_at_recall(truth: Bools, scores: Floats, recall: float) -> float:
+    """The best precision at which at least `recall` of the errors are found; NaN without a positive."""
+    if not truth.any():
+        return float("nan")
+    precision, reached, _ = curve(truth, scores)
+    return float(precision[reached >= recall].max())
+
+
+def false_alarms(truth: Bools, scores: Floats, recall: float) -> float:
+    """False accusations for 100 clean turns at the threshold that finds `recall` of the errors."""
+    if not truth.any() or truth.all():
+        return float("nan")
+    _, reached, thresholds = curve(truth, scores)
+    threshold = thresholds[reached >= recall][0]
+    return float(100.0 * np.mean(scores[~truth] >= threshold))
+
+
+def recall_at_false_alarms(truth: Bools, scores: Floats, per_100: float) -> float:
+    """Share of errors found when at most `per_100` of 100 clean turns are accused; NaN without a positive."""
+    if not truth.any() or truth.all():
+        return float("nan")
+    allowed = int(per_100 / 100.0 * (~truth).sum())
+    clean = np.sort(scores[~truth])[::-1]
+    if allowed >= len(clean):
+        return 1.0
+    return float(np.mean(scores[truth] > clean[allowed]))
+
+
 def test_the_first_row_is_the_sample_itself() -> None:
     found = ranking_figures(TRUTH, SCORES, GROUPS, COUNTS)
     assert found["average_precision"][0] == pytest.approx(metrics.average_precision(TRUTH, SCORES))
-    plain = metrics.precision_at_recall(TRUTH, SCORES, 0.5)
+    plain = precision_at_recall(TRUTH, SCORES, 0.5)
     assert found["precision_at_recall_50"][0] == pytest.approx(plain)
-    assert found["false_alarms_at_recall_50"][0] == pytest.approx(metrics.false_alarms(TRUTH, SCORES, 0.5))
-    plain = metrics.recall_at_false_alarms(TRUTH, SCORES, 1.0)
+    assert found["false_alarms_at_recall_50"][0] == pytest.approx(false_alarms(TRUTH, SCORES, 0.5))
+    plain = recall_at_false_alarms(TRUTH, SCORES, 1.0)
     assert found["recall_at_1_false_alarm"][0] == pytest.approx(plain)
     plain = metrics.calibration_error(TRUTH, SCORES)
     assert calibration_errors(TRUTH, SCORES, GROUPS, COUNTS)[0] == pytest.approx(plain)
@@ -42,11 +71,9 @@ def test_a_round_is_what_the_drawn_rows_would_give() -> None:
         again = np.repeat(np.arange(500), COUNTS[row][GROUPS])
         truth, scores = TRUTH[again], SCORES[again]
         assert found["average_precision"][row] == pytest.approx(metrics.average_precision(truth, scores))
-        assert found["false_alarms_at_recall_50"][row] == pytest.approx(
-            metrics.false_alarms(truth, scores, 0.5)
-        )
+        assert found["false_alarms_at_recall_50"][row] == pytest.approx(false_alarms(truth, scores, 0.5))
         assert found["recall_at_1_false_alarm"][row] == pytest.approx(
-            metrics.recall_at_false_alarms(truth, scores, 1.0)
+            recall_at_false_alarms(truth, scores, 1.0)
         )
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from dialint.detector.errors import ConfigError
 from dialint.detector.judge.contract import read_contract
-from dialint.eval.judge_contract import describe_contract, fit_judge_contract
-from dialint.eval.judge_metrics import JudgeResult
+from dialint.eval.judge_metrics import JudgeResult, describe_contract, fit_judge_contract
 
 
 def result(code: str, number: int, p: float, *, is_error: bool) -> JudgeResult:

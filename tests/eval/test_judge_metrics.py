@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sklearn.metrics import average_precision_score
 
 from dialint.detector.statistics import bootstrap_counts
-from dialint.eval.figures.bootstrap import ranking_figures
+from dialint.eval.figures import ranking_figures
 from dialint.eval.judge_metrics import JudgeResult, judge_difference, judge_figures, summarize_judge
 from dialint.eval.metrics import calibration_error
 

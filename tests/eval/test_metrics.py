@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from dialint.eval.metrics import (
     average_precision,
     calibration_error,
-    false_alarms,
     pair_auc,
-    precision_at_recall,
-    recall_at_false_alarms,
     span_f1,
 )
 
@@ -35,18 +32,6 @@ def test_tied_scores_are_taken_together() -> None:
 
 def test_nothing_to_find_has_no_average_precision() -> None:
     assert math.isnan(average_precision(np.zeros(3, bool), np.arange(3.0)))
-
-
-def test_precision_and_false_alarms_at_a_recall() -> None:
-    assert precision_at_recall(TRUTH, SCORES, 0.5) == pytest.approx(2 / 3)
-    assert false_alarms(TRUTH, SCORES, 0.5) == pytest.approx(100 / 3)
-    assert false_alarms(TRUTH, SCORES, 1.0) == pytest.approx(100.0)
-
-
-def test_recall_at_a_rate_of_false_alarms() -> None:
-    assert recall_at_false_alarms(TRUTH, SCORES, 0.0) == pytest.approx(1 / 3)
-    assert recall_at_false_alarms(TRUTH, SCORES, 34.0) == pytest.approx(2 / 3)
-    assert recall_at_false_alarms(TRUTH, SCORES, 100.0) == 1.0
 
 
 def test_pair_auc_counts_ties_as_halves() -> None:

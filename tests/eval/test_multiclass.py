@@ -12,8 +12,8 @@ from own_taxonomy import CODES, write_taxonomy
 from dialint.detector.records import Dialogue, Example, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
+from dialint.eval.breakdowns import class_shares, multiclass_figures
 from dialint.eval.contract import distinct_units, fit_contract, fit_platt
-from dialint.eval.figures.multiclass import class_shares, multiclass_figures
 from dialint.eval.metrics import divergence
 from dialint.eval.results import code_results, score_examples
 from dialint.eval.run import evaluate

@@ -16,13 +16,12 @@ from dialint.detector.interface import DetectorConfig
 from dialint.detector.records import Dialogue, Example, Finding, Label, Turn, Verdict
 from dialint.detector.statistics import bootstrap_counts
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
-from dialint.eval.figures.breakdowns import compute_slices, paired_difference
-from dialint.eval.figures.hard_examples import hardest, make_excerpt
-from dialint.eval.figures.per_code import compute_figures
-from dialint.eval.report.page import page
-from dialint.eval.report.tables import figures
+from dialint.eval.breakdowns import compute_slices, hardest, make_excerpt, paired_difference
+from dialint.eval.figures import compute_figures
+from dialint.eval.page import page
 from dialint.eval.results import score_examples
 from dialint.eval.run import EvalConfig, evaluate_against, run
+from dialint.eval.tables import figures
 
 NASTY = '<script>alert("w1")</script> & <img src=http://x.example/a.png> you fool'
 

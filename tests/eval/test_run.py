@@ -12,14 +12,12 @@ import tiny
 from dialint.detector.errors import ConfigError, UserError
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.interface import DetectorConfig
-from dialint.detector.pipeline import load_detector
 from dialint.detector.records import Dialogue, Example, Finding, Label, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.eval.metrics import pair_auc
-from dialint.eval.report.page import page
+from dialint.eval.page import page
 from dialint.eval.results import Results, code_results, read_labelled_log, score_examples, twin_pairs
 from dialint.eval.run import evaluate, evaluate_against, run
-from dialint.eval.speed import SpeedConfig, speed
 
 
 def example(name: str, labels: dict[int, str], pair: str | None = None) -> Example:
@@ -183,37 +181,6 @@ def test_the_command_writes_its_report(tmp_path: Path, capsys: pytest.CaptureFix
     assert "T1" in capsys.readouterr().out
     with pytest.raises(ConfigError):
         run(config=EvalConfig())
-
-
-def test_the_stopwatch_compares_scores_before_it_times(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = tmp_path / "log.jsonl"
-    lines = [
-        {
-            "id": str(i),
-            "turns": [{"role": "customer", "text": f"w{i}"}, {"role": "agent", "text": "w1 w2 " * (i + 1)}],
-        }
-        for i in range(8)
-    ]
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    release, out = tiny.write_release(tmp_path / "r"), tmp_path / "speed.json"
-    speed(str(log), config=SpeedConfig(limit=6, rounds=2, out=out), detector=DetectorConfig(release=release))
-    found = json.loads(out.read_text())
-    assert found["dialogues"] == 6
-    assert found["largest_difference_fp32"] < 1e-4
-    assert len(found["seconds"]["one-by-one padded loop"]["all"]) == 2
-    assert "loop / scan" in capsys.readouterr().out
-
-
-def test_a_loop_that_disagrees_is_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import dialint.eval.speed
-
-    monkeypatch.setattr(dialint.eval.speed, "_differences", lambda *_: 0.5)
-    release = load_detector(DetectorConfig(release=tiny.write_release(tmp_path / "r")))
-    dialogue = Dialogue(id="d", turns=(Turn(index=0, role="agent", text="w1"),))
-    with pytest.raises(ConfigError, match="nothing was timed"):
-        dialint.eval.speed.run(release, release, [dialogue], 1)
 
 
 def test_a_log_with_labels_of_its_own_is_an_exam_too() -> None:

@@ -9,6 +9,7 @@ from dialint.detector.statistics import round_interval
 if TYPE_CHECKING:
     from rich.table import Table
 
+
 COLUMNS = (
     ("P@R50", "precision_at_recall_50"),
     ("FA@R50", "false_alarms_at_recall_50"),

@@ -1,6 +1,6 @@
 """Times the scan against a padded one-by-one loop and against the bare forward pass.
 
-    dialint eval speed LOG... --rounds 5
+    python runs/studies/scan_speed.py LOG... --rounds 5
 
 All three run the same weights with the same threads on the same windows, in turns, in one process.
 Equal scores are asserted (in fp32, to 1e-4) before anything is timed. Says nothing of quality.
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import cyclopts
 import numpy as np
 from cyclopts import Parameter
 from pydantic import Field
@@ -43,7 +44,7 @@ TOLERANCE = 1e-4
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class SpeedConfig:
-    """Options of `dialint eval speed`."""
+    """Options of the measurement."""
 
     limit: Annotated[int, Field(ge=1)] = 200
     """Dialogues taken from the logs."""
@@ -234,3 +235,7 @@ def table(report: dict[str, Any]) -> Any:
         )
     )
     return table
+
+
+if __name__ == "__main__":
+    cyclopts.run(speed)

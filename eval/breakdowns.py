@@ -1,0 +1,399 @@
+"""Breakdowns of the figures: paired differences between detectors, curves, and slices of a set.
+
+Two detectors are compared under the same bootstrap counts, so a round's difference is that of the same
+resampled set. A difference whose interval contains 0 is no difference. A slice is a mask over the judged
+rows, by source corpus, length of the dialogue or position of the turn. Codes of dialogue scope have no
+position and are left out of that slicing; a code counts for a slice's macro average precision with
+`MIN_ERRORS` errors or more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dialint.detector.masking import mask_dialogue
+from dialint.detector.records import Example, Finding, Label, Verdict
+from dialint.detector.statistics import Counts, grouped_sum, ratio
+from dialint.detector.taxonomy import Taxonomy
+from dialint.eval.figures import (
+    MACRO,
+    EvaluationFigures,
+    count_sources,
+    nan_mean,
+    ranking_figures,
+    value_and_interval,
+    with_interval,
+)
+from dialint.eval.metrics import Floats, curve, divergence
+from dialint.eval.results import (
+    WHOLE_DIALOGUE,
+    CodeResults,
+    Indices,
+    Results,
+    number_sources,
+    source_of,
+    unjudged_turns,
+)
+
+BY_CODE = ("average_precision", "f1", "pair_auc")
+"""Figures compared code by code."""
+
+
+def paired_difference(figures: EvaluationFigures, other: EvaluationFigures) -> dict[str, Any]:
+    """`figures` less `other`: `macro` over all codes with an error in the set, `macro_covered` over those
+    of them that `figures` covers, `codes` one by one; each figure as value and 95 % interval."""
+    covered = [code for code in figures.present if code in figures.covered]
+    return {
+        "macro": {name: _apart(figures, other, name, figures.present) for name in MACRO},
+        "macro_covered": {name: _apart(figures, other, name, covered) for name in MACRO},
+        "whole": {
+            name: _difference_row(values - other.whole[name]) for name, values in figures.whole.items()
+        },
+        "codes": {
+            code: {
+                name: _difference_row(figures.codes[code][name] - other.codes[code][name]) for name in BY_CODE
+            }
+            for code in figures.present
+        },
+    }
+
+
+def _apart(
+    figures: EvaluationFigures, other: EvaluationFigures, name: str, codes: tuple[str, ...] | list[str]
+) -> Any:
+    return _difference_row(figures.macro(name, codes) - other.macro(name, codes))
+
+
+def _difference_row(values: np.ndarray) -> dict[str, float | None]:
+    return dict(zip(("difference", "low", "high"), value_and_interval(values), strict=True))
+
+
+MAX_POINTS = 120
+BINS = 10
+
+
+def compute_curves(rows: CodeResults) -> dict[str, Any]:
+    """`precision_recall`: points (recall, precision), surest first, at most `MAX_POINTS`;
+    `at_threshold`: that point for what was flagged, or None;
+    `reliability`: for each bin of equal width with a row in it: mean probability, frequency, rows."""
+    precision, recall, _ = curve(rows.truth, rows.probabilities)
+    new = np.diff(recall, prepend=0.0) > 0
+    points = np.column_stack((recall[new], precision[new]))
+    if len(points) > MAX_POINTS:
+        points = points[np.unique(np.linspace(0, len(points) - 1, MAX_POINTS).astype(int))]
+    flagged, hits = int(rows.flagged.sum()), int((rows.flagged & rows.truth).sum())
+    at = [hits / max(int(rows.truth.sum()), 1), hits / flagged] if flagged else None
+    return {
+        "precision_recall": _round(points.tolist()),
+        "at_threshold": None if at is None else _round([at])[0],
+        "reliability": _round(_reliability(rows)),
+    }
+
+
+def _reliability(rows: CodeResults) -> list[list[float]]:
+    bins = np.minimum((rows.probabilities * BINS).astype(int), BINS - 1)
+    return [
+        [
+            float(rows.probabilities[bins == b].mean()),
+            float(rows.truth[bins == b].mean()),
+            int((bins == b).sum()),
+        ]
+        for b in np.unique(bins).tolist()
+    ]
+
+
+def _round(points: list[list[float]]) -> list[list[float]]:
+    return [[round(value, 4) for value in point] for point in points]
+
+
+MIN_ERRORS = 5
+LENGTHS = ((1, 3), (4, 6), (7, 10), (11, None))
+"""Agent turns of a dialogue, first and last of each part."""
+THIRDS = ("first third", "middle third", "last third")
+
+
+def compute_slices(
+    results: Results, rows: Mapping[str, CodeResults], counts: Counts
+) -> dict[str, dict[str, Any]]:
+    """Slicing to part to figures: errors, judged rows, macro average precision, precision and recall of
+    all findings, findings and wrong findings for 100 judged turns, each with its 95 % interval."""
+    sources = [str(e.dialogue.metadata.get("source", e.dialogue.id.partition(":")[0])) for e, _ in results]
+    lengths = [_length(len(verdict.probabilities or {})) for _, verdict in results]
+    thirds = {
+        (index, turn): THIRDS[3 * rank // len(verdict.probabilities or {})]
+        for index, (_, verdict) in enumerate(results)
+        for rank, turn in enumerate(sorted(verdict.probabilities or {}))
+    }
+    kinds: dict[str, Callable[[int, int], str]] = {
+        "source corpus": lambda example, _: sources[example],
+        "agent turns in the dialogue": lambda example, _: lengths[example],
+        "place of the turn": lambda example, turn: thirds.get((example, turn), ""),
+    }
+    return {kind: _parts(rows, part_of, counts) for kind, part_of in kinds.items()}
+
+
+def _length(n_turns: int) -> str:
+    for first, last in LENGTHS:
+        if last is None or n_turns <= last:
+            return f"{first} or more" if last is None else f"{first} to {last}"
+    raise AssertionError("the last part has no end")
+
+
+def _parts(
+    rows: Mapping[str, CodeResults], part_of: Callable[[int, int], str], counts: Counts
+) -> dict[str, dict[str, Any]]:
+    names = {
+        code: np.array([part_of(int(e), int(t)) for e, t in zip(row.example, row.turn, strict=True)], object)
+        for code, row in rows.items()
+    }
+    parts = sorted({str(name) for column in names.values() for name in column if name}, key=_order)
+    return {
+        part: _figures({code: _select_rows(row, names[code] == part) for code, row in rows.items()}, counts)
+        for part in parts
+    }
+
+
+def _order(part: str) -> tuple[int, str]:
+    """Numbers by size, thirds in their order, names by the alphabet."""
+    first = part.split(" ", maxsplit=1)[0]
+    return (int(first), "") if first.isdigit() else (THIRDS.index(part) if part in THIRDS else 0, part)
+
+
+def _select_rows(row: CodeResults, mask: np.ndarray) -> CodeResults:
+    columns = {
+        name: getattr(row, name)[mask]
+        for name in ("truth", "probabilities", "flagged", "dialogue", "example", "turn")
+    }
+    return CodeResults(**columns, overlap=np.zeros(0), overlap_dialogue=np.zeros(0, np.int64))
+
+
+def _figures(rows: Mapping[str, CodeResults], counts: Counts) -> dict[str, Any]:
+    hits, flagged, errors = (np.zeros(len(counts)) for _ in range(3))
+    areas = []
+    units: dict[tuple[int, int], int] = {}
+    for row in rows.values():
+        hits += grouped_sum(counts, row.flagged & row.truth, row.dialogue)
+        flagged += grouped_sum(counts, row.flagged, row.dialogue)
+        errors += grouped_sum(counts, row.truth, row.dialogue)
+        units.update(zip(zip(row.example, row.turn, strict=True), row.dialogue, strict=True))
+        if row.truth.sum() >= MIN_ERRORS:
+            areas.append(
+                ranking_figures(row.truth, row.probabilities, row.dialogue, counts)["average_precision"]
+            )
+    groups = np.array([group for (_, turn), group in units.items() if turn != WHOLE_DIALOGUE], np.int64)
+    turns = grouped_sum(counts, np.ones(len(groups)), groups)
+    figures = {
+        "macro_average_precision": nan_mean(np.array(areas)) if areas else np.full(len(counts), np.nan),
+        "precision_of_findings": ratio(hits, flagged),
+        "recall_of_errors": ratio(hits, errors),
+        "findings_per_100_turns": ratio(100 * flagged, turns),
+        "wrong_findings_per_100_turns": ratio(100 * (flagged - hits), turns),
+    }
+    shares = ("precision_of_findings", "recall_of_errors")
+    n_sources = {name: count_sources(rows.values(), name) for name in shares}
+    return {
+        "turns": int(turns[0]),
+        "errors": int(errors[0]),
+        "codes_averaged": len(areas),
+        **{name: value_and_interval(values, n_sources.get(name)) for name, values in figures.items()},
+    }
+
+
+Kind = Literal["accused wrongly", "not seen"]
+PER_CODE = 3
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake at a turn of `results[example]`."""
+
+    kind: Kind
+    code: str
+    example: int
+    turn: int
+    probability: float
+
+
+def hardest(results: Results, rows: Mapping[str, CodeResults], limit: int = 20) -> list[Mistake]:
+    """At most `limit` of each kind, surest first, at most `PER_CODE` of a code, no turn text twice."""
+    wrong: list[Mistake] = []
+    missed: list[Mistake] = []
+    for code, row in rows.items():
+        accused, unseen = row.flagged & ~row.truth, row.truth & ~row.flagged
+        wrong += [
+            _mistake("accused wrongly", code, row, p, results) for p in np.flatnonzero(accused).tolist()
+        ]
+        missed += [_mistake("not seen", code, row, p, results) for p in np.flatnonzero(unseen).tolist()]
+    wrong.sort(key=lambda m: (-m.probability, m.code, m.example, m.turn))
+    missed.sort(key=lambda m: (m.probability, m.code, m.example, m.turn))
+    return [*_distinct(wrong, results, limit), *_distinct(missed, results, limit)]
+
+
+def _mistake(kind: Kind, code: str, row: CodeResults, row_index: int, results: Results) -> Mistake:
+    """A row's mistake; that of a whole dialogue stands at its finding, its label, or its last turn."""
+    example, verdict = results[int(row.example[row_index])]
+    turn = int(row.turn[row_index])
+    if turn == WHOLE_DIALOGUE:
+        marks = [mark.turn for mark in _marks(example, verdict) if mark.code == code]
+        turn = marks[0] if marks else example.dialogue.turns[-1].index
+    return Mistake(kind, code, int(row.example[row_index]), turn, float(row.probabilities[row_index]))
+
+
+def _marks(example: Example, verdict: Verdict) -> list[Finding | Label]:
+    return [*verdict.findings, *example.errors]
+
+
+def _distinct(mistakes: list[Mistake], results: Results, limit: int) -> list[Mistake]:
+    selected: list[Mistake] = []
+    seen: set[tuple[str, str, str]] = set()
+    of_code: Counter[str] = Counter()
+    for mistake in mistakes:
+        example = results[mistake.example][0]
+        text = next(turn.text for turn in example.dialogue.turns if turn.index == mistake.turn)
+        key = (mistake.code, source_of(example), text)
+        if key in seen or of_code[mistake.code] >= PER_CODE:
+            continue
+        seen.add(key)
+        of_code[mistake.code] += 1
+        selected.append(mistake)
+        if len(selected) == limit:
+            break
+    return selected
+
+
+def to_dict(mistake: Mistake, results: Results) -> dict[str, Any]:
+    """A mistake as a report holds it."""
+    return {
+        "kind": mistake.kind,
+        "code": mistake.code,
+        "dialogue": results[mistake.example][0].dialogue.id,
+        "turn": mistake.turn,
+        "probability": round(mistake.probability, 4),
+    }
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A mistake in words, for the page: role and text of the turn and the two before it, the last one
+    being the turn itself; `start` and `end` bound the finding's or the label's evidence in it."""
+
+    turns: tuple[tuple[str, str], ...]
+    start: int
+    end: int
+
+
+def make_excerpt(mistake: Mistake, results: Results) -> Excerpt:
+    """The mistake at `mistake.example` of the scored `results`, personal data as placeholders."""
+    scored = [pair for pair in results if pair[1].status == "scored"]
+    example, verdict = scored[mistake.example]
+    masked, texts = mask_dialogue(example.dialogue)
+    row_index = next(p for p, turn in enumerate(example.dialogue.turns) if turn.index == mistake.turn)
+    before = [turn for turn in masked.turns[:row_index] if not turn.is_unseen][-2:]
+    turns = [*before, masked.turns[row_index]]
+    spans = [
+        (mark.start or 0, mark.end or 0)
+        for mark in _marks(example, verdict)
+        if mark.code == mistake.code and mark.turn == mistake.turn
+    ]
+    start, end = texts[row_index].from_original(*spans[0]) if spans else (0, 0)
+    return Excerpt(tuple((turn.role, turn.text) for turn in turns), start, end)
+
+
+@dataclass(frozen=True)
+class ClassShares:
+    """Rows of shape (turns, codes) that sum to 1: the labels' distribution and the detector's; `dialogue`
+    numbers each row's source dialogue."""
+
+    labelled: Floats
+    predicted: Floats
+    dialogue: Indices
+
+
+def multiclass_figures(
+    taxonomy: Taxonomy, results: Results, counts: Counts, other: Results | None = None
+) -> dict[str, Any]:
+    """Figures of each exclusive category of which the results hold labels, by the category's code; with a
+    `other` on the same dialogues also its figures less these, paired, under the name ``..._difference``."""
+    figures_of = {}
+    for category in taxonomy.categories:
+        codes = tuple(code.code for code in category.codes)
+        rows = class_shares(results, codes) if category.exclusive else None
+        if rows is not None and len(rows.labelled):
+            figures_of[category.code] = summarize_classes(
+                rows, codes, counts, None if other is None else class_shares(other, codes)
+            )
+    return figures_of
+
+
+def class_shares(results: Results, codes: Sequence[str]) -> ClassShares:
+    """The rows of all results; of a turn without a probability, every code is as likely."""
+    numbers = number_sources(results)
+    labelled: list[list[float]] = []
+    predicted: list[list[float]] = []
+    dialogue: list[int] = []
+    for example, verdict in results:
+        of_turn: dict[int, dict[str, float]] = {}
+        for label in example.labels:
+            of_turn.setdefault(label.turn, {})[label.code] = label.probability
+        for turn, row in sorted((verdict.probabilities or {}).items()):
+            is_unjudged = any(turn in unjudged_turns(verdict, code) for code in codes)
+            if any(label_row := _in_order(of_turn.get(turn, {}), codes)) and not is_unjudged:
+                labelled.append(label_row)
+                predicted.append(_in_order(row, codes))
+                dialogue.append(numbers[source_of(example)])
+    shape = (-1, len(codes))
+    return ClassShares(
+        _normalise(np.array(labelled).reshape(shape)),
+        _normalise(np.array(predicted).reshape(shape)),
+        np.array(dialogue, np.int64),
+    )
+
+
+def _in_order(of: Mapping[str, float], codes: Sequence[str]) -> list[float]:
+    return [of.get(code, 0.0) for code in codes]
+
+
+def _normalise(values: Floats) -> Floats:
+    whole = values.sum(axis=1, keepdims=True)
+    return np.where(whole > 0, values / np.where(whole > 0, whole, 1.0), 1.0 / values.shape[1])
+
+
+def summarize_classes(
+    rows: ClassShares, codes: Sequence[str], counts: Counts, other: ClassShares | None = None
+) -> dict[str, Any]:
+    """`accuracy` of the most probable code, mean `divergence` (Jensen-Shannon, bits, 0 to 1), and the `f1`
+    of each code as the most probable, each with its 95 % interval."""
+    figures = class_figures(rows, codes, counts)
+    figures_of: dict[str, Any] = {"turns": len(rows.labelled)}
+    for name, values in figures.items():
+        figures_of |= with_interval(name, values)
+    if other is not None:
+        for name, values in class_figures(other, codes, counts).items():
+            figures_of[f"{name}_difference"] = value_and_interval(values - figures[name])
+    return figures_of
+
+
+def class_figures(rows: ClassShares, codes: Sequence[str], counts: Counts) -> dict[str, Floats]:
+    """Every figure in every round, of shape (1 + rounds,). Where labels favour several codes alike, each of
+    them is right, and is the truth where it was said."""
+    best_code = rows.predicted.argmax(axis=1)
+    best = rows.labelled >= rows.labelled.max(axis=1, keepdims=True) - 1e-9
+    right = best[np.arange(len(best_code)), best_code]
+    truth = np.where(right, best_code, best.argmax(axis=1))
+    n = grouped_sum(counts, np.ones(len(best_code)), rows.dialogue)
+    figures_of: dict[str, Floats] = {
+        "accuracy": ratio(grouped_sum(counts, right, rows.dialogue), n),
+        "divergence": ratio(grouped_sum(counts, divergence(rows.labelled, rows.predicted), rows.dialogue), n),
+    }
+    for column, code in enumerate(codes):
+        hits, at, of = (
+            grouped_sum(counts, chosen, rows.dialogue)
+            for chosen in ((best_code == column) & right, best_code == column, truth == column)
+        )
+        figures_of[f"f1_{code}"] = ratio(2 * hits, at + of)
+    return figures_of

@@ -1,1 +1,0 @@
-"""Reports: tables for a terminal, an HTML page for a browser."""
