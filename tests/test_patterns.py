@@ -143,6 +143,7 @@ def evaluated(module: ModuleType, call: ast.Call) -> re.Pattern[Any] | None:
 
 LATE = {
     "dialint.detector.checks.phrases": "pattern",
+    "dialint.detector.checks.words": "expand(text)",
     "dialint.detector.engines.spelling": """f"(?={'|'.join(sorted(begins))})\"""",  # escaped words
     "dialint.detector.masking.name_cues": r"""f'(?:{cues})(?!\\w)(?=[^\\w\\n]{{0,3}}\\s?\\w)'""",  # kept in a table
     "dialint.labeling.synthetic.scenes": "pattern",
@@ -185,10 +186,15 @@ def late_texts() -> Iterator[tuple[str, str]]:
 @cache
 def patterns() -> dict[str, re.Pattern[Any]]:
     """Every pattern by the place where it stands, each once."""
+    from dialint.detector.checks import grammar
+    from dialint.detector.checks.words import Patterns
     from dialint.detector.masking.name_cues import _by_letter
 
     indexes = dict.fromkeys(_by_letter().values(), "dialint.detector.masking.name_cues")
+    indexes.update(dict.fromkeys(grammar._rules().values(), "dialint.detector.checks.grammar"))
     for module in modules():
+        for words in filter(lambda value: isinstance(value, Patterns), vars(module).values()):
+            indexes.update(dict.fromkeys((getattr(words, name) for name in dir(words)), module.__name__))
         for name, value in vars(module).items():
             if not isinstance(value, type) or value.__module__ == module.__name__:
                 for pattern in held(value):

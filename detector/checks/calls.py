@@ -1,25 +1,20 @@
-"""Calls of tools that went wrong: with invented or wrong arguments, or sent to the customer as text."""
+"""Calls of tools that went wrong, that were sent to the customer as text, or that are missing at the end."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dialint.detector.checks.claims import may_write
+from dialint.detector.checks.claims import claims_undone_write, may_write, name_words
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
 from dialint.detector.checks.values import ID, StatedIds, is_id
+from dialint.detector.checks.words import SENTENCE, Patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
 
-_SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
-_CALL = re.compile(
-    r"\{\s*+\"(?:name|function|tool|tool_name|action)\"\s*+:\s*+\"\w{2,60}\"\s*+,\s*+"
-    r"\"(?:arguments|args|parameters|input|action_input|kwargs)\"\s*+:"
-    r"|</?(?:tool_calls?|function_calls?|invoke)\b[^>\n]{0,100}>|<function=\w{2,60}>|<\|python_tag\|>"
-    r"|\[/?TOOL_CALLS?\]|^[ \t]*+Action:\s*+\{|^[ \t]*+Action Input:|^[ \t]*+API output:|\bArguments: \{\"",
-    re.MULTILINE,
-)
+PATTERNS = Patterns("calls")
+
 _SPOKEN = r"[^\n]{10,400}[.?!]"
 """The rest of a line that holds a full sentence."""
 _ROLE_TURNS = "|".join(
@@ -29,55 +24,12 @@ _ROLE_TURNS = "|".join(
         ("Assistant", "User|Human"),
     )
 )
-_OWN_OUTPUT = (
-    r"[^\])\n]{0,80}\b(?:results?|response|output|tool|api|user|customer|actual|retrieved|returned|list)\b"
-)
-_STAGE = re.compile(
-    r"[\[(]\s?(?:simulat(?:ed|ing) (?:an? |the )?(?:tool|api|function|delay|pause|response|processing)"
-    r"|calling (?:the )?(?:tool|function|api)|thinking:)[^\])\n]{0,300}+[\])]"
-    r"|\[\s?(?:tool call|api call)(?:: ?\w[^\])\n]{0,300}+)?\]"
-    r"|\[\s?(?:\.{1,3}\s?)?(?:simulat(?:ed|ing) (?!data)[\w-]{1,40}|executing|internal thought|assuming the"
-    r"|after processing|pauses|waits|processing(?! (?:fees?|times?|days?|costs?))|delay (?:for|while|to)"
-    r"|waiting for (?:(?:the|your) )?(?=user|customer|response|reply|confirmation|input|tool|api|results?)"
-    rf"|(?:display|loop through|insert|provide) the (?={_OWN_OUTPUT}))"
-    r"(?:[ ,:]{0,3}+[\w'’-]{1,40}+){2}[^\])\n]{0,300}+\]"
-    r"|\b(?:mak(?:e|ing)|made|response (?:from|to|of)|results? of) (?:(?:a|an|the|another|this) )?tool call"
-    r"|\*\*Response from (?:the )?tool"
-    r"|^(?-i:user|human|assistant)[ \t]*+$(?=\n[^\n]{0,400}[.?!])"
-    r"|^Human: (?=[^\n]{0,200}\b(?:I|my)\b)(?=[^\n]{0,400}[.?!])"
-    rf"|{_ROLE_TURNS}",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""Stage directions of several words, talk of tools, and turns that a bot wrote for others."""
-_REASONING = re.compile(
-    r"\A\s*+(?:Thought:(?=[ \t]*+\n\s*+\S|[^\n]{0,400}\b(?:the (?:user|customer)|tools?"
-    r"|I(?:['’]ll| (?:need to|should|will|have to|must|cannot)))\b)|<think(?:ing)?>)"
-)
-"""Reasoning under its heading, or beside it if it speaks of the customer as of a third, or of a plan."""
-_DEVELOPER = re.compile(
-    r"\b(?:APIs?|SDK|endpoints?|webhooks?|(?:tool|function)[- ]call(?:s|ing)?)\b", re.IGNORECASE
-)
 
 
-_FAILURE = re.compile(
-    r"\b(?:not (?:be )?(?:found|able|exist|valid|recogni[sz]ed|in our)|no such"
-    r"|(?:could|can|did|does|do|was|were|is|are) ?not"
-    r"|no (?:user|account|order|reservation|booking|record|match\w*+|customer|profile|such)|unable|invalid"
-    r"|incorrect|error|issue|problem|trouble)\b|n['’]t\b",
-    re.IGNORECASE,
-)
 _PLACEHOLDER = re.compile(r"<[\w' -]{2,60}>|#?[a-z]{2,20}_id")
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
 
 
-_TECHNICAL = re.compile(
-    r"time[ -]?d? ?out|unavailable|internal|server|network|connection|rate limit|try again|\b5\d\d\b|unknown",
-    re.IGNORECASE,
-)
-"""A refusal that is nobody's mistake, or of a tool that does not exist."""
-_UNKNOWN_KEY = re.compile(
-    r"\b(?:user|order|reservation|booking|account|customer)(?: id)? (?:was )?not found", re.IGNORECASE
-)
 _TRY = re.compile(r"\b(?:try|attempt|anyway|insist)\b", re.IGNORECASE)
 
 
@@ -153,7 +105,11 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
             if not use.was_run or not may_write(use.call.name):
                 continue
             reason = use.result or ""
-            if use.failed and not _TECHNICAL.search(reason) and not _UNKNOWN_KEY.search(reason):
+            if (
+                use.failed
+                and not PATTERNS.technical.search(reason)
+                and not PATTERNS.unknown_key.search(reason)
+            ):
                 refused = use
             elif refused is not None and not use.failed and use.call.name == refused.call.name:
                 refused = None
@@ -161,9 +117,9 @@ def refused_write(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 def _denial(turn: Turn) -> tuple[int, int] | None:
     """Start and end of the first sentence that tells of a failure."""
-    for match in _SENTENCE.finditer(turn.text):
+    for match in SENTENCE.finditer(turn.text):
         sentence = match.group()
-        if _FAILURE.search(sentence):
+        if PATTERNS.failure.search(sentence):
             return match.start() + len(sentence) - len(sentence.lstrip()), match.start() + len(
                 sentence.rstrip()
             )
@@ -172,7 +128,7 @@ def _denial(turn: Turn) -> tuple[int, int] | None:
 
 def speaks_of_calls(text: str) -> bool:
     """Whether a customer may want to read of calls, as a developer does."""
-    return _DEVELOPER.search(text) is not None
+    return PATTERNS.developer.search(text) is not None
 
 
 @check(L4=Evidence(30, 30))
@@ -188,17 +144,17 @@ def raw_tool_call(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     was_found = False
     for turn in dialogue.turns:
         if turn.role == "customer" and (
-            _CALL.search(turn.text) or (not was_found and speaks_of_calls(turn.text))
+            PATTERNS.call.search(turn.text) or (not was_found and speaks_of_calls(turn.text))
         ):
             return
         if turn.role not in JUDGED_ROLES:
             continue
         end = len(turn.text.rstrip())
-        if (call := _CALL.search(turn.text)) is not None:
+        if (call := PATTERNS.call.search(turn.text)) is not None:
             start, why = call.start(), "a tool call was sent as text"
-        elif (reasoning := _REASONING.match(turn.text)) is not None:
+        elif (reasoning := PATTERNS.reasoning.match(turn.text)) is not None:
             start, why = reasoning.start(), "the bot's reasoning was sent as text"
-        elif (stage := _STAGE.search(turn.text)) is not None:
+        elif (stage := PATTERNS.stage.search(turn.text)) is not None:
             (start, end), why = stage.span(), "a stage direction or another's turn was sent as text"
         else:
             continue
@@ -219,3 +175,51 @@ def raw_text_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
         if text in sent:
             yield replace(hit, why=f"the raw text of turn {sent[text]} was sent again", code="M3")
         sent.setdefault(text, hit.turn)
+
+
+_LAST_TURNS = 3
+"""Turns of the agent before the end in which a refusal may stand."""
+
+
+@check(R2=Evidence(16, 18, "suggestion"), languages=("en",))
+def leaves_request_open(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Detects the end of a dialogue in which the customer asked for an act, no tool changed anything, and the
+    agent neither refused nor handed over (R2); at the last turn of the agent.
+
+    Silent where the customer withdrew, where the agent's last words are a question, and where neither the
+    dialogue nor the log holds calls of tools.
+
+    Read on the once-half of tau_bench (2026-11-23): 16 of 18 right, .89 (.65 to .99), so a suggestion: on a
+    log that holds only some of the tools an act may have been done elsewhere.
+    """
+    uses = tool_uses(dialogue)
+    if not (context.log.has_tools or any(use.was_run for use in uses)):
+        return
+    customer = [turn for turn in dialogue.turns if turn.role == "customer"]
+    spoken = [turn for turn in dialogue.turns if turn.role in JUDGED_ROLES and turn.text.strip()]
+    request = _open_request(customer, [use.call.name for use in uses if not use.failed])
+    if request is None or len(spoken) < _LAST_TURNS:
+        return
+    last = spoken[-1]
+    if PATTERNS.asks.search(last.text) or any(PATTERNS.withdrawn.search(turn.text) for turn in customer[1:]):
+        return
+    raw = {hit.turn for hit in raw_tool_call(dialogue, context)}
+    readable = [turn for turn in spoken[-_LAST_TURNS:] if turn.index not in raw]
+    if any(PATTERNS.refusal.search(turn.text) for turn in readable) or any(
+        claims_undone_write(dialogue, context)
+    ):
+        return
+    start, end = len(last.text) - len(last.text.lstrip()), len(last.text.rstrip())
+    yield Hit(last.index, start, end, f"asked for in turn {request}, and no tool did it by the end", "R2")
+
+
+def _open_request(customer: Sequence[Turn], done: Sequence[str]) -> int | None:
+    """The turn of the first request that no tool served; None where any tool may have changed something."""
+    if any(may_write(name) and not _is_helper(name) for name in done):
+        return None
+    return next((turn.index for turn in customer if PATTERNS.request.search(turn.text)), None)
+
+
+def _is_helper(name: str) -> bool:
+    words = name_words(name)
+    return "think" in words or not words

@@ -15,144 +15,46 @@ from math import inf
 from operator import attrgetter, itemgetter
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import Patterns, read_words
 from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import ToolUse, has_failed, tool_uses
 
-_TOOL_WORDS = """
-cancel: cancel delete remove terminate refund unsubscribe disable deactivate downgrade
-book: book reserve schedule reschedule buy purchase exchange replace rebook
-return: return refund cancel exchange replace
-exchange: exchange replace swap return rebook upgrade
-change: edit upgrade downgrade remove delete cancel replace exchange reschedule schedule move switch book
-change: adjust enable disable reset activate deactivate grant block freeze suspend terminate swap rebook
-pay: refund pay charge credit cancel return compensate remove adjust waive reimburse redeem
-transfer: transfer escalate handoff handover connect route forward move pay
-"""
-_OTHER_TOOL_WORDS = """
-cancel: book reserve schedule buy purchase upgrade activate enable charge
-book: cancel delete remove terminate refund waive unsubscribe disable deactivate downgrade
-return: book reserve buy purchase upgrade downgrade activate enable charge waive
-exchange: cancel delete terminate refund unsubscribe waive charge downgrade activate deactivate
-change:
-pay: reserve schedule upgrade activate enable deactivate disable block freeze
-transfer: cancel delete refund waive reserve activate deactivate
-"""
-_GENERAL_TOOL_WORDS = """
-create submit update modify set change add make send apply issue assign put post write save patch
-process execute run open file
-"""
-_VERBS = """
-cancel: cancelled canceled deleted
-book: booked rebooked reserved scheduled placed ordered
-return: returned
-exchange: exchanged replaced swapped
-change: updated changed modified upgraded downgraded rescheduled adjusted switched edited added removed
-change: activated deactivated reset blocked sent
-pay: refunded credited charged deducted waived reimbursed
-transfer: transferred escalated
-any: processed completed submitted initiated issued finalized created made registered requested applied
-"""
-_NOUNS = """
-cancel: cancellation
-book: booking reservation
-return: return
-exchange: exchange
-change: upgrade change modification update adjustment
-pay: refund
-transfer: transfer
-"""
-_READ_WORDS = """
-get find search list lookup look calculate calc check query fetch read retrieve think view describe count
-validate verify show browse compute estimate track compare respond say
-"""
+_ACTS = read_words("acts")
+_TOOL_NAMES = {name: frozenset(words.split()) for name, words in read_words("tool_names").items()}
 
 
-def _families(table: str) -> dict[str, str]:
-    """The family of each word of a table of ``family: words`` lines; the later line wins."""
-    rows = [line.split(": ") for line in table.strip().splitlines()]
-    return {word: family for family, words in rows for word in words.split()}
+def _words_by_act(column: str) -> dict[str, frozenset[str]]:
+    return {act: frozenset(words.get(column, "").split()) for act, words in _ACTS.items()}
 
 
-def _words_of_families(table: str) -> dict[str, frozenset[str]]:
-    """The words of each family of such a table."""
-    words: dict[str, frozenset[str]] = {}
-    for line in table.strip().splitlines():
-        family, _, listed = line.partition(":")
-        words[family] = words.get(family, frozenset()) | frozenset(listed.split())
-    return words
+def _act_by_word(column: str) -> dict[str, str]:
+    return {word: act for act, words in _ACTS.items() for word in words.get(column, "").split()}
 
 
-FAMILIES = _words_of_families(_TOOL_WORDS)
-"""The words in the name of a tool that tell the claims of a family, beside the general ones."""
-_OTHER_ACTS = _words_of_families(_OTHER_TOOL_WORDS)
-"""The first words in the name of a tool that does clearly something else than a family claims. Any write may
-be a change."""
-_GENERAL_WORDS = frozenset(_GENERAL_TOOL_WORDS.split())
-"""Words in the names of tools that may do anything."""
+ACTS = _words_by_act("tools")
+"""The words in the name of a tool that tell the claims of an act, beside the general ones."""
+_OTHER_ACTS = _words_by_act("other_tools")
+"""The first words in the name of a tool that clearly does something else. Any write may be a change."""
 _PEOPLE = frozenset(["human", "humans", "agent", "agents", "supervisor", "operator"])
 """Words in the name of a tool that hands the customer over to somebody, and does nothing else."""
-_DETAIL_FAMILIES = frozenset(["cancel", "book", "return", "exchange", "pay"])
-_DETAIL_TOOL = re.compile(
-    r"(?:add|change|edit|modify|set|update)_(?:\w{1,30}_)?(?:address|e?mail|phone|password)"
-)
-"""A tool that writes a customer's contact details, and so does nothing of those families."""
-
-_FAMILY_OF = _families(_VERBS)
-"""The verbs that claim a write, by family; those of "any" may be about any write."""
-_FAMILY_OF_NOUN = _families(_NOUNS)
-"""What a verb of the family "any" was done to, and so its family."""
-
-_NOUN = re.compile(rf"\b({'|'.join(_FAMILY_OF_NOUN)})s?\b(?! (?:ID|number|#|policy))", re.IGNORECASE)
-_VERB = f"(?P<verb>{'|'.join(_FAMILY_OF)})"
-_PASSIVE_VERB = f"(?P<verb>{'|'.join(verb for verb in _FAMILY_OF if verb not in ('blocked', 'sent'))})"
+_DETAIL_ACTS = frozenset(["cancel", "book", "return", "exchange", "pay"])
+_ACT_OF = _act_by_word("verbs")
+"""The verbs that claim a write, by act; those of "any" may be about any write."""
+_ACT_OF_NOUN = _act_by_word("nouns")
+"""What a verb of the act "any" was done to, and so its act."""
+_NOUN = re.compile(rf"\b({'|'.join(_ACT_OF_NOUN)})s?\b(?! (?:ID|number|#|policy))", re.IGNORECASE)
+_PASSIVE = "|".join(verb for verb in _ACT_OF if verb not in ("blocked", "sent"))
 """That a card has been blocked, or a parcel sent, is a state: only who did it himself claims an act."""
-_OBJECT = (
-    r"(?:(?<!sent)(?<!made)|(?=\s(?:(?:you|out|the|a|an|your|another)\s){1,3}(?:replacement|refund|payment|new\scard)\b)"
-    r"|(?<=made)(?=\s(?:[\w-]{1,20}\s){1,3}(?:payments?|bookings?|reservations?|changes?|updates?|adjustments?"
-    r"|transfers?|orders?|refunds?|requests?)\b))"
+PATTERNS = Patterns(
+    "claims",
+    verb=f"(?P<verb>{'|'.join(_ACT_OF)})",
+    passive_verb=f"(?P<verb>{_PASSIVE})",
+    passive_state=f"(?P<state>{_PASSIVE})",
 )
-"""What is sent in the chat itself, and a note or a mistake that is made, may need no tool."""
-_ACTIVE = re.compile(
-    r"\b(?:I|we)(?:['’]ve|\shave)(?:\s(?:successfully|now|just|already|also|all|both|officially|fully|been)){0,3}"
-    rf"\s{_VERB}\b{_OBJECT}(?!\s(?:to you|you that))",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    rf"\b(?:I|we)\s(?:successfully\s|just\s){{1,2}}{_VERB}\b{_OBJECT}"
-    r"|\bI\s(?P<past>cancell?ed|refunded|credited|waived|booked|exchanged|blocked)"
-    r"\s(?:the|your|it|both|[$€£]\d)(?!\w)(?![^.!?\n]{0,200}\b(?:ago|earlier|yesterday|last|previous\w{0,2})\b)",
-    re.IGNORECASE,
-)
-_PASSIVE = re.compile(
-    r"\b(?:(?:has|have|['’]s)(?:\s(?:now|just|also|already|all|both|successfully)){0,3}\sbeen"
-    r"|(?:is|are|(?P<was>was|were))\s(?:now|successfully))"
-    r"(?:\s(?:successfully|now|also|already|just|fully|officially)){0,3}"
-    rf"\s{_PASSIVE_VERB}\b(?!\s(?:by|yet)\b)"
-    rf"|\b(?:is|are)\s{_PASSIVE_VERB.replace('verb', 'state')}\snow\b",
-    re.IGNORECASE,
-)
-_HISTORY = re.compile(
-    r"\b(?:on|in|at|ago|earlier|yesterday|last|previously|originally|back|when|during)\b", re.IGNORECASE
-)
-"""After "was" and a verb: a report of the past."""
-_DONE_BEFORE = re.compile(
-    rf"(?:['’](?:s|ve)|has|have|had|was|were|got|been|already)\s(?:been\s|already\s){{0,2}}{_VERB}\b",
-    re.IGNORECASE,
-)
-"""A customer who says that something had been done before."""
-_NO_CLAIM = re.compile(
-    r"\b(?:if|unless|once|when|whenever|after|before|until|would|could|can|cannot|should|might|may|must|will"
-    r"|shall|whether|assuming|in case|provided that|as soon as|need|needs|let me|not|never|unable|because"
-    r"|since|only|any|always|ensure|make sure|status|follow|sorry|unfortunately|apologi[sz]e|error|issue"
-    r"|failed)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-"""Before the verb: a condition, a plan, a denial, or talk of a state."""
 _SENTENCE = re.compile(r"[^.!?\n]++(?:\.(?=\w)[^.!?\n]++)*+[.!?\n]?")
 _CONTENT = re.compile(r"\"content\":\s?\"")
 _CONTENT_END = re.compile(r"\"\s?\}")
-_READS = frozenset(_READ_WORDS.split())
 _NAME_WORD = re.compile(r"[A-Z]{1,20}(?![a-z])|[A-Z]?[a-z]++|\d++")
 _ID = re.compile(r"\b(?=[A-Za-z_]{0,20}\d)\w{5,30}\b")
 _MAY_BE_ID = re.compile(r"\w{5,90}")
@@ -172,7 +74,7 @@ def may_write(name: str) -> bool:
     words = name_words(name)
     return (
         not words
-        or words[0] not in _READS
+        or words[0] not in _TOOL_NAMES["reads"]
         or words[:2] in (("check", "in"), ("check", "out"))
         or not {"and", "or"}.isdisjoint(words)
     )
@@ -217,15 +119,15 @@ def _claims(text: str) -> Iterator[tuple[int, int, str, bool]]:
         words = text[start:end]
         if words.endswith("?") or '"' in words:
             continue
-        for pattern in (_ACTIVE, _PAST, _PASSIVE):
+        for pattern in (PATTERNS.active, PATTERNS.past, PATTERNS.passive):
             match = pattern.search(words)
-            if match is None or _NO_CLAIM.search(words, 0, match.end()):
+            if match is None or PATTERNS.no_claim.search(words, 0, match.end()):
                 continue
             groups = match.groupdict()
-            if groups.get("was") and _HISTORY.search(words, match.end()):
+            if groups.get("was") and PATTERNS.history.search(words, match.end()):
                 continue
             verb = groups["verb"] or groups.get("past") or groups["state"]
-            yield start, end, verb.casefold(), pattern is _PASSIVE
+            yield start, end, verb.casefold(), pattern is PATTERNS.passive
             break
 
 
@@ -242,27 +144,27 @@ def statements(text: str) -> Iterator[tuple[int, int]]:
             yield start, start + len(words.strip())
 
 
-def _may_serve(use: ToolUse, family: str, verb: str) -> bool:
+def _may_serve(use: ToolUse, act: str, verb: str) -> bool:
     """Whether a call may have done what is claimed: all may, but those of a tool named after another act."""
     words = name_words(use.call.name)
     if any(_has_stem(value, verb) for value in use.call.arguments.values() if isinstance(value, str)):
         return True
-    if family != "transfer" and not _PEOPLE.isdisjoint(words) and words[0] in FAMILIES["transfer"]:
+    if act != "transfer" and not _PEOPLE.isdisjoint(words) and words[0] in ACTS["transfer"]:
         return False
-    if family in _DETAIL_FAMILIES and _DETAIL_TOOL.fullmatch("_".join(words)):
+    if act in _DETAIL_ACTS and PATTERNS.detail_tool.fullmatch("_".join(words)):
         return False
     return (
         not words
-        or words[0] not in _OTHER_ACTS[family]
-        or not _GENERAL_WORDS.isdisjoint(words)
-        or _is_named_after(use.call.name, family, verb)
+        or words[0] not in _OTHER_ACTS[act]
+        or not _TOOL_NAMES["general"].isdisjoint(words)
+        or _is_named_after(use.call.name, act, verb)
     )
 
 
-def _is_named_after(name: str, family: str, verb: str) -> bool:
-    """Whether the name of a tool tells the claimed act: by a word of its family, or its stem."""
+def _is_named_after(name: str, act: str, verb: str) -> bool:
+    """Whether the name of a tool tells the claimed act: by a word of its act, or its stem."""
     words = name_words(name)
-    return not FAMILIES[family].isdisjoint(words) or any(word.startswith(_stem(verb)) for word in words)
+    return not ACTS[act].isdisjoint(words) or any(word.startswith(_stem(verb)) for word in words)
 
 
 def _has_stem(value: str, verb: str) -> bool:
@@ -280,11 +182,11 @@ class _Writes:
     """The calls that may have done what a verb claims, in order: their places among all calls, which of them
     succeeded, failed, or are named after the act."""
 
-    def __init__(self, uses: Sequence[ToolUse], family: str, verb: str) -> None:
+    def __init__(self, uses: Sequence[ToolUse], act: str, verb: str) -> None:
         self._fitting = [
             (place, use)
             for place, use in enumerate(uses)
-            if may_write(use.call.name) and (family == "any" or _may_serve(use, family, verb))
+            if may_write(use.call.name) and (act == "any" or _may_serve(use, act, verb))
         ]
         self._places = [place for place, _ in self._fitting]
         self._turns = [use.turn for _, use in self._fitting]
@@ -294,7 +196,7 @@ class _Writes:
         self._tried = [
             n
             for n, (_, use) in enumerate(self._fitting)
-            if family == "any" or _is_named_after(use.call.name, family, verb)
+            if act == "any" or _is_named_after(use.call.name, act, verb)
         ]
         self._mentions: WordSearch | None = None
         self._without: dict[str, int | None] = {}
@@ -339,12 +241,12 @@ class _Evidence:
 
     def refute(self, claim: str, verb: str, n_uses: int, last_customer: int) -> str | None:
         """Why none of the first `n_uses` calls can have done what is claimed; None if one may have."""
-        family = _FAMILY_OF[verb]
-        if family == "any" and (noun := _NOUN.search(claim)) is not None:
-            family = _FAMILY_OF_NOUN[noun[1].casefold()]
-        if (family, verb) not in self._writes:
-            self._writes[family, verb] = _Writes(self._uses, family, verb)
-        writes = self._writes[family, verb]
+        act = _ACT_OF[verb]
+        if act == "any" and (noun := _NOUN.search(claim)) is not None:
+            act = _ACT_OF_NOUN[noun[1].casefold()]
+        if (act, verb) not in self._writes:
+            self._writes[act, verb] = _Writes(self._uses, act, verb)
+        writes = self._writes[act, verb]
         return writes.refute(verb, n_uses, last_customer) or self._other_object(claim, verb, n_uses, writes)
 
     def _other_object(self, claim: str, verb: str, n_uses: int, writes: _Writes) -> str | None:
@@ -391,12 +293,12 @@ class _Evidence:
     def _reports(self, position: int, turn: Turn, verb: str, word: str) -> bool:
         """An error reports only what had been done before: it says what was refused."""
         if turn.role == "customer":
-            return any(match["verb"].casefold() == verb for match in _DONE_BEFORE.finditer(turn.text))
+            return any(match["verb"].casefold() == verb for match in PATTERNS.done_before.finditer(turn.text))
         if turn.role != "tool":
             return False
         text = turn.text.casefold().replace("canceled", "cancelled")
         if position in self._failed:
-            return any(match["verb"] == word for match in _DONE_BEFORE.finditer(text))
+            return any(match["verb"] == word for match in PATTERNS.done_before.finditer(text))
         return (
             word in text
             or any(_dates(match[1], word) for match in _DATE_KEY.finditer(turn.text))
@@ -426,7 +328,7 @@ _DATE_KEY = re.compile(r"\"(\w{2,30}?)(?:_?(?:date|time)|_at|_on|Date|Time|At|On
 def _dates(key: str, verb: str) -> bool:
     """Whether a field such as "order_date" tells when what the verb says was done."""
     words = name_words(key)
-    stems = _PLACED_STEMS if _FAMILY_OF[verb] == "book" else (_stem(verb),)
+    stems = _PLACED_STEMS if _ACT_OF[verb] == "book" else (_stem(verb),)
     return any(word.startswith(stems) for word in words)
 
 

@@ -1,4 +1,4 @@
-"""Ids, amounts, dates and times that an agent states, traced to where they can come from.
+"""What an agent states and the log does not hold: ids, amounts, dates, times, and claimed look-ups.
 
 Sources are the customer's turns, the results of tools, the arguments of calls that succeeded and the
 documents of the dialogue; not what an agent said before. Prices and hours that an agent may know by heart are
@@ -8,27 +8,20 @@ left alone where no tool returned anything of the kind.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from dialint.detector.checks import values
+from dialint.detector.checks.claims import name_words, statements
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.values import StatedAmounts, StatedIds, ValueIndex
+from dialint.detector.checks.values import AMOUNT, StatedAmounts, StatedIds, ValueIndex, compact
+from dialint.detector.checks.words import SENTENCE, Patterns
+from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
-from dialint.detector.tool_use import tool_uses, uses_by_turn
+from dialint.detector.tool_use import ToolUse, tool_uses, uses_by_turn
 
-_EXAMPLE = re.compile(
-    r"\b(?:example|e\.?g\b|such as|format|formatted|starts? with|sample|like|placeholder|similar to)\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
+PATTERNS = Patterns("facts")
+
 _BULLET = re.compile(r"\A\s*+(?:[-*•–]|\d{1,2}[.)])\s?")
-_NOT_OWN = re.compile(
-    r"\b(?:total|totals|difference|refund\w*+|fees?|additional|extra|upgrad\w++|passengers?|per|sav\w++|balance"
-    r"|charged?|both|combined|sum|layover|duration|more|less|cheaper|instead|original\w*+|from|than|insurance|bags?"
-    r"|baggage|if|currently|now|new|before|after|paid|pay)\b",
-    re.IGNORECASE,
-)
-"""The value beside an id may be of something else, or of several things."""
 MAX_BEFORE = 1000
 """Characters of a line before a value that may say so."""
 
@@ -53,7 +46,7 @@ def unsupported_fact(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]
     stated = StatedIds(
         match[0]
         for turn in judged
-        for sentence in _SENTENCE.finditer(turn.text)
+        for sentence in SENTENCE.finditer(turn.text)
         for match in values.ID.finditer(turn.text, *sentence.span())
         if values.is_id(match[0])
     )
@@ -93,8 +86,8 @@ def _find_untraced(
     text: str, ids: StatedIds, evidence: ValueIndex, returned: ValueIndex, stated: StatedAmounts
 ) -> Iterator[tuple[int, int, str, str]]:
     """Start, end, reason and code of each value that can come from nowhere."""
-    for sentence in _SENTENCE.finditer(text):
-        if _EXAMPLE.search(sentence.group()):
+    for sentence in SENTENCE.finditer(text):
+        if PATTERNS.example.search(sentence.group()):
             continue
         span = sentence.span()
         for match in values.ids(text, *span):
@@ -132,7 +125,7 @@ def _find_contradictions(
         stated = list(values.times(text, start, end))
         if record.times and len({minute for *_, minute in stated}) <= record.most_times:
             for first, last, minute in stated:
-                if minute not in record.times and not _NOT_OWN.search(
+                if minute not in record.times and not PATTERNS.not_own.search(
                     text, _line_start(text, first, start), last
                 ):
                     yield first, last, f"a tool returned another time for {name}", "I4"
@@ -142,7 +135,7 @@ def _find_contradictions(
             if (
                 record.amounts.isdisjoint(range(amount - 99, amount + 100))
                 and not others.lead_to(amount)
-                and not _NOT_OWN.search(text, *line)
+                and not PATTERNS.not_own.search(text, *line)
             ):
                 yield *match.span(), f"a tool returned another amount for {name}", "I4"
 
@@ -172,9 +165,103 @@ def _segments(text: str) -> Iterator[tuple[int, int]]:
         if end > start + len(head):
             yield start, end
         else:
-            yield from (match.span() for match in _SENTENCE.finditer(text, start, end))
+            yield from (match.span() for match in SENTENCE.finditer(text, start, end))
 
 
 def _belongs(line: str, indent: int) -> bool:
     is_deeper = len(line) - len(line.lstrip()) > indent
     return bool(is_deeper and _BULLET.match(line) and line.strip() and not any(values.ids(line)))
+
+
+_STATES = (
+    "pendin",
+    "delive",
+    "proces",
+    "shippe",
+    "cancel",
+    "confir",
+    "active",
+    "in sto",
+    "out of",
+    "availa",
+    "unavai",
+)
+_HELPERS = frozenset(["think", "calculate", "calc", "transfer", "escalate", "respond", "say", "handoff"])
+"""Words in the names of tools that look nothing up."""
+
+
+@check(I2=Evidence(114, 119), languages=("en",))
+def claims_undone_lookup(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Detects an agent who says that something was found, checked or verified in a system, or tells what a
+    record holds, although no tool has returned anything by then (I2).
+
+    At most one hit for each turn. Silent on dialogues with documents, and where neither the dialogue nor the
+    log holds calls of tools: the look-ups may be unlogged. After look-ups that failed, a sentence that
+    tells so is none.
+
+    Read on the once-half of tau_bench (2026-11-23): 114 of 119 right, .96 (.90 to .99).
+    """
+    uses = tool_uses(dialogue)
+    if dialogue.sources or not (context.log.has_tools or any(use.was_run for use in uses)):
+        return
+    answered = [use.result_turn for use in uses if use.result_turn is not None and _is_lookup(use)]
+    first = min(answered, default=None)
+    n_calls = [use.turn for use in uses if use.was_run]
+    until = [turn for turn in dialogue.turns if first is None or turn.index <= first]
+    spoken = [turn.text for turn in until if turn.role in JUDGED_ROLES]
+    sentences = (text[start:end] for text in spoken for start, end in statements(text))
+    known = _Known(compact(match[0]) for words in sentences for match in AMOUNT.finditer(words))
+    for turn in until:
+        if turn.role in ("customer", "system"):
+            known.add(turn.text)
+        if turn.role not in JUDGED_ROLES:
+            continue
+        has_tried = min(n_calls, default=turn.index) < turn.index
+        for start, end in statements(turn.text):
+            words = turn.text[start:end]
+            why = None if words.endswith("?") else _invention(words, known)
+            if why is not None and not (has_tried and PATTERNS.denial.search(words)):
+                yield Hit(turn.index, start, end, f"{why}, but no tool had returned anything", "I2")
+                break
+
+
+class _Known:
+    """The states and the `amounts` that the turns of the customer and of systems hold."""
+
+    def __init__(self, amounts: Iterable[str]) -> None:
+        self.states: set[str] = set()
+        """Their first six letters."""
+        self.amounts = WordSearch(amounts)
+        self._last = self._last_digits = ""
+
+    def add(self, text: str) -> None:
+        lower = f"{self._last} {text.casefold()}"
+        self.states.update(state for state in _STATES if state in lower)
+        digits = self._last_digits + compact(text)
+        self.amounts.add(digits)
+        self._last, self._last_digits = lower[-5:], digits[-WordSearch.MAX_LETTERS :]
+
+
+def _invention(words: str, known: _Known) -> str | None:
+    """What a sentence tells of a system, beyond what the customer and the system's turns hold; None if
+    nothing."""
+    match = PATTERNS.lookup.search(words)
+    if match is not None and not PATTERNS.no_claim.search(words, 0, match.end()):
+        return "a look-up is claimed"
+    match = PATTERNS.seen.search(words)
+    if match is not None and not PATTERNS.no_claim.search(words, 0, match.end()):
+        return "a record is described"
+    match = PATTERNS.status.search(words)
+    if match is not None and not PATTERNS.no_claim.search(words):
+        state = (match["state"] or match["named"] or match["listed"]).casefold()
+        if state[:6] not in known.states:
+            return "a status is told"
+    if PATTERNS.of_record.search(words) and not PATTERNS.no_claim.search(words):
+        for amount in AMOUNT.finditer(words):
+            if compact(amount.group()) not in known.amounts:
+                return "an amount is told"
+    return None
+
+
+def _is_lookup(use: ToolUse) -> bool:
+    return not use.failed and _HELPERS.isdisjoint(name_words(use.call.name))

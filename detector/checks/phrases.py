@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import Patterns
 from dialint.detector.dialogue_cache import Spans, per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue
 from dialint.detector.yaml_document import read_document
+
+PATTERNS = Patterns("phrases")
 
 QUOTED = re.compile(r"[„“«\"][^„“”«»\"]{1,200}[”“»\"]")
 _WORD = re.compile(r"\w+")
 _ENDS = re.compile(r"[.!?…\n]")
 _CLAUSE_END = r"[.,;:!?…\n–—)]"
 _POSTAL_PIN = re.compile(r"\bpin ?code\b", re.IGNORECASE)
-_DELIVERY = re.compile(
-    r"\b(?:deliver\w*|shipp?\w*|courier|pick-?up|address\w*|area|city|town|landmark|locality|location|serviceab\w+|"
-    r"postal|postcode|pin ?codes? (?:of|to|for))\b",
-    re.IGNORECASE,
-)
-"""What is spoken of where a PIN code is the postal code of an address in India."""
 _AFTER_INSULT = r"(?=\s*(?:[.,;:!?…)]|\Z|\b(?:und|oder|y|o|et|ou|и|или)\b))"
 MAX_FILLERS = 4
 MAX_SEARCHES = 500
@@ -135,7 +132,7 @@ def insult(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
 
 @per_dialogue
 def _delivery_positions(dialogue: Dialogue) -> frozenset[int]:
-    return frozenset(n for n, turn in enumerate(dialogue.turns) if _DELIVERY.search(turn.text))
+    return frozenset(n for n, turn in enumerate(dialogue.turns) if PATTERNS.delivery.search(turn.text))
 
 
 def is_postal_code(name: str, dialogue: Dialogue, position: int) -> bool:

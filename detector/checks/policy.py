@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dialint.detector.checks.claims import claims_undone_write
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
-from dialint.detector.checks.lookup_claims import claims_undone_lookup
+from dialint.detector.checks.facts import claims_undone_lookup
 from dialint.detector.policy import Clause, Policy, Violation, policy_for, violations
 from dialint.detector.policy.evaluate import History, describe
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn

@@ -1,4 +1,4 @@
-"""Questions for what the customer said a moment ago (U2), in dialogues with or without tools.
+"""Questions for what the customer said a moment ago, or for what a look-up has returned (U2).
 
 A question is held against a value only if both have a plain form: "what day?" against "for Friday". Which of
 several days, places or people is meant takes reading, so values are looked for in the last turns of the
@@ -9,11 +9,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from operator import itemgetter
+
+from pydantic import JsonValue
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.values import MAX_DEPTH, compact
+from dialint.detector.checks.words import SENTENCE, Patterns, compile_pattern, read_words
+from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.records import JUDGED_ROLES, Dialogue
+from dialint.detector.tool_use import tool_uses
+
+PATTERNS = Patterns("questions")
 
 MAX_ANSWERS = 2
 """Turns of the customer, counted back from the question, that may hold the value."""
@@ -31,151 +42,21 @@ class _Slot:
     max_answers: int = MAX_ANSWERS
 
 
-_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-_DATE = (
-    rf"(?:(?:next )?{_WEEKDAY}|today|tomorrow|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?|\d{{1,2}}(?:st|nd|rd|th))"
-)
-_CLOCK = r"(?:\d{1,2}(?::\d\d)? ?[ap]\.?m\b|\d{1,2}:\d\d\b|noon\b)"
-_COUNT = r"(?:[1-9]\d?|one|two|three|four|five|six|seven|eight|nine|ten)"
-_POINT = r"(?:centre|center|north|south|east|west)"
-_PLACE = r"(?:the )?(?!To\b|I\b|Mon|Tues|Wed|Thu|Fri|Sat|Sun|Mar|Apr|Jan|Feb)[A-Z][A-Za-z']{2,30}"
-_NAME = (
-    r"(?!Lyft|Uber|Vegan|Vegetarian|Looking|Trying|Having|Going|Just|Sorry|Really|Very|Happy|Good|Great|Not|"
-    r"Hospital|Airport|Late|Doctor|American|The|Sure|Interested|Mrs|Miss)"
-    r"[A-Z][a-z]{2,20}\b(?! ?['’]s\b)"
-)
-_NO_KIND = r"(?!\w{1,20}(?:an|ese|ish|im|um)\b)"
-"""Before a name after "I am": none of a nationality, a religion or a status, Canadian, Muslim, Platinum."""
-_OTHER_DAY = (
-    r"\b(?:wedding|weather|change|remember(?:ed)?|forgot|birthday|interview|away|another|different|from|"
-    r"leav\w{1,4}|arriv\w{1,4}|depart\w{0,6}|return\w{0,4}|till?|until|to which|ends?|check|"
-    r"out|free|work|has to|back|up to|or|not|was|were|did|had|came|bought|paid|called|rang|charged|ordered|"
-    r"placed|arrived|got|spoke|wrote|sent|happened|broke|said|told|started|stopped|last|since|ago)\b|n't"
-)
+def _pattern(row: Mapping[str, str], name: str) -> re.Pattern[str] | None:
+    return compile_pattern("questions", row[name]) if name in row else None
 
-SLOTS = {
-    "name": _Slot(
-        re.compile(
-            r"\b(?:(?:may|can|could) i (?:please )?(?:have|get)|(?:could|can) you (?:please )?"
-            r"(?:give me|tell me|provide)|what is|what's|please (?:provide|give me|tell me)) your name\b",
-            re.IGNORECASE,
-        ),
-        re.compile(rf"\b[Mm]y name(?: is|'s) {_NAME}|\b(?:I am|I'm|[Ii]m) {_NO_KIND}{_NAME}"),
-        max_answers=20,
-    ),
-    "day": _Slot(
-        re.compile(r"\b(?:what|which) (?:day|date)s?\b", re.IGNORECASE),
-        re.compile(rf"\b(?:(?:on|for)(?: the)?|next) {_DATE}\b", re.IGNORECASE),
-        re.compile(rf"\A\W{{0,3}}(?:on |for |the ){{0,2}}{_DATE}\b", re.IGNORECASE),
-        re.compile(_OTHER_DAY, re.IGNORECASE),
-        max_answers=1,
-    ),
-    "time": _Slot(
-        re.compile(
-            r"\bwhat time (?:should|would|do|will)\b[^?]{0,60}"
-            r"\b(?:reservation|table|book|reserve|appointment)",
-            re.IGNORECASE,
-        ),
-        re.compile(rf"\b(?:at|for) {_CLOCK}", re.IGNORECASE),
-        re.compile(rf"\A\W{{0,3}}(?:at |for )?{_CLOCK}", re.IGNORECASE),
-        re.compile(_OTHER_DAY, re.IGNORECASE),
-        max_answers=1,
-    ),
-    "number of people": _Slot(
-        re.compile(
-            r"\bhow many (?:people|guests|persons)\b(?! (?:does|do|can|it|would like|want|need|have)\b)"
-            r"|\bsize of your party\b",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            rf"\b(?:(?:table|reservation|seats?) for {_COUNT}\b(?! ?(?:[ap]m|nights?|days?|:|o'|hours?|min))"
-            rf"|{_COUNT}(?= (?:people|persons|guests|of us)\b)|party of {_COUNT}|just (?:me|myself))\b",
-            re.IGNORECASE,
-        ),
-        re.compile(rf"\A\W{{0,3}}(?:for |about )?{_COUNT}\b(?! ?(?:[ap]m|nights?|days?|:))", re.IGNORECASE),
-        re.compile(r"\b(?:tickets?|train|hotel|max|maximum|more|invite)\b", re.IGNORECASE),
-    ),
-    "area": _Slot(
-        re.compile(
-            r"\b(?:what|which|any|an?|particular|specific|certain|preferred) (?:part|area|side) "
-            r"(?:of (?:town|the city)|(?:would|do|are|should|did) you|you)\b[^?]{0,99}\?",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            rf"\b(?:in|on) (?:the )?{_POINT}(?=(?: (?:part|side|area))? of (?:town|the city|cambridge)\b)"
-            rf"|\bin (?:the )?(?:city |town )?{_POINT}(?= (?:part|side|area)\b)",
-            re.IGNORECASE,
-        ),
-    ),
-    "price range": _Slot(
-        re.compile(
-            r"\b(?:what|which) price (?:range|point)\b|\bprice (?:range|point) (?:do|would|are|did) you\b",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"(?<!too )(?<!so )(?<!very )(?<!was )(?<!is )(?<!looks )(?<!more )(?<!less )(?<!'s )"
-            r"\b(?:cheap|expensive|inexpensive|upscale|moderately priced|moderate price)(?! and)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    "length of the stay": _Slot(
-        re.compile(r"\bhow (?:many (?:nights|days)|long will you be staying)\b", re.IGNORECASE),
-        re.compile(
-            r"\b(?:stay\w*|book\w*|reserv\w+|room|hotel|guest ?house|need|want)\b"
-            rf"[^.?!]{{0,60}}?\b{_COUNT}(?= nights?\b)"
-            rf"|\b(?:stay\w*|for) {_COUNT}(?= (?:nights?|days?)\b)",
-            re.IGNORECASE,
-        ),
-        re.compile(rf"\A\W{{0,3}}(?:for )?{_COUNT}(?= (?:nights?|days?)\b)", re.IGNORECASE),
-        re.compile(r"\b(?:wait\w*|since|ago|late|delay\w*)\b", re.IGNORECASE),
-    ),
-    "place of departure": _Slot(
-        re.compile(
-            r"\bwhere (?:are|will|would) you (?:be )?"
-            r"(?:departing|leaving|traveling|travelling|starting) from\b",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            rf"\b(?:departing|leaving)(?: from)? {_PLACE}"
-            rf"|\b(?:go|going|get|travel\w*|trains?|bus|flights?|fly|flying|taxi|cab|ride|depart|leave|trip|directions)\b"
-            rf"[^.?!]{{0,60}}?\bfrom {_PLACE}|\A\W{{0,3}}[Ff]rom {_PLACE}|\bfrom {_PLACE} to\b"
-        ),
-        elsewhere=re.compile(r"\b(?:sorry|not)\b", re.IGNORECASE),
-    ),
-    "destination": _Slot(
-        re.compile(
-            r"(?<!from )\bwhere (?:do|are|will|would) you (?:want to |need to |wish to |like to )?(?:be )?"
-            r"(?:go|going|travel|traveling|travelling|heading)(?: to)?\s*\?",
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"\b(?:get(?= to)|go|going|traveling|travelling|train|bus|walking|directions|ride)\b"
-            rf"(?! (?:added|moved|changed|switched|connected|used)\b)[^.?!]{{0,40}}? to {_PLACE}"
-        ),
-    ),
-}
-_OTHER_REQUEST = re.compile(
-    r"\b(?:confirm|verify|correct|again|new|instead|different|another|else|change|others?|return(?:ing)?|"
-    r"check ?-?out|checking out|drop|back|second|sure|or|if|full|last|first)\b",
-    re.IGNORECASE,
-)
-_FAILURE = re.compile(
-    r"\b(?:unfortunately|sorry|unavailable|not available|unable|unsuccessful|not successful|could not|cannot|"
-    r"fully booked|none|however|there are no|there is no)\b|n't\b",
-    re.IGNORECASE,
-)
-_DONE = re.compile(
-    r"\b(?:booked|confirmed|scheduled|successful|successfully|reserved|all set|reference number|"
-    r"anything else|completed|purchased)\b",
-    re.IGNORECASE,
-)
-_CHANGE = re.compile(
-    r"\b(?:change[ds]?|actually|instead|another|different|second|also|as well|next|else|wait|oops|"
-    r"never ?mind|what about|how about|help me find|looking for|sorry)\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[^.!?\n]++(?:[.!?](?=\S)[^.!?\n]++)*+[.!?\n]?")
+
+def _slot(row: Mapping[str, str]) -> _Slot:
+    return _Slot(
+        compile_pattern("questions", row["question"]),
+        compile_pattern("questions", row["stated"]),
+        _pattern(row, "answer"),
+        _pattern(row, "elsewhere"),
+        int(row.get("max_answers", MAX_ANSWERS)),
+    )
+
+
+SLOTS = {name: _slot(row) for name, row in read_words("slots_asked").items()}
 
 
 @check(U2=Evidence(29, 34), languages=("en",))
@@ -188,11 +69,11 @@ def asks_for_given(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
     """
     given = _Given(dialogue)
     for position, turn in enumerate(dialogue.turns):
-        if turn.role not in JUDGED_ROLES or _FAILURE.search(turn.text):
+        if turn.role not in JUDGED_ROLES or PATTERNS.failure.search(turn.text):
             continue
-        for match in _SENTENCE.finditer(turn.text):
+        for match in SENTENCE.finditer(turn.text):
             sentence = match[0]
-            if _OTHER_REQUEST.search(sentence):
+            if PATTERNS.other_request.search(sentence):
                 continue
             why = next(
                 (
@@ -238,9 +119,9 @@ class _Given:
                 self._customer.append(position)
             elif turn.role in JUDGED_ROLES:
                 last = position
-                if _FAILURE.search(turn.text):
+                if PATTERNS.failure.search(turn.text):
                     self._failures.append(position)
-                elif _DONE.search(turn.text):
+                elif PATTERNS.done.search(turn.text):
                     self._done.append(position)
 
     def find(self, name: str, position: int, question: str) -> str | None:
@@ -274,7 +155,7 @@ class _Given:
             ):
                 value = slot.answer.search(text)
             is_elsewhere = slot.elsewhere is not None and slot.elsewhere.search(text) is not None
-            is_change, end = _CHANGE.search(text) is not None, " ".join(text.rsplit(None, 2)[-2:])
+            is_change, end = PATTERNS.change.search(text) is not None, " ".join(text.rsplit(None, 2)[-2:])
             self._replies[name, place] = _Reply(value, is_elsewhere, is_change, end)
         return self._replies[name, place]
 
@@ -283,3 +164,134 @@ def _last(positions: list[int], before: int) -> int:
     """The last of the positions before another, -1 without any."""
     place = bisect_left(positions, before)
     return positions[place - 1] if place else -1
+
+
+_ITEMS = read_words("items_asked")
+"""What agents ask for that calls and results hold, by name."""
+_QUESTIONS = {
+    name: re.compile(rf"\b{PATTERNS.ask.pattern}(?:{item['words']})\b", re.IGNORECASE)
+    for name, item in _ITEMS.items()
+}
+_KEYS = {name: re.compile(item["keys"], re.IGNORECASE) for name, item in _ITEMS.items()}
+
+
+@check(U2=Evidence(6, 9, "suggestion"), languages=("en",))
+def asks_for_known(dialogue: Dialogue, context: CheckContext) -> Iterator[Hit]:
+    """Detects an agent who asks for a value that the customer gave and a call took with success, or that a
+    look-up returned as the only one of its kind (U2).
+
+    Questions for a number of which there may be several are left alone when the customer has spoken of
+    something more. At most one hit for each turn; silent on dialogues without results of tools.
+
+    Read on the once-half of tau_bench (2026-11-23): 6 of 9 right, .67 (.30 to .93), so a suggestion. The
+    wrong ones asked for authentication or for another order; two of the three no longer fire.
+    """
+    known = {name: _Known(name, dialogue) for name in _ITEMS}
+    returns = [use.result_turn for use in tool_uses(dialogue) if not use.failed]
+    first: float = min((index for index in returns if index is not None), default=inf)
+    for turn in dialogue.turns:
+        if turn.role not in JUDGED_ROLES:
+            continue
+        for match in SENTENCE.finditer(turn.text) if first < turn.index else ():
+            sentence = match.group()
+            if PATTERNS.other_value.search(sentence):
+                continue
+            names = (name for name, question in _QUESTIONS.items() if question.search(sentence))
+            why = next(filter(None, (known[name].before(turn.index) for name in names)), None)
+            if why is not None:
+                start = match.start() + len(sentence) - len(sentence.lstrip())
+                yield Hit(turn.index, start, match.start() + len(sentence.rstrip()), why, "U2")
+                break
+
+
+class _Known:
+    """Where the values of one thing that agents ask for stand, in the order in which they became known."""
+
+    def __init__(self, name: str, dialogue: Dialogue) -> None:
+        self._name = name
+        self._dialogue = dialogue
+        self._accepted, self._returned = _Values(), _Values()
+
+    def before(self, turn: int) -> str | None:
+        """Where the value stands before the turn of this index; None if nowhere, or if another may be
+        meant."""
+        is_many = "several" in _ITEMS[self._name]
+        if is_many and self._more_from < turn:
+            return None
+        while self._events and self._events[-1][0] < turn:
+            _, order, accepted, returned = self._events.pop()
+            for value, why in accepted:
+                self._accepted.add(order, value, why)
+            for value, why in returned:
+                self._returned.add(order, value, why)
+        if is_many:
+            return self._accepted.why if len(self._accepted) == 1 else None
+        return self._accepted.why or (self._returned.why if len(self._returned) == 1 else None)
+
+    @cached_property
+    def _more_from(self) -> float:
+        """Index of the first turn in which the customer speaks of something more."""
+        customer = (turn for turn in self._dialogue.turns if turn.role == "customer")
+        return next((turn.index for turn in customer if PATTERNS.more.search(turn.text)), inf)
+
+    @cached_property
+    def _events(self) -> list[tuple[int, int, list[tuple[str, str]], list[tuple[str, str]]]]:
+        """The turn of a result, the number of its call, the values that the customer had given to it and
+        those that it returned, each with where it stands; the latest turn first."""
+        uses = [use for use in tool_uses(self._dialogue) if not use.failed and use.result_turn is not None]
+        keys, name = _KEYS[self._name], self._name
+        arguments = [list(_values(use.call.arguments, keys)) for use in uses]
+        stated = WordSearch(value for values in arguments for value in values)
+        for turn in self._dialogue.turns:
+            if turn.role == "customer":
+                stated.add(compact(turn.text), turn.index)
+        events = []
+        for order, (use, values) in enumerate(zip(uses, arguments, strict=True)):
+            givers = ((value, stated.first(value)) for value in values)
+            accepted = [
+                (value, f"the customer gave the {name} in turn {giver}, and '{use.call.name}' took it")
+                for value, giver in givers
+                if giver is not None and giver < use.turn
+            ]
+            why = f"'{use.call.name}' had returned the {name}"
+            returned = [(value, why) for value in _values(use.value, keys)]
+            if use.result_turn is not None:
+                events.append((use.result_turn, order, accepted, returned))
+        return sorted(events, key=itemgetter(0), reverse=True)
+
+
+class _Values:
+    """Values by the calls that they stand in, which are added in any order."""
+
+    def __init__(self) -> None:
+        self._first: tuple[int, str] | None = None
+        self._last: dict[str, tuple[int, str]] = {}
+
+    def add(self, order: int, value: str, why: str) -> None:
+        if self._first is None or order < self._first[0]:
+            self._first = order, value
+        if value not in self._last or order >= self._last[value][0]:
+            self._last[value] = order, why
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+    @property
+    def why(self) -> str | None:
+        """Where the value of the earliest call stands: in the latest one that has it."""
+        return None if self._first is None else self._last[self._first[1]][1]
+
+
+def _values(value: JsonValue, key: re.Pattern[str], depth: int = 0) -> Iterator[str]:
+    """The compact values under a key, at any depth that a result is read to."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for each in value:
+            yield from _values(each, key, depth + 1)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if not key.fullmatch(name):
+                yield from _values(each, key, depth + 1)
+            elif isinstance(each, str | int) and compact(str(each)):
+                yield compact(str(each))

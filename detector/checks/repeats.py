@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import Patterns, read_words
 from dialint.detector.dialogue_cache import per_dialogue
 from dialint.detector.records import JUDGED_ROLES, Dialogue, Turn
 from dialint.detector.tool_use import tool_uses
+
+PATTERNS = Patterns("repeats")
 
 MIN_WORDS = 6
 SHORT_ANSWER = 4
@@ -21,64 +24,14 @@ ROUTINE = re.compile(
     r"|\b(have a|enjoy|thank|thanks|welcome|goodbye|bye)\b",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(
-    r"\?|\b(?:can|could|would|will) (?:you|i|we)\b|\b(?:please|i'?d|need|want|wish|like to|prefer)\b"
-    r"|\b(?:looking for|looks for|let'?s|how about|what about|instead|changed?|different|another|other)\b"
-    r"|\b(?:also|too|as well|actually|wait|forgot|remember|remembered|repeat|resend|again|once more|pardon)\b"
-    r"|\b(?:sure about|make sure|try|find|search|book|cancel|add|show|give|tell|send|keep|take|any)\b"
-    r"|\b(?:anything|check|else|rather|whatever|back to|second|more|help)\b",
-    re.IGNORECASE,
-)
-_VALUE = re.compile(
-    r"\b(?:(?=[^\W\d]*+\d)\w++|(?:mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b)|\b(?:today|tomorrow|tonight|morning|noon"
-    r"|evening|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[ap]m)\b",
-    re.IGNORECASE,
-)
 _PROPER_NOUN = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+|\b[A-Z](?=[^\WA-Z]*+[A-Z])\w++")
-_EMPTY_WORDS = """
-amazing answer appreciate appreciated asked before believe best come day excellent heard kind last like
-listening lot love lovely noted read sad sadly seriously service sitting sounds understood waiting wow
-a about again all alright already am an and are as at awesome be bye but cool cheers continue dear did
-didn do does doesn don done even ever fine for from get go going good goodbye got great ha had has have
-he hello help here hey hi hm hmm i in is it its just know ll lol m me much my never nice no nope not
-nothing now of off oh ok okay on or perfect please proceed re really right s said same see she so sorry
-still such super sure t thank thanks that the then there they this thx to too uh um understand up ve
-very wait was way we well were what why will with wonderful work worked working works yeah yep yes you
-your yup
-"""
-_EMPTY = frozenset(_EMPTY_WORDS.split())
-_POLITE = re.compile(
-    r"\b(?:yes|no|ok|okay|sure|do|proceed|continue|go ahead|go on),? please\b"
-    r"|\bplease (?:do|proceed|continue)\b|\bcan'?t wait\b|\b(?:you can|please)? ?proceed(?: please)?\b",
-    re.IGNORECASE,
-)
-"""Phrases with the form of a request that only agree."""
+_EMPTY = frozenset(read_words("empty_words")["words"].split())
 
 _CALL = re.compile(r"\A\W*+(?:(?:hello|hi|hey)(?: there)?|(?<= )there)?\W*+", re.IGNORECASE)
 """A turn of a customer who only calls for attention."""
 
-_SAY_AGAIN = re.compile(
-    r"\b(?:repeat|resend|again|once more|one more time|pardon|say that|come again|what was|what's the"
-    r"|which \w+ was|deleted (?:it|that|the)|lost (?:it|that|the)|send (?:me )?(?:the|that|it)"
-    r"|any (?:news|update)"
-    r"|did(?:n['’]?t| not) (?:get|hear|see|catch))\b",
-    re.IGNORECASE,
-)
-_HOLD = re.compile(
-    r"\b(?:still (?:checking|looking|working|waiting)|bear with me|one moment|just a moment"
-    r"|please (?:hold|wait|choose|select))\b",
-    re.IGNORECASE,
-)
-"""Words of an agent who is at work, or of a menu, which may be shown again until something is chosen."""
-_FAREWELL = re.compile(r"\b(?:good ?bye|bye|welcome|have an? (?:nice|good|great|wonderful))\b", re.IGNORECASE)
 
 QUESTION = re.compile(r"\?|__")
-_ANSWERED = re.compile(
-    r"\A\W*+(?:(?:oh|well|um|hm+|great|perfect|good|sounds good|wonderful|awesome|cool)\W++)*+"
-    r"(?:yes|yeah|yep|yup|sure|ok|okay|no|nope|nah|please (?:do|proceed|continue)|proceed|go (?:ahead|on)"
-    r"|absolutely|of course|certainly|correct)\b",
-    re.IGNORECASE,
-)
 
 
 @check(M3=Evidence(15, 18), languages=("en",))
@@ -128,10 +81,10 @@ def last_message_again(dialogue: Dialogue, context: CheckContext) -> Iterator[Hi
         if (
             key == last
             and len(words) >= MIN_WORDS
-            and not _FAREWELL.search(turn.text)
-            and not _HOLD.search(turn.text)
+            and not PATTERNS.farewell.search(turn.text)
+            and not PATTERNS.hold.search(turn.text)
             and any(each.role == "customer" and each.text.strip() for each in between)
-            and not any(each.role == "customer" and _SAY_AGAIN.search(each.text) for each in between)
+            and not any(each.role == "customer" and PATTERNS.say_again.search(each.text) for each in between)
             and not any(each.role == "tool" and each.index not in failed for each in between)
         ):
             start = len(turn.text) - len(turn.text.lstrip())
@@ -159,7 +112,7 @@ def is_uncalled_for(
         return False
     between = turns[sent:position]
     customer_text = [turn.text for turn in between if turn.role == "customer"]
-    if not customer_text or (QUESTION.search(text) and not _ANSWERED.match(customer_text[0])):
+    if not customer_text or (QUESTION.search(text) and not PATTERNS.answered.match(customer_text[0])):
         return False
     if any(turn.role in JUDGED_ROLES and QUESTION.search(turn.text) for turn in between[1:]):
         return False  # a "yes" to another question may well call for the same words again
@@ -175,9 +128,9 @@ def _calls_for_more(reply: str, earlier_words: set[str], last: str) -> bool:
     words = set(_words(reply)) - _EMPTY
     if _CALL.fullmatch(reply) or (len(words) >= SHORT_ANSWER and words <= set(_words(last))):
         return False
-    if _REQUEST.search(_POLITE.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
+    if PATTERNS.request.search(PATTERNS.polite.sub("", reply)) or 0 < len(words) <= SHORT_ANSWER:
         return True
-    values = {result.casefold() for result in (*_VALUE.findall(reply), *_PROPER_NOUN.findall(reply))}
+    values = {result.casefold() for result in (*PATTERNS.value.findall(reply), *_PROPER_NOUN.findall(reply))}
     return bool(values - earlier_words)
 
 

@@ -14,8 +14,11 @@ from functools import cached_property, lru_cache
 
 from pydantic import JsonValue
 
+from dialint.detector.checks.words import Patterns
 from dialint.detector.dialogue_cache import WordSearch
 from dialint.detector.tool_use import ToolUse
+
+PATTERNS = Patterns("values")
 
 ID = re.compile(
     r"(?<![\w$€£@/:])(?<![\w.]-)(?<!\w\.)"
@@ -23,34 +26,6 @@ ID = re.compile(
     r"|(?=[A-Za-z_]{0,30}\d)(?=\d{0,30}[A-Za-z_])[A-Za-z0-9]{1,20}(?:_[A-Za-z0-9]{1,20}){0,4}"
     r"|\d{6,20})(?![\w@/]|[.:-]\w)"
 )
-_UNIT = re.compile(
-    r"\d{1,20}+(?:st|nd|rd|th|am|pm|[kmgt]i?b|[kmg]b?ps|[km]?bits?|mm|cm|km|kg|mg|mcg|ug|ml|cl|oz|mah|[kmg]?hz"
-    r"|hr|hrs|mins?|secs?|ms|in|inch|inches|ft|yds?|mi|miles|sqft|sqm|m[23]|cc|lb|lbs|mp|[km]?w|k?wh|[km]?v|kva|hp"
-    r"|nm|bhp|psi|bar|kpa|btu|lm|lux|nits|db|dpi|ppi|fps|rpm|mph|kmh|kph|k?cal|kj|iu|k?px|pcs?|pts?|pk|ct|usd|eur"
-    r"|gbp|inr|aud|cad|chf|gen|days?|weeks?|months?|years?|yo|[a-z])"
-    r"|\d{1,9}+x\d{1,9}+(?:px|mm|cm)?|\d{3,4}[ip]\d{2,3}|\dk\d{2,3}(?:fps)?|[a-z]\d{1,3}|\d{1,9}+[a-z]\d?"
-    r"|(?:ipad|iphone|usb|mp|ddr|rtx|gtx|wifi|covid|step|option|item|part|windows|tier|level|version|v)_?\d{1,9}"
-    r"|(?:fy|cy|sha|md|aes|rsa|tls|ssl|rfc|iso|iec|en|din|ansi|astm|nfpa|ieee|ipv|pci|ifrs|ias|soc|utf|base|cat"
-    r"|office|microsoft|win|sql|server|exchange|form|schedule|xbox|galaxy|pixel|macos|ios|android|ubuntu)_?\d{1,5}"
-    r"|kb\d{6,7}|w\d{1,2}[a-z]{3,4}",
-    re.IGNORECASE,
-)
-"""Words with digits that are no ids: ordinals, quantities, standards, names of models and of products."""
-_COUNTED = re.compile(
-    r"\s(?:(?:bonus|reward|loyalty|air|frequent|flyer|active|extra|total|new|registered|monthly|unique)\s){0,2}"
-    r"(?:points?|miles|kilomet(?:er|re)s|users?|customers|people|steps|pages|views|tokens|words|characters|units"
-    r"|shares|credits|coins|calories|cycles|hours|minutes|seconds|rows|records|requests|messages|transactions"
-    r"|visits|INR|JPY|KRW|IDR|VND|HUF|CLP|COP|RUB|PKR|NGN|KES|USD|EUR|GBP|rupees|yen|dollars|euros|pounds|pesos"
-    r"|roubles)\b",
-    re.IGNORECASE,
-)
-"""After digits: they count something."""
-_PUBLISHED = re.compile(
-    r"\b(?:(?:hot-?|help)line|toll-free|call\sus|(?:our|support|service)\s(?:tele)?phone|dial|text\s\w{1,20}\sto"
-    r"|call(?=\s(?:\+|0|1-|on\s|at\s))|SWIFT|BIC|ABN|VAT|EIN)\b[^.!?\n]{0,40}\Z",
-    re.IGNORECASE,
-)
-"""Before a number of the house's own, which an agent may know by heart."""
 _FIGURE = r"\d{1,3}(?:,\d{3}){1,3}(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,2})?"
 AMOUNT = re.compile(
     rf"(?:[$€£]|\bUSD\s)\s?(?P<after>{_FIGURE})(?![\d,]?\d)|\b(?P<before>{_FIGURE})\s(?:dollars|USD|euros?|EUR)\b"
@@ -79,17 +54,11 @@ DATE = re.compile(
     r"|\b(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<year_slash>\d{4}|\d\d))?\b",
     re.IGNORECASE,
 )
-_TIME = re.compile(
-    r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\s?(?P<half>[ap]\.?m\b)?"
-    r"|\b(?P<full_hour>\d{1,2})\s?(?P<its_half>[ap]\.?m)\b",
-    re.IGNORECASE,
-)
 _MAY_BE_TIME = re.compile(r"\d(?::\d|\s?[ap]\.?m)", re.IGNORECASE)
 SHIFTS_DAYS = (0, -1, 1, -2, 2, -3, 3, -7, 7)
 """Dates this far from a known one may have been counted from it."""
 SHARES_PERCENT = (5, 10, 15, 20, 25, 30, 50, 75)
 _MONEY = ("price", "amount", "balance", "cost", "total", "fee", "fare")
-_MONEY_WORD = re.compile(r"price|amount|cost|fee|fare|balance|\Atotal\Z", re.IGNORECASE)
 MAX_TOTALS = 600
 MAX_DEPTH = 32
 """Objects of a result that are nested deeper are not read."""
@@ -104,10 +73,6 @@ _OWN_DIGITS = 5
 _PHONE_DIGITS = 7
 _DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _DIGITS = {name: str(digit) for digit, name in enumerate(_DIGIT_NAMES)} | {"oh": "0"}
-_SPELT = re.compile(
-    rf"\b(?:dot|at|underscore|under score|dash|hyphen|minus|plus|{'|'.join(_DIGITS)})\b", re.IGNORECASE
-)
-"""Signs and digits that a customer dictates."""
 
 
 def compact(text: str) -> str:
@@ -122,7 +87,7 @@ def is_id(word: str) -> bool:
         return len(plain) >= 5
     if plain.isdigit():
         return len(plain) >= 6
-    if _UNIT.fullmatch(word):
+    if PATTERNS.unit.fullmatch(word):
         return False
     return len(plain) >= 5 and (sum(map(str.isdigit, plain)) >= 3 or word.isupper())
 
@@ -135,7 +100,7 @@ def ids(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[
         for match in matches
         if is_id(match.group())
         and not _is_count(match)
-        and not _PUBLISHED.search(text, max(start, match.start() - 60), match.start())
+        and not PATTERNS.published.search(text, max(start, match.start() - 60), match.start())
     )
 
 
@@ -146,7 +111,7 @@ def counts(text: str, start: int = 0, end: int | None = None) -> Iterator[re.Mat
 
 
 def _is_count(match: re.Match[str]) -> bool:
-    return match.group().isdigit() and _COUNTED.match(match.string, match.end()) is not None
+    return match.group().isdigit() and PATTERNS.counted.match(match.string, match.end()) is not None
 
 
 def cents(match: re.Match[str]) -> int:
@@ -171,7 +136,7 @@ def parse_day(match: re.Match[str]) -> tuple[int, int, int] | None:
 
 def times(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
     """Start, end and minutes since midnight of each time of day in a stretch of a text."""
-    for match in _TIME.finditer(text, start, len(text) if end is None else end):
+    for match in PATTERNS.time.finditer(text, start, len(text) if end is None else end):
         hour, minute = int(match["hour"] or match["full_hour"]), int(match["minute"] or 0)
         half = (match["half"] or match["its_half"] or "").casefold()[:1]
         if hour > 24 or minute > 59:
@@ -197,7 +162,7 @@ class Record:
             if isinstance(each, str):
                 if _MAY_BE_TIME.search(each) is not None:
                     minutes.update(minute for _, _, minute in times(each))
-            elif _MONEY_WORD.search(name):
+            elif PATTERNS.money_word.search(name):
                 numbers = each.values() if isinstance(each, dict) else [each]
                 self.amounts.update(
                     round(number * 100) for number in numbers if isinstance(number, int | float)
@@ -245,9 +210,9 @@ class StatedIds:
         """Takes up a text, and what it spells out."""
         if self._forms:
             self._search.add(compact(text))
-            if _SPELT.search(text) is not None:
+            if PATTERNS.spelt.search(text) is not None:
                 self._search.add(
-                    compact(_SPELT.sub(lambda match: _DIGITS.get(match[0].casefold(), ""), text))
+                    compact(PATTERNS.spelt.sub(lambda match: _DIGITS.get(match[0].casefold(), ""), text))
                 )
 
     def has_whole(self, word: str) -> bool:

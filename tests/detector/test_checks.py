@@ -7,8 +7,8 @@ from languages_corpus import dialogues
 
 from dialint.detector.checks import CheckContext
 from dialint.detector.checks.phrases import asks_secret, insult
-from dialint.detector.checks.placeholders import unfilled_placeholder
 from dialint.detector.checks.repeats import same_text_again
+from dialint.detector.checks.slots import unfilled_placeholder
 from dialint.detector.log_profile import profile_log
 from dialint.detector.records import Dialogue, Turn
 

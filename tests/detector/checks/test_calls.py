@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dialint.detector.checks.calls import invented_argument, raw_text_again, raw_tool_call, refused_write
-from dialint.detector.checks.lookups import asks_for_known
+from dialint.detector.checks.questions import asks_for_known
 from dialint.detector.records import Dialogue, ToolCall, Turn
 
 ERROR = "Error: user not found"

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dialint.detector.checks.facts import unsupported_fact
-from dialint.detector.checks.lookups import asks_for_known
+from dialint.detector.checks.questions import asks_for_known
 from dialint.detector.checks.values import AMOUNT, DATE, cents, ids, parse_day, times
 from dialint.detector.records import Dialogue, ToolCall, Turn
 

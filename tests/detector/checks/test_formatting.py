@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialint.detector.checks.formatting import format_slip
+from dialint.detector.checks.grammar import format_slip
 from dialint.detector.records import Dialogue, Turn
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.detector.checks.placeholders import unfilled_placeholder
+from dialint.detector.checks.slots import unfilled_placeholder
 from dialint.detector.ingest.read import Counts, Loaded, ReadConfig, inspect, open_logs, read
 from dialint.detector.interface import DetectorConfig
 from dialint.detector.pipeline import load_detector

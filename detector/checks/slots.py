@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator
 
 from dialint.detector.checks.context import CheckContext, Evidence, Hit, check
+from dialint.detector.checks.words import Patterns
 from dialint.detector.records import JUDGED_ROLES, Dialogue
+
+PATTERNS = Patterns("slots")
 
 _WORD = (
     r"(?:first|last|full|given|family|customer|client|guest|user|agent|advisor|company|brand|product|order|ticket|"
@@ -30,7 +33,6 @@ _UNFILLED = re.compile(
     r"|\"\s\+\s[a-z_]{3,30}(?=\s\+|\})",  # "..." + calculated_date + "..."
     re.IGNORECASE,
 )
-_REDACTED = re.compile(r"\[\s*(?:[A-Z]+_\d+|name|email|phone|number|address|date|url|link)\s*\]")
 
 _SLOT_MARKS = "{}<>[]%$ "
 
@@ -39,26 +41,6 @@ _NO_SLOT = re.compile(
     r"|<(?:code|link|title|address|time|tool_calls?|tool_response|function_calls?)>"  # tags
     r"|%user(?:name)?%",
     re.IGNORECASE,
-)
-_OF_CODE = re.compile(
-    r"\b(?:placeholders?|merge (?:tags?|fields?)|template (?:tags?|variables?|editor)|variables?|API|"
-    r"endpoints?|snippets?|HTML|CSV|scripts?|macros?|curly|JSON|regex|webhooks?)\b",
-    re.IGNORECASE,
-)
-_EXPLAINS = re.compile(
-    r"(?i:\b(?:placeholders?|replac\w+|variables?|merge|syntax|curly|double braces|brackets?|columns?|"
-    r"such as|e\.g|format|sms|escriba|escribe|reemplac\w+|sustituy\w+|ersetz\w+|schreib\w+|"
-    r"напишите|вставьте|замените|шаблон\w*)\b)"
-    r"|\b(?:[Tt]ext|[Ss]end) [A-Z]{2,}\b"  # Send BAL <account number> to 60220
-)
-_CHOOSES = re.compile(
-    r"\b(?:buttons?|tap|press|pressing|click|choose|select|menu|called|named|pulse|pulsa|presione|seleccione|"
-    r"tippen|drücken|klicken|wählen|нажмите|выберите)\b",
-    re.IGNORECASE,
-)
-"""Words before the name of a button in square brackets."""
-_NAMED_AFTER = re.compile(
-    r"\A\W{0,3}(?:buttons?|columns?|fields?|tabs?|menu|icons?|keys?|options?|tags?|variables?)\b"
 )
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s)|\n")
 EXPLAINED = 200
@@ -72,7 +54,7 @@ def unfilled_slots(text: str) -> Iterator[re.Match[str]]:
 
 def speaks_of_code(text: str) -> bool:
     """Whether a customer's matter is code or templates, so that slots are what is talked about."""
-    return "{" in text or _OF_CODE.search(text) is not None
+    return "{" in text or PATTERNS.of_code.search(text) is not None
 
 
 def is_no_slot(text: str, match: re.Match[str]) -> bool:
@@ -86,9 +68,9 @@ def is_no_slot(text: str, match: re.Match[str]) -> bool:
         or after[:1] in ("(", "/", "=", "`")
         or before[-1:] in ("/", "=", "\\", "`")
         or before.rpartition(" ")[2].startswith("http")
-        or _NAMED_AFTER.match(after) is not None
-        or _EXPLAINS.search(sentence) is not None
-        or (match[0][0] == "[" and _CHOOSES.search(sentence) is not None)
+        or PATTERNS.named_after.match(after) is not None
+        or PATTERNS.explains.search(sentence) is not None
+        or (match[0][0] == "[" and PATTERNS.chooses.search(sentence) is not None)
     )
 
 
@@ -114,7 +96,7 @@ def unfilled_placeholder(dialogue: Dialogue, context: CheckContext) -> Iterator[
             continue
         for match in _UNFILLED.finditer(turn.text):
             if not (
-                _REDACTED.fullmatch(match[0])
+                PATTERNS.redacted.fullmatch(match[0])
                 or match[0].strip(_SLOT_MARKS) in spoken_of
                 or context.log.is_masking(match[0])
                 or is_no_slot(turn.text, match)
