@@ -1,17 +1,18 @@
-"""``dialint label account create|list|status|skills|ban|evaluate|password``: who may do what in the store."""
+"""``dialint label account create|list|evaluate|password``: bootstrap and scheduled work on accounts.
+
+Roles, skills, suspensions and bans are decided in the console (Admin, Users).
+"""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from cyclopts import App
 
 from dialint.app.output import print_line
-from dialint.app.store_session import DEFAULT_SESSION, Session
+from dialint.app.store_session import DEFAULT_SESSION, Session, one_time_password
 from dialint.labeling.store import accounts
 from dialint.labeling.store.records import AccountRole, Status
 
-account = App(name="account", help="Create, list, suspend and ban accounts.")
+account = App(name="account", help="Create and list accounts, and apply the rules for their status.")
 
 
 @account.command(name="create")
@@ -40,8 +41,6 @@ def create_account(
     training
         Start in training: training and qualification tasks only.
     """
-    from dialint.app.store_session import one_time_password
-    from dialint.labeling.store import accounts
     from dialint.labeling.store.database.transactions import Store
     from dialint.labeling.store.records import Account
 
@@ -61,72 +60,12 @@ def create_account(
 @account.command(name="list")
 def list_accounts(*, session: Session = DEFAULT_SESSION) -> int:
     """Show all accounts."""
-    from dialint.labeling.store import accounts
 
     with session.open() as (store, actor):
         for one in accounts.list_accounts(store, actor):
             skills = f", {', '.join(one.skills)}" if one.skills else ""
             agent = f", agent {one.agent}" if one.agent else ""
             print_line(f"{one.id}: {one.role}, {one.status}{skills}{agent}")
-    return 0
-
-
-@account.command(name="status")
-def set_account_status(
-    name: str, status: Literal["active", "training", "suspended"], *, session: Session = DEFAULT_SESSION
-) -> int:
-    """Suspend an account, send it to training, or reactivate it.
-
-    Parameters
-    ----------
-    name
-        The account.
-    status
-        active, training or suspended.
-    """
-    from dialint.labeling.store import accounts
-
-    with session.open() as (store, actor):
-        accounts.set_status(store, actor, name, status)
-    print_line(f"{name} is {status} now")
-    return 0
-
-
-@account.command(name="skills")
-def set_account_skills(name: str, *skills: str, session: Session = DEFAULT_SESSION) -> int:
-    """Set what an account can do, in the place of the skills before; projects may ask for it.
-
-    Parameters
-    ----------
-    name
-        The account.
-    skills
-        All skills it has from now on; none takes them away.
-    """
-    from dialint.labeling.store import accounts
-
-    with session.open() as (store, actor):
-        accounts.set_skills(store, actor, name, skills)
-    print_line(f"{name}: {', '.join(sorted(skills)) or 'no skills'}")
-    return 0
-
-
-@account.command(name="ban")
-def ban_account(name: str, *, reason: str, session: Session = DEFAULT_SESSION) -> int:
-    """Ban an account: its answers in open projects no longer count, and their tasks are open again.
-
-    Parameters
-    ----------
-    name
-        The account.
-    reason
-        The reason; it is written to the audit log.
-    """
-    from dialint.labeling.store import accounts
-
-    with session.open() as (store, actor):
-        n = accounts.ban(store, actor, name, reason)
-    print_line(f"{name} is banned; {n:,} tasks are open again")
     return 0
 
 
@@ -161,7 +100,6 @@ def renew_password(name: str, *, session: Session = DEFAULT_SESSION) -> int:
     name
         The account.
     """
-    from dialint.app.store_session import one_time_password
 
     password = one_time_password()
     with session.open() as (store, actor):

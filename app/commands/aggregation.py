@@ -1,4 +1,4 @@
-"""``dialint label aggregate|ask|adjudicate|accept``: from many answers to one label."""
+"""``dialint label aggregate|ask|adjudicate``: from many answers to one label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from cyclopts import Parameter
 from dialint.app.output import print_line
 from dialint.app.store_session import DEFAULT_SESSION, Session, TaxonomyOption, uses_files
 from dialint.detector.errors import ConfigError
-from dialint.labeling.adjudication.bulk_accept import AcceptConfig
 from dialint.labeling.adjudication.cases import AdjudicateConfig
 from dialint.labeling.aggregation.adaptive_overlap import OverlapConfig
 from dialint.labeling.aggregation.aggregate import AggregateConfig
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from dialint.labeling.store.database.transactions import Store
 
 FILES, STORED = AggregateConfig(), StoreLabelsConfig()
-COUNT = AcceptConfig()
 
 
 def aggregate(
@@ -88,28 +86,6 @@ def adjudicate(
     print_line(
         f"{summary.questions:,} questions: {summary.unsure:,} below {config.sure:g}, people disagree on "
         f"{summary.disagree:,}; {summary.cases:,} turns for experts, {summary.added:,} of them new"
-    )
-    return 0
-
-
-def accept(
-    *,
-    config: Annotated[AcceptConfig, Parameter(name="*")] = COUNT,
-    taxonomy: TaxonomyOption = None,
-    session: Session = DEFAULT_SESSION,
-) -> int:
-    """Accept in bulk the questions on which all annotators agree. Only counts; --apply writes the labels."""
-    from dialint.detector.taxonomy import load_taxonomy
-    from dialint.labeling.adjudication.bulk_accept import accept_agreed
-
-    with session.open() as (store, actor):
-        summary = accept_agreed(store, actor, config, load_taxonomy(taxonomy))
-    done = f"{summary.labels:,} labels written" if config.apply else "nothing written; --apply does"
-    if config.apply and not summary.labels and summary.no:
-        done = "nothing needed writing: a turn without a label counts as free of the error"
-    print_line(
-        f"all agree on {summary.yes + summary.no:,} of {summary.questions:,} questions, "
-        f"{summary.yes:,} errors; {done}"
     )
     return 0
 

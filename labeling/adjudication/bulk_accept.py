@@ -1,14 +1,13 @@
 """Bulk acceptance: questions on which all labelers agree become labels without another review.
 
-Writes labels, never gold: nobody decided, and a crowd can be wrong together. Only counts unless `apply` is
-set.
+Writes labels, never gold: nobody decided, and a crowd can be wrong together.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
@@ -33,8 +32,6 @@ class AcceptConfig:
     """Minimum number of people who answered, all of them alike."""
     sure: Annotated[float, Field(ge=0.5, le=1)] = 0.8
     """Minimum probability of their answer in the joint posterior, which includes the model's score."""
-    apply: bool = False
-    """Write the labels; without it only count."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -68,37 +65,35 @@ def preview_agreed(
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
-    store.read(lambda transaction: require_permission(transaction, actor, "plan"))
-    posteriors = load_posteriors(store, actor, config.project, taxonomy)
-    undecided = [posterior for posterior in posteriors if not posterior.gold]
-    chosen = find_agreed(undecided, config)
-    yes = sum(posterior.n_yes > 0 for posterior in chosen)
-    generator = random.Random(seed)
-    sample = generator.sample(chosen, min(n, len(chosen)))
+    chosen, counts = _select(store, actor, config, taxonomy)
+    sample = random.Random(seed).sample(chosen, min(n, len(chosen)))
     sample.sort(key=lambda one: (one.n_yes == 0, one.code, one.dialogue, one.turn))
-    return AcceptPreview(AcceptCounts(len(undecided), yes, len(chosen) - yes, 0), tuple(sample))
+    return AcceptPreview(counts, tuple(sample))
 
 
 def accept_agreed(store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy) -> AcceptCounts:
-    """Count the questions on which all agree and, if `config.apply`, write labels of probability 1 or 0.
+    """Write labels of probability 1 or 0 for the questions on which all agree.
 
     Raises:
         NotAllowed: the actor does not plan.
         ConfigError: nobody has answered anything.
     """
+    chosen, counts = _select(store, actor, config, taxonomy)
+    labels = [to_label(posterior, METHOD, float(posterior.n_yes > 0)) for posterior in chosen]
+    n = write_labels(store, actor, [label for label in labels if label.probability])
+    n += write_labels(store, actor, [label for label in labels if not label.probability], only_existing=True)
+    return replace(counts, labels=n)
+
+
+def _select(
+    store: Store, actor: str, config: AcceptConfig, taxonomy: Taxonomy
+) -> tuple[list[QuestionPosterior], AcceptCounts]:
     store.read(lambda transaction: require_permission(transaction, actor, "plan"))
     posteriors = load_posteriors(store, actor, config.project, taxonomy)
     undecided = [posterior for posterior in posteriors if not posterior.gold]
     chosen = find_agreed(undecided, config)
     yes = sum(posterior.n_yes > 0 for posterior in chosen)
-    written = 0
-    if config.apply:
-        labels = [to_label(posterior, METHOD, float(posterior.n_yes > 0)) for posterior in chosen]
-        written = write_labels(store, actor, [label for label in labels if label.probability])
-        written += write_labels(
-            store, actor, [label for label in labels if not label.probability], only_existing=True
-        )
-    return AcceptCounts(len(undecided), yes, len(chosen) - yes, written)
+    return chosen, AcceptCounts(len(undecided), yes, len(chosen) - yes, 0)
 
 
 def find_agreed(posteriors: Iterable[QuestionPosterior], config: AcceptConfig) -> list[QuestionPosterior]:

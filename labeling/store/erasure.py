@@ -59,7 +59,7 @@ tasks and dialogues."""
 RETAINED: dict[str, str] = {
     "accounts": "people of the company", "projects": "no dialogues", "shares": "counts, corrected",
     "clocks": "machines", "bulk_reads": "numbers", "settings": "rules",
-    "preferences": "screens", "saved_views": "searches as typed, the owner deletes them",
+    "preferences": "screens",
     "documents": "taxonomy and policies", "score_jobs": "names of logs; their folders are files",
     "identities": "who signs in", "erasures": "what was erased", "audit": "digests and ids",
     "audit_head": "a signature",

@@ -1,4 +1,4 @@
-"""How an account likes its screens: language, keys, what was learnt from its use. Only its owner reads it."""
+"""How an account likes its screens: language, names, saving. Only its owner reads it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ Text = Annotated[str, Field(max_length=200)]
 
 
 class Preferences(Record):
-    """What an account chose. `keys`: the key of an action of the review page, by the action's name, where it
-    is not the usual one. `reasons`: how often a reason for rejecting a code was chosen, by
+    """What an account chose. `reasons`: how often a reason for rejecting a code was chosen, by
     ``CODE:reason``. `auto_save`: whether Review and Label save an answer after its last decision."""
 
     language: Literal["en", "es", "ru"] | None = None
-    keys: Annotated[dict[Text, Text], Field(max_length=100)] = Field(default_factory=dict)
     reasons: Annotated[dict[Text, int], Field(max_length=1000)] = Field(default_factory=dict)
     hide_names: bool = True
     auto_save: bool = False

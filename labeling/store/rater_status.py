@@ -206,7 +206,7 @@ def change_status(transaction: Transaction, actor: str, name: str, status: Statu
             "E_STATUS", "a change of status needs a reason of 1 to {most} characters", most=MAX_REASON
         )
     if status == "banned":
-        raise StoreRefused("E_STATUS", "a ban reopens tasks, too; `dialint label account ban` does it")
+        raise StoreRefused("E_STATUS", "a ban reopens tasks, too; ban the account under Admin, Users")
     write_status(transaction, actor, name, status, reason=reason.strip())
 
 

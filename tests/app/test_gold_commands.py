@@ -1,4 +1,4 @@
-"""Gold, control tasks, the rules of status, appeals and experts' decisions, by the commands that a person types."""
+"""Gold, control tasks and the rules of status by command; what decisions on findings leave in a dataset."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ import pytest
 
 from dialint.app.cli import app, main
 from dialint.detector.artifacts import file_entry, write_manifest
-from dialint.detector.errors import ConfigError, DialintError, InputRefused
+from dialint.detector.errors import ConfigError, InputRefused
 from dialint.detector.records import Dialogue, Example, Finding, Label, Preference, Turn, Verdict
 from dialint.detector.verdict_files import manifest_path, verdict_line
-from dialint.labeling.store import annotations, leases, tasks
+from dialint.labeling.store import accounts, annotations, appeals, leases, tasks
+from dialint.labeling.store.control_tasks import add_control_tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import verify
 from dialint.labeling.store.errors import NotAllowed, StoreRefused
+from dialint.labeling.store.expert_cases import decide_case
+from dialint.labeling.store.records import Outcome
 
 Dialint = Callable[..., str]
 PEOPLE = {
@@ -186,9 +189,10 @@ def test_gold_admits_who_passes_in_training(
     run("import", "logs", write_log(12))
     run("label", "gold", "import", write_gold(tmp_path / "gold.csv", 12), "--as", "eve")
     run("label", "project", "create", "p", "--codes", "C1")
-    assert run("label", "gold", "tasks", "p", "--pool", "exam") == "p: 12 new tasks of the pool exam\n"
-    assert run("label", "gold", "tasks", "p") == "p: 0 new tasks of the pool control\n"
-    run("label", "account", "status", "ann", "training")
+    with Store.open(place) as store:
+        assert add_control_tasks(store, "lea", "p", pool="exam") == 12
+        assert add_control_tasks(store, "lea", "p") == 0
+        accounts.set_status(store, "lea", "ann", "training")
     assert answer_all(place, "p", "ann", is_even) == 12
     assert run("label", "account", "evaluate", "--apply").startswith(
         "ann (training): admit; accuracy at least 0.6"
@@ -282,21 +286,10 @@ def test_who_may_do_what_with_gold(place: str, tmp_path: Path, write_log: Callab
     run("import", "logs", write_log(2))
     file = write_gold(tmp_path / "gold.jsonl", 2)
     for who in ("ann", "rob"):
-        for command in (
-            ("import", file),
-            ("list",),
-            ("review",),
-            ("decide", "d0", 1, "C1", "no", "--reason", "r"),
-        ):
+        for command in (("import", file), ("list",)):
             with pytest.raises(NotAllowed):
                 run("label", "gold", *command, "--as", who)
-    run("label", "gold", "import", file, "--as", "eve")
-    for command in (
-        ("gold", "retire", "d0"),
-        ("gold", "tasks", "p"),
-        ("rules", "show"),
-        ("rules", "set", "least=3"),
-    ):
+    for command in (("rules", "show"), ("rules", "set", "least=3")):
         with pytest.raises(NotAllowed):
             run("label", *command, "--as", "eve")
     run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
@@ -304,49 +297,6 @@ def test_who_may_do_what_with_gold(place: str, tmp_path: Path, write_log: Callab
     run("label", "account", "create", "agent", "--role", "expert", "--agent", "agent-ben", "--as", "ada")
     with pytest.raises(NotAllowed, match="somebody else"):
         run("label", "gold", "import", tmp_path / "own.csv", "--as", "agent")
-
-
-def test_gold_is_retired_and_decided_by_command(
-    place: str, tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
-    run("import", "logs", write_log(6))
-    run("label", "gold", "import", write_gold(tmp_path / "gold.jsonl", 3), "--as", "eve")
-    assert (
-        run("label", "gold", "retire", "d0", "d1")
-        == "d0: 1 rows of gold retired\nd1: 1 rows of gold retired\n"
-    )
-    with pytest.raises(StoreRefused, match="'d5': there is no gold on this dialogue"):
-        run("label", "gold", "retire", "d5")
-    assert len(run("label", "gold", "list", "--as", "eve").splitlines()) == 2
-    assert re.search(
-        r"^d0 .*retired$", run("label", "gold", "list", "--retired", "--as", "eve"), re.MULTILINE
-    )
-    run("label", "project", "create", "p", "--codes", "C1")
-    assert run("label", "gold", "tasks", "p") == "p: 1 new tasks of the pool control\n", (
-        "the others are retired"
-    )
-    assert run("label", "gold", "review", "--as", "eve").splitlines()[1:] == []
-    decided = run("label", "gold", "decide", "d2", 1, "C1", "no", "--reason", "read again", "--as", "eve")
-    assert decided == "d2, turn 1, C1: no\n"
-    assert re.search(r"^d2 +1 +C1 +no ", run("label", "gold", "list", "--as", "eve"), re.MULTILINE)
-
-
-def test_doubted_gold_waits_for_an_expert(place: str, tmp_path: Path, write_log: Callable[..., Path]) -> None:
-    """Four labelers who are right elsewhere contradict the gold of d1; the fifth does not get to see it."""
-    run("import", "logs", write_log(14))
-    run("label", "gold", "import", write_gold(tmp_path / "gold.jsonl", 6, d1=True), "--as", "eve")
-    run("label", "project", "create", "p", "--codes", "C1", "--control-share", 1, "--overlap", 9, "--most", 9)
-    run("label", "plan", "--project", "p", "--n", 8)
-    run("label", "rules", "set", "least=3", "doubt_least=4")
-    for i in range(4):
-        run("label", "account", "create", f"w{i}", "--role", "labeler", "--as", "ada")
-        answer_all(place, "p", f"w{i}", is_even)
-    answer_all(place, "p", "ann", is_even)
-    told = run("label", "gold", "review", "--as", "eve")
-    assert re.search(r"^d1 +1 +C1 +yes +expert +4 of 4 good labelers say otherwise$", told, re.MULTILINE)
-    assert "`dialint label gold decide" in told
-    run("label", "gold", "decide", "d1", 1, "C1", "no", "--reason", "they are right", "--as", "eve")
-    assert run("label", "gold", "review", "--as", "eve").splitlines()[1:] == []
 
 
 def test_synthetic_errors_become_control_tasks(
@@ -396,95 +346,6 @@ def test_rules_are_shown_and_set_one_at_a_time(place: str) -> None:
         verify(store)
 
 
-def test_skills_are_set_by_command(place: str) -> None:
-    assert run("label", "account", "skills", "ann", "finnish", "billing") == "ann: billing, finnish\n"
-    assert "ann: labeler, active, billing, finnish" in run("label", "account", "list")
-    assert run("label", "account", "skills", "ann") == "ann: no skills\n"
-    with pytest.raises(NotAllowed):
-        run("label", "account", "skills", "rob", "x", "--as", "eve")
-
-
-def test_an_appeal_by_command(place: str, tmp_path: Path) -> None:
-    """Ben objects to a finding in his dialogue, rob reviews it blind, eve decides, and it becomes gold."""
-    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
-    run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
-    opening = ("label", "appeal", "open", "own", 1, "C1", "--statement", "I did answer that")
-    assert run(*opening, "--as", "ben") == "appeal 1: open\n"
-    assert run(*opening, "--as", "ben") == "appeal 1: open\n", "once"
-    with pytest.raises(NotAllowed, match="own dialogues only"):
-        run(*opening, "--as", "ann")
-    with pytest.raises(StoreRefused, match="no such finding"):
-        run("label", "appeal", "open", "own", 1, "T1", "--statement", "x", "--as", "ben")
-    assert re.search(
-        r"^1 +ben +own +1 +C1 +open", run("label", "appeal", "list", "--as", "eve"), re.MULTILINE
-    )
-    with pytest.raises(NotAllowed):
-        run("label", "appeal", "list", "--as", "rob")
-    deciding = ("label", "appeal", "decide", 1)
-    with pytest.raises(StoreRefused, match="the blind second review comes first"):
-        run(*deciding, "overturned", "--reason", "why", "--as", "emil")
-
-    run("label", "project", "create", "second", "--codes", "C1", "--purpose", "review")
-    assert run("label", "appeals", "second", "--as", "lea").startswith(
-        "1 open appeals, 1 new tasks in second"
-    )
-    assert answer_all(place, "second", "rob", lambda name: False) == 1
-    shown = run("label", "appeal", "show", 1, "--as", "emil")
-    assert "statement: I did answer that\n" in shown
-    assert "  1 agent: Let me look into it for you.\n" in shown
-    assert "blind second review by rob: no finding\n" in shown
-    for words, said in (
-        (("overturned", "--code", "T1"), "with amended and only then"),
-        (("amended",), "with amended and only then"),
-        (("amended", "--code", "nothing"), "not in the taxonomy"),
-        (("amended", "--code", "T1", "--quote", "never said"), "turn 1 has no such words"),
-    ):
-        with pytest.raises(ConfigError, match=said):
-            run(*deciding, *words, "--reason", "why", "--as", "emil")
-    assert (
-        run(*deciding, "overturned", "--reason", "answered in turn 1", "--as", "emil")
-        == "appeal 1: overturned\n"
-    )
-    told = run("label", "appeal", "list", "--own", "--as", "ben")
-    assert re.search(r"^1 +ben +own +1 +C1 +overturned +answered in turn 1$", told, re.MULTILINE)
-    listed = run("label", "gold", "list", "--as", "eve")
-    assert re.search(r"^own +1 +C1 +no +appeal +in use$", listed, re.MULTILINE)
-    assert "1 known for certain" in run("label", "aggregate", "--everything"), (
-        "the label follows the decision"
-    )
-    with Store.open(place) as store:
-        verify(store)
-
-
-def test_an_amended_appeal_names_the_right_finding(place: str, tmp_path: Path) -> None:
-    run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
-    run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
-    run("label", "appeal", "open", "own", 1, "C1", "--statement", "no", "--as", "ben")
-    run("label", "project", "create", "second", "--codes", "C1", "--purpose", "review")
-    run("label", "appeals", "second", "--as", "lea")
-    answer_all(place, "second", "rob", lambda name: False)
-    amending = (
-        "label",
-        "appeal",
-        "decide",
-        1,
-        "amended",
-        "--reason",
-        "tone",
-        "--code",
-        "T1",
-        "--quote",
-        "Let me look",
-    )
-    assert run(*amending, "--as", "emil") == "appeal 1: amended\n"
-    listed = run("label", "gold", "list", "--as", "eve")
-    assert re.search(r"^own +1 +C1 +no +appeal", listed, re.MULTILINE)
-    assert re.search(r"^own +1 +T1 +yes +appeal", listed, re.MULTILINE)
-    with Store.open(place) as store:
-        (word,) = [one for one in annotations.list_annotations(store, "rob", "own") if one.labeler == "emil"]
-    assert [(one.code, one.quote, one.start) for one in word.findings] == [("T1", "Let me look", 0)]
-
-
 def export_preferences(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str, str, str]]:
     """Dialogue, turn, code, outcome and chosen verdict of the preference pairs of a dataset from the store."""
     monkeypatch.setenv("DIALINT_SPLIT_KEY", "a key of more than twenty characters")
@@ -509,26 +370,29 @@ def test_an_overturned_appeal_becomes_a_preference_pair(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     second_review: bool,
-    decision: str,
+    decision: Outcome,
     pairs: list[tuple[str, int, str, str, str]],
 ) -> None:
     """The expert's decision counts, also over a second reviewer who answered otherwise."""
     run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
     run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
-    run("label", "appeal", "open", "own", 1, "C1", "--statement", "no", "--as", "ben")
+    with Store.open(place) as store:
+        appeals.open_appeal(store, "ben", "own", 1, "C1", "no")
     run("label", "project", "create", "second", "--codes", "C1", "--purpose", "review")
-    run("label", "appeals", "second", "--as", "lea")
+    sent = run("label", "appeals", "second", "--as", "lea")
+    assert sent.startswith("1 open appeals, 1 new tasks in second")
     assert answer_all(place, "second", "rob", lambda name: second_review) == 1
     before = [] if second_review else [("own", 1, "C1", "overturned", "no_error")]
     assert export_preferences(tmp_path / "before", monkeypatch) == before
-    run("label", "appeal", "decide", 1, decision, "--reason", "read again", "--as", "emil")
+    with Store.open(place) as store:
+        appeals.decide_appeal(store, "emil", 1, decision, "read again")
     assert export_preferences(tmp_path / "after", monkeypatch) == pairs
 
 
 def test_a_confirmed_finding_that_an_expert_overturns_becomes_a_preference_pair(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two reviewers disagree; the case is decided with `label decide`."""
+    """Two reviewers disagree; an expert decides the case."""
     run("import", "logs", write_own_log(tmp_path / "own.jsonl"))
     run("import", "verdicts", write_verdicts(tmp_path / "v.jsonl", "own"))
     run("label", "project", "create", "p", "--codes", "C1", "--overlap", 2, "--most", 2)
@@ -538,55 +402,11 @@ def test_a_confirmed_finding_that_an_expert_overturns_becomes_a_preference_pair(
     answer_all(place, "p", "ann", lambda name: False)
     assert export_preferences(tmp_path / "before", monkeypatch) == []
     run("label", "adjudicate", "--project", "p", "--into", "e", "--disagreements")
-    (task,) = re.findall(r"task (\d+): turn 1", run("label", "decide", "next", "e", "--as", "eve"))
-    run("label", "decide", "record", "e", task, "--reason", "answered in turn 1", "--as", "eve")
-    assert export_preferences(tmp_path / "after", monkeypatch) == [("own", 1, "C1", "overturned", "no_error")]
-
-
-def test_an_expert_decides_cases_by_command(
-    place: str, tmp_path: Path, write_log: Callable[..., Path]
-) -> None:
-    run("import", "logs", write_log(3))
-    run("label", "project", "create", "p", "--codes", "C1", "--overlap", 2, "--most", 2)
-    run("label", "project", "create", "e", "--codes", "C1", "T1", "--purpose", "adjudication")
-    run("label", "plan", "--project", "p", "--n", 3)
-    answer_all(place, "p", "ann", lambda name: True)
-    answer_all(place, "p", "ben", lambda name: False)
-    run("label", "adjudicate", "--project", "p", "--into", "e", "--disagreements")
-    listed = run("label", "decide", "list", "e", "--as", "eve").splitlines()[1:]
-    assert [line.split()[2:] for line in listed] == [["1", line.split()[3], "waiting"] for line in listed]
-    assert len(listed) == 3
-    for command in (("list", "e"), ("next", "e")):
-        with pytest.raises(NotAllowed):
-            run("label", "decide", *command, "--as", "rob")
-    with pytest.raises(StoreRefused, match="p: not a project of adjudication"):
-        run("label", "decide", "list", "p", "--as", "eve")
-
-    shown = run("label", "decide", "next", "e", "--as", "eve")
-    task, name = re.findall(r"task (\d+): turn 1, codes C1 T1\ndialogue (d\d)\n", shown)[0]
-    assert "answer by ann: C1 in turn 1, 'Let'" in shown
-    assert "answer by ben: no finding" in shown
-    recording = ("label", "decide", "record", "e")
-    for words, said in (
-        ((999, "--present", "C1"), "task 999: not held by eve"),
-        ((task, "--present", "C1", "--quote", "never said"), "turn 1 has no such words"),
-        ((task, "--present", "C1", "--quote", "a", "b"), "--quote: expected as many"),
-        ((task, "--present", "nothing"), "not in the taxonomy"),
-    ):
-        with pytest.raises(ConfigError, match=re.escape(said)):
-            run(*recording, *words, "--reason", "why", "--as", "eve")
-    with pytest.raises(DialintError, match="needs a reason"):
-        run(*recording, task, "--reason", " ", "--as", "eve")
-    told = run(
-        *recording, task, "--present", "C1", "--quote", "look into", "--reason", "asked twice", "--as", "eve"
-    )
-    assert told == f"task {task}: C1 in turn 1; decided\n"
-    gold = run("label", "gold", "list", "--as", "eve")
-    assert re.search(rf"^{name} +1 +C1 +yes +expert", gold, re.MULTILINE)
-    assert re.search(rf"^{name} +1 +T1 +no +expert", gold, re.MULTILINE)
-    assert len(run("label", "decide", "list", "e", "--as", "eve").splitlines()) == 3
     with Store.open(place) as store:
-        verify(store)
+        lease = leases.claim(store, "eve", "e")
+        assert lease is not None
+        decide_case(store, "eve", lease.task, lease.token, "decision", [], "answered in turn 1")
+    assert export_preferences(tmp_path / "after", monkeypatch) == [("own", 1, "C1", "overturned", "no_error")]
 
 
 def test_a_file_that_is_no_table_is_refused(template: Path, tmp_path: Path) -> None:

@@ -85,10 +85,8 @@ def test_no_option_takes_nan() -> None:
         ("export dataset --out o --near 1.1", "--near: expected at most 1"),
         ("export dataset --out o --near 0.2", "--near must be 0 or lie between 0.5 and 1"),
         ("label adjudicate --into e --sure 0.4", "--sure: expected at least 0.5"),
-        ("label accept --minimum 0", "--minimum: expected at least 1"),
-        ("label accept --sure nan", "--sure: expected at most 1"),
-        ("label calibration start --name w --codes C1 --skill g --n 0", "--n: expected at least 1"),
-        ("label calibration start --name w --codes C1 --skill g --seed -1", "--seed: expected at least 0"),
+        ("label calibration --name w --codes C1 --skill g --n 0", "--n: expected at least 1"),
+        ("label calibration --name w --codes C1 --skill g --seed -1", "--seed: expected at least 0"),
     ],
 )
 def test_an_option_out_of_range_is_one_line_and_exit_code_2(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from dialint.app.console.i18n import _, ngettext, show_number, show_percent
@@ -154,7 +152,7 @@ def _accept_form(store: Store, account: Account, sources: dict[str, Project], ta
             if st.session_state.pop("accept preview", (None,))[0] != chosen:
                 set_notice("adjudicate", "info", _("The choice has changed: preview it first."))
                 return
-            counts = accept_agreed(store, account.id, replace(chosen, apply=True), taxonomy)
+            counts = accept_agreed(store, account.id, chosen, taxonomy)
             set_notice("adjudicate", *_describe_accepted(counts))
 
     st.button(_("Preview"), key="accept preview button", on_click=preview, disabled=source is None)

@@ -1,7 +1,7 @@
 """The Explore page: searches all dialogues, by words, findings, people, time and what was decided.
 
-What is searched for is in the address, which can be shared or saved under a name. Reviewers and up see it;
-leads can send what they found to a review project.
+The search is in the address, which can be shared. Reviewers and up see it; leads can send what they found to
+a review project.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dialint.app.console.i18n import _, ngettext, show_number, show_time
 from dialint.app.console.messages import explain_as_sentence
 from dialint.app.console.notices import hold_notices, set_notice, show_notice
 from dialint.app.console.quality.explore_filters import (
-    describe_search,
     make_search,
     open_address,
     read_address,
@@ -30,12 +29,11 @@ from dialint.app.console.tables import Cell, Chips, Colour, DialogueLink, show_t
 from dialint.app.console.text import percent, safe_markdown, safe_text
 from dialint.detector.errors import DialintError
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store import projects, saved_views, tasks
+from dialint.labeling.store import projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.permissions import has_permission
 from dialint.labeling.store.records import Account, NewTask
 from dialint.labeling.store.search import Count, Hit, HitFinding, count, list_choices, search
-from dialint.labeling.store.search_plan import Search
 
 COLOURS: dict[str, Colour] = {"S1": "red", "S2": "orange", "S3": "blue"}
 MARKS = {"confirmed": "✓", "rejected": "✗", "changed": "✎", "added": "+"}
@@ -56,9 +54,8 @@ def explore_page(store: Store, account: Account) -> None:
     wanted = make_search(chosen)
     after = st.query_params.get("after") or None
     results = search(store, account.id, wanted, after)
-    with actions, st.container(horizontal=True, horizontal_alignment="right"):
-        _show_views(store, account, wanted)
-        if has_permission(account, "plan"):
+    if has_permission(account, "plan"):
+        with actions, st.container(horizontal=True, horizontal_alignment="right"):
             _show_sending(store, account, results.hits)
     total = count(store, account.id, wanted)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -132,40 +129,6 @@ def _describe_status(hit: Hit) -> str:
     appeal = {"open": "appealed"}.get(hit.appeal, hit.appeal)
     parts += [words[appeal]] if appeal != "none" else []
     return ", ".join(parts) or "–"
-
-
-def _show_views(store: Store, account: Account, wanted: Search) -> None:
-    """Saved searches, and saving this one."""
-    with st.popover(_("Saved searches"), icon=":material/bookmark:"):
-        views = saved_views.list_views(store, account.id)
-        for number, view in enumerate(views):
-            own = view.account == account.id
-            shared = _("shared") if own else _("by {name}").format(name=view.account)
-            label = view.name if own and not view.shared else f"{view.name} ({shared})"
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.button(
-                    safe_markdown(label), key=f"view:{number}", type="tertiary", on_click=open_address,
-                    args=(describe_search(view.search),),
-                )  # fmt: skip
-                if own:
-                    st.button(
-                        _("Delete"), key=f"delete view:{number}", type="tertiary",
-                        on_click=_delete_view, args=(store, account, view.name),
-                    )  # fmt: skip
-        if not views:
-            st.caption(_("No search is saved yet."))
-        with st.form("save view", border=False, clear_on_submit=True):
-            name = st.text_input(_("Save this search as"), max_chars=100)
-            is_shared = st.checkbox(_("Share it with everybody who may search"))
-            if st.form_submit_button(_("Save")):
-                with _report(_("The search was saved.")):
-                    saved_views.save_view(store, account.id, name.strip(), wanted, shared=is_shared)
-                st.rerun()
-
-
-def _delete_view(store: Store, account: Account, name: str) -> None:
-    with _report(_("The search was deleted.")):
-        saved_views.delete_view(store, account.id, name)
 
 
 def _show_sending(store: Store, account: Account, hits: Sequence[Hit]) -> None:

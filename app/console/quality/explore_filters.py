@@ -86,38 +86,12 @@ def make_search(chosen: Mapping[str, str]) -> Search:
     return Search(**fields)
 
 
-def describe_search(search: Search) -> dict[str, str]:
-    """The address of a search."""
-    status = next(
-        (
-            name
-            for name, fields in STATUSES.items()
-            if all(getattr(search, field) == value for field, value in fields.items())
-        ),
-        "",
-    )
-    chosen = {
-        "q": search.text, "code": search.code, "status": status, "kind": search.kind,
-        "severity": search.severity, "agent": search.agent, "team": search.team, "channel": search.channel,
-        "release": search.release, "since": _format_day(search.since_ms),
-        "until": _format_day(None if search.until_ms is None else search.until_ms - 1),
-        "least": "" if search.least is None else str(round(search.least * 100)),
-        "most": "" if search.most is None else str(round(search.most * 100)),
-        "sort": "" if search.sort == "newest" else search.sort,
-    }  # fmt: skip
-    return {name: value for name, value in chosen.items() if value}
-
-
 def _parse_day(text: str | None) -> date | None:
     try:
         day = date.fromisoformat(text or "")
     except ValueError:
         return None
     return day if 1971 <= day.year <= 2100 else None
-
-
-def _format_day(at_ms: int | None) -> str:
-    return "" if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
 
 
 def _parse_share(text: str | None, usual: int) -> int:

@@ -260,30 +260,22 @@ function skipFormOf(work, { onSkip, onClose }) {
   return box;
 }
 
-// All keys; one that is clicked takes the next key that is struck.
-function helpOf(work, { onRemap, onReset, onAutoSave, onClose }) {
+// All keys, and the switch that saves after the last decision.
+function helpOf(work, { onAutoSave, onClose }) {
   const { say, data } = work;
   const box = element("div", "dialint-tool dialint-help");
   box.setAttribute("role", "dialog");
   box.setAttribute("aria-label", say.keys);
   const head = element("div", "dialint-line");
-  head.append(element("strong", "", say.keys), button(say.auto_save, onAutoSave, { pressed: data.auto_save, data: "auto save" }), button(say.reset_keys, onReset, { data: "reset keys" }), button(say.close, onClose, { key: "Esc", data: "close" }));
-  const note = element("p", "dialint-hint", say.remap);
-  note.setAttribute("role", "status");
+  head.append(element("strong", "", say.keys), button(say.auto_save, onAutoSave, { pressed: data.auto_save, data: "auto save" }), button(say.close, onClose, { key: "Esc", data: "close" }));
   const list = element("div", "dialint-keys");
-  for (const { action, name } of data.actions) {
-    const row = button(name, () => {
-      note.textContent = fill(say.press_key, { action: name });
-      work.capture = (key) => { const taken = onRemap(action, key); if (taken) note.textContent = fill(say.key_taken, { key: showKey(key), action: taken }); };
-    }, { key: showKey(work.keys[action]), data: "remap " + action });
-    list.append(row);
-  }
+  const actions = data.actions.map(({ action, name }) => [showKey(data.keys[action]), name]);
   const fixed = [["1–4", say.severity], ["⇧1–5", say.add_save], ["Esc", say.close], ["Ctrl+Z", say.undo]];
-  for (const [key, name] of work.isLabel ? fixed.slice(2) : fixed) {
+  for (const [key, name] of [...actions, ...(work.isLabel ? fixed.slice(2) : fixed)]) {
     const row = element("span", "dialint-button dialint-fixed");
     row.append(element("span", "", name), element("kbd", "", key));
     list.append(row);
   }
-  box.append(head, note, list);
+  box.append(head, list);
   return box;
 }

@@ -91,13 +91,12 @@ class Say(Record):
 class Act(Record):
     """Something that is done with the item, or for the account, by the page: see `page_session`."""
 
-    kind: Literal["save", "leave", "reopen", "page", "skip", "stop", "keys", "auto_save"]
+    kind: Literal["save", "leave", "reopen", "page", "skip", "stop", "auto_save"]
     seq: Seq
     reason: Annotated[str, Field(max_length=60)] = ""
     more: Annotated[str, Field(max_length=200)] = ""
     page: int = 0
     on: bool = False
-    keys: Annotated[dict[Word, Word], Field(max_length=60)] = Field(default_factory=dict)
 
 
 Event = Annotated[SetChoice | Add | Remove | Say | Act, Field(discriminator="kind")]

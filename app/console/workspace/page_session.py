@@ -367,8 +367,6 @@ def _act(session: PageSession, item: Item, event: Act) -> None:
         case "page":
             if 0 <= event.page < len(session.pages):
                 session.page = event.page
-        case "keys":
-            _prefer(session, keys=event.keys)
         case "auto_save":
             _prefer(session, auto_save=event.on)
 

@@ -17,7 +17,7 @@ from dialint.app.console.workspace.page_session import (
     show_projects,
     undo,
 )
-from dialint.app.console.workspace.workspace_words import ACTIONS, USUAL_KEYS
+from dialint.app.console.workspace.workspace_words import ACTIONS
 from dialint.labeling.store.own_work import is_time_used_up
 from dialint.labeling.store.records import Purpose
 
@@ -65,9 +65,8 @@ def show_start(session: PageSession, purposes: tuple[Purpose, ...], label: str, 
 
 def _show_keys(session: PageSession) -> None:
     mode = "label" if session.blind else "review"
-    keys = {**USUAL_KEYS, **session.preferences.keys}
-    rows = [(words.name, keys[action]) for action, words in ACTIONS.items() if mode in words.modes]
-    st.caption(_("Keys. Press ? while you work to change them."))
+    rows = [(words.name, words.key) for words in ACTIONS.values() if mode in words.modes]
+    st.caption(_("Keys; ? shows them while you work."))
     half = -(-len(rows) // COLUMNS)
     for column, part in zip(st.columns(COLUMNS), (rows[:half], rows[half:]), strict=True):
         with column, st.container(gap=None):  # a table would import pandas here

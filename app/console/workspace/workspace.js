@@ -28,7 +28,6 @@ class Workspace {
     this.cursor = null; // selection by keyboard
     this.selection = null;
     this.explains = false;
-    this.capture = null;
     this.shown = {};
     this.unfolded = new Set(); // clauses and sources
     this.draft = new Draft((log) => this.component.setStateValue("log", log), () => this.draw(), (place) => this.quote(place));
@@ -72,7 +71,7 @@ class Workspace {
     if (turned) this.takeBook(book);
     this.draft.receive(data);
     if (isNew) {
-      Object.assign(this, { asking: null, cursor: null, selection: null, capture: null, undone: null });
+      Object.assign(this, { asking: null, cursor: null, selection: null, undone: null });
       this.unfolded.clear();
       this.openTool(null);
       this.list.scrollTop = 0;
@@ -81,7 +80,6 @@ class Workspace {
       if (page) page.scrollTop = 0;
       this.activate(this.nextOpen(), { quiet: true });
     }
-    this.keys = { ...this.data.usual_keys, ...data.keys };
     this.draw();
     if (isNew && data.adding) this.startAdding(data.selected);
     if (turned) this.placeUntil = performance.now() + 1500; // until the heights around it are settled
@@ -101,7 +99,7 @@ class Workspace {
   }
 
   hint(action) {
-    return showKey(this.keys[action]);
+    return showKey(this.data.keys[action]);
   }
 
   // ---- what is to be decided
@@ -431,17 +429,7 @@ class Workspace {
 
   openHelp() {
     if (this.tool && this.tool.classList.contains("dialint-help")) { this.openTool(null); return this.draw(); }
-    const remap = (keys) => { this.draft.act({ kind: "keys", keys }, { blocks: false }); this.keys = { ...this.data.usual_keys, ...keys }; this.data.keys = keys; };
-    const onRemap = (action, key) => {
-      const taken = Object.keys(this.keys).find((other) => other !== action && this.keys[other] === key);
-      if (taken || /^[0-9]$|^(Escape|Tab|Enter| )$/.test(key)) return this.data.actions.find((each) => each.action === taken)?.name || key;
-      remap({ ...this.data.keys, [action]: key });
-      this.openTool(null);
-      this.openHelp();
-      return null;
-    };
-    const onReset = () => { remap({}); this.openTool(null); this.openHelp(); };
-    this.openTool(helpOf(this, { onRemap, onReset, onAutoSave: () => this.setAutoSave(!this.data.auto_save), onClose: () => { this.openTool(null); this.draw(); } }));
+    this.openTool(helpOf(this, { onAutoSave: () => this.setAutoSave(!this.data.auto_save), onClose: () => { this.openTool(null); this.draw(); } }));
     this.draw();
   }
 
@@ -454,7 +442,6 @@ class Workspace {
 
   openTool(tool) {
     this.tool = tool;
-    this.capture = null;
     this.tools.drawn = null;
     this.tools.replaceChildren(...(tool ? [tool] : []));
   }
@@ -474,13 +461,6 @@ class Workspace {
     const isUndo = (event.ctrlKey || event.metaKey) && key === "z";
     if ((event.ctrlKey || event.metaKey || event.altKey) && !isUndo) return;
     const take = () => { event.preventDefault(); event.stopPropagation(); };
-    if (this.capture) {
-      take();
-      const capture = this.capture;
-      this.capture = null;
-      if (key !== "Escape") capture(key);
-      return;
-    }
     if (this.draft.busy) { if (/^[\w]$|^Shift\+/.test(key)) take(); return; } // it was meant for the item that is being saved
     if (this.cursor && this.selectKey(event, key)) return take();
     if (this.asking && ["Enter", "Escape"].includes(key) && isForNoReason(target)) { take(); return this.giveNoReason(); }
@@ -543,14 +523,14 @@ class Workspace {
       if (/^[1-9]$/.test(key)) return () => this.tool.pick(Number(key) - 1);
     }
     if (key === "Escape") return () => { this.openTool(null); this.asking = this.jumping = null; this.clearSelection(); this.draw(); };
-    if (this.tool && key !== this.keys.help) return null; // a list or form has the keys
+    if (this.tool && key !== this.data.keys.help) return null; // a list or form has the keys
     if (key === "Enter" && this.jumping) return () => this.jump(Number(this.jumping));
     const digit = /^[0-9]$/.test(key) && this.digitAction(key);
     if (digit) return digit;
     const shifted = event.shiftKey && /^Digit([1-5])$/.exec(event.code); // what is on the key depends on the layout
     const marked = shifted && this.quickCodes()[Number(shifted[1]) - 1];
     if (marked) return () => { this.addFinding(marked); this.save(); };
-    const action = Object.keys(this.keys).find((name) => this.keys[name] === key);
+    const action = Object.keys(this.data.keys).find((name) => this.data.keys[name] === key);
     const alias = { ArrowDown: "next", ArrowUp: "previous" }[key];
     const name = action || alias;
     if (!name || !this.data.actions.some((each) => each.action === name)) return null;

@@ -28,7 +28,7 @@ from dialint.app.console.workspace.items import Item
 from dialint.app.console.workspace.page_session import PageSession, receive
 from dialint.app.console.workspace.reject_reasons import load as load_reasons
 from dialint.app.console.workspace.reject_reasons import order_reasons
-from dialint.app.console.workspace.workspace_words import ACTIONS, SKIP_REASONS, USUAL_KEYS, screen_words
+from dialint.app.console.workspace.workspace_words import ACTIONS, SKIP_REASONS, screen_words
 from dialint.detector.records import Dialogue, Finding
 from dialint.detector.taxonomy import Taxonomy, load_taxonomy
 from dialint.detector.tool_use import tool_uses
@@ -109,7 +109,7 @@ def make_book(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "fixed": {
             "instructions": safe_text(item.instructions) if mode == "label" else "",
             "expand": session.n_items <= N_EXPANDED,
-            "usual_keys": USUAL_KEYS,
+            "keys": {action: words.key for action, words in ACTIONS.items()},
             "actions": [
                 {"action": action, "name": _(words.name)}
                 for action, words in ACTIONS.items()
@@ -214,11 +214,6 @@ def make_data(session: PageSession, mode: Mode, evidence: ChoiceEvidence) -> dic
         "selected": session.adding and session.adding.selection and session.adding.selection.model_dump(),
         "notices": [[kind, safe_text(text)] for kind, text in session.notices],
         "own": " ".join(filter(None, (_own_speed(session.durations), earnings_text(session)))),
-        "keys": {
-            action: key
-            for action, key in session.preferences.keys.items()
-            if action in ACTIONS and len(key) <= 20
-        },
         "auto_save": session.preferences.auto_save,
     }
 

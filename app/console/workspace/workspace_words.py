@@ -11,7 +11,7 @@ BOTH: tuple[Mode, ...] = ("review", "label")
 
 
 class Action(NamedTuple):
-    """Something that a key does: its name, its usual key, and the pages that have it."""
+    """Something that a key does: its name, its key, and the pages that have it."""
 
     name: str
     key: str
@@ -43,7 +43,6 @@ ACTIONS: dict[str, Action] = {
     "auto_save": Action(N_("Save after the last decision: on or off"), "Shift+S"),
     "help": Action(N_("Show the keys"), "?"),
 }
-USUAL_KEYS = {action: words.key for action, words in ACTIONS.items()}
 SKIP_REASONS = {
     "broken": N_("The text is broken or cut off"),
     "undecided": N_("I cannot decide"),
@@ -79,8 +78,6 @@ def screen_words(mode: Mode) -> dict[str, object]:
         "given": _("The model gives it {p} in turn {turn}."),
         "skip_why": _("Why do you skip it?"), "skip_more": _("More, if you like"),
         "skip_this": _("Skip this task"), "keys": _("Keys"),
-        "remap": _("Choose an action to give it another key."), "reset_keys": _("Usual keys"),
-        "press_key": _("Press the new key for: {action}"), "key_taken": _("{key} is taken: {action}"),
         "severity": _("Severity"), "remove": _("Remove"), "nothing_to_undo": _("Nothing to undo."),
         "auto_save": _("Save after the last decision"),
         "auto_save_on": _("Saves after the last decision."),

@@ -267,19 +267,10 @@ drafts = Table(
     Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
 
-preferences = Table(  # how an account likes its screens: language, keys
+preferences = Table(  # how an account likes its screens
     "preferences", metadata,
     Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
     Column("content", Text, nullable=False),
-)  # fmt: skip
-
-saved_views = Table(  # searches with a name; shared ones are everybody's who may search
-    "saved_views", metadata,
-    Column("account", Text, ForeignKey("accounts.id"), primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("shared", Boolean, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("at_ms", BigInteger, nullable=False),
 )  # fmt: skip
 
 notes = Table(  # what a lead writes to an agent, and when the agent has acknowledged it

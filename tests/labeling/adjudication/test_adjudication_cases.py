@@ -146,14 +146,12 @@ def test_a_task_of_labelers_is_no_case(answered: Store) -> None:
 def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None:
     """All agree on 8 questions: T1 nowhere (5), C1 in d1, not in d2 and d4."""
     config = AcceptConfig(project="p", minimum=3, sure=0.7)
-    dry = accept_agreed(answered, "lea", config, TAXONOMY)
+    dry = preview_agreed(answered, "lea", config, TAXONOMY).counts
     assert (dry.questions, dry.yes, dry.labels) == (10, 1, 0)
     assert dry.no == 7
     assert labels.list_labels(answered, "rob", "d1") == ()
     aggregate_store(answered, "lea", SETTLE, TAXONOMY)
-    done = accept_agreed(
-        answered, "lea", AcceptConfig(project="p", minimum=3, sure=0.7, apply=True), TAXONOMY
-    )
+    done = accept_agreed(answered, "lea", config, TAXONOMY)
     assert (done.yes, done.no) == (dry.yes, dry.no)
     best = {
         name: next(select_surest(labels.list_labels(answered, "rob", name))) for name in ("d1", "d2", "d3")
@@ -163,7 +161,7 @@ def test_bulk_acceptance_counts_first_and_makes_no_gold(answered: Store) -> None
     }  # fmt: skip
     assert best["d3"].method == "joint"
     assert gold.list_gold(answered, "eve") == ()
-    assert accept_agreed(answered, "lea", AcceptConfig(project="p", minimum=4), TAXONOMY).yes == 0
+    assert preview_agreed(answered, "lea", AcceptConfig(project="p", minimum=4), TAXONOMY).counts.yes == 0
     with pytest.raises(NotAllowed):
         accept_agreed(answered, "eve", config, TAXONOMY)
 
@@ -186,8 +184,7 @@ def test_what_is_not_applicable_becomes_no_gold(answered: Store, made: Any) -> N
 def test_a_sample_is_drawn_before_anything_is_accepted(answered: Store) -> None:
     config = AcceptConfig(project="p", minimum=3, sure=0.5)
     preview = preview_agreed(answered, "lea", config, TAXONOMY, n=4)
-    counts = accept_agreed(answered, "lea", config, TAXONOMY)
-    assert preview.counts == counts
+    counts = preview.counts
     assert len(preview.sample) == 4
     assert all(one.unanimous and one.n_labelers == 3 for one in preview.sample)
     assert preview_agreed(answered, "lea", config, TAXONOMY, n=4) == preview, "the same sample again"

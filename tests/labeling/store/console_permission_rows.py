@@ -28,7 +28,6 @@ from dialint.labeling.store import (
     rater_status,
     release_verdicts,
     reviewed_scores,
-    saved_views,
     score_jobs,
     search,
     tasks,
@@ -149,11 +148,6 @@ def trained(store: Store, actor: str, made: Any) -> object:
 
 def own_note(store: Store, actor: str, made: Any) -> object:
     return notes.write_note(store, "lea", own_agent(actor), "Well done.")
-
-
-def delete_theirs(store: Store, actor: str, made: Any) -> object:
-    saved_views.delete_view(store, actor, "theirs")
-    return [view.name for view in saved_views.list_views(store, "other")]
 
 
 def saved(store: Store, actor: str, made: Any) -> object:
@@ -322,21 +316,6 @@ CONSOLE_ROWS |= {
         lambda s, a, m: rater_status.change_status(s, a, "ben", "suspended", "why"),
         others=lambda s, a, m: rater_status.change_status(s, a, "ada", "suspended", "why"),
     ),
-    "store.saved_views.save_view": Row(
-        "reviewer", lambda s, a, m: saved_views.save_view(s, a, "mine", Search(), shared=False)
-    ),
-    "store.saved_views.list_views": Row(
-        "reviewer",
-        lambda s, a, m: saved_views.list_views(s, a),
-        others=lambda s, a, m: saved_views.list_views(s, a),
-        instead=(),
-    ),
-    "store.saved_views.delete_view": Row(
-        "reviewer",
-        lambda s, a, m: saved_views.delete_view(s, a, "mine"),
-        others=delete_theirs,
-        instead=["theirs"],
-    ),
     "store.search.search": Row("reviewer", lambda s, a, m: search.search(s, a, Search(text="where"))),
     "store.search.count": Row("reviewer", lambda s, a, m: search.count(s, a, Search(text="where"))),
     "store.search.list_choices": Row("reviewer", lambda s, a, m: search.list_choices(s, a)),
@@ -345,7 +324,7 @@ CONSOLE_ROWS |= {
 
 def fill_console(s: Store) -> None:
     """A calibration session that is over, of those who spoke; a training task that somebody else answered, and
-    their saved search and language; documents; a note to each agent."""
+    their language; documents; a note to each agent."""
     dialogues.add(s, "lea", [a_dialogue("d4")])
     gold.set_gold(s, "other", GOLD.model_copy(update={"dialogue": "d4"}))
     members = tuple(dict.fromkeys(account for account, _ in SPOKE.values()))
@@ -362,7 +341,6 @@ def fill_console(s: Store) -> None:
         annotations.submit(s, name, lease.task, lease.token, f"{project} {name}", [FINDING])
         THEIRS[project] = lease
     projects.set_state(s, "lea", "c", "closed")
-    saved_views.save_view(s, "other", "theirs", Search(text="parcel"), shared=False)
     preferences.save_preferences(s, "other", preferences.Preferences(language="es"))
     text = PACKAGED.read_text(encoding="utf-8")
     documents.save_version(s, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)

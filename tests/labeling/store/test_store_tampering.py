@@ -37,7 +37,6 @@ from dialint.labeling.store import (
     preferences,
     projects,
     rater_status,
-    saved_views,
     score_jobs,
     tasks,
 )
@@ -50,7 +49,6 @@ from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.database.verify import check_all, verify
 from dialint.labeling.store.errors import StoreDamaged
 from dialint.labeling.store.records import Account, Gold, NewTask, Project
-from dialint.labeling.store.search_plan import Search
 
 PASSWORD, OTHER = "correct horse battery", "another horse battery"
 TABLES = (*sorted(metadata.tables), "alembic_version")
@@ -91,7 +89,6 @@ def work_in(store: Store, made: Any) -> None:
 def work_in_console(store: Store) -> None:
     """What people leave behind there beside answers."""
     preferences.save_preferences(store, "rob", preferences.Preferences(language="es"))
-    saved_views.save_view(store, "rob", "late", Search(text="parcel"), shared=True)
     notes.acknowledge_note(store, "ag", notes.write_note(store, "lea", "a1", "Ask first.", "d0").id)
     text = PACKAGED.read_text(encoding="utf-8")
     documents.save_version(store, "lea", "taxonomy", "taxonomy", text, "as packaged", expected=0)

@@ -1,15 +1,15 @@
-"""The Explore page and the page of a dialogue: filters in the address, saved searches, inert text."""
+"""The Explore page and the page of a dialogue: filters in the address, inert text."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from dialint.app.console.quality.explore_filters import NAMES, describe_search, make_search
+from dialint.app.console.quality.explore_filters import NAMES, make_search
 from dialint.app.console.text import verdict_text
 from dialint.detector.records import Dialogue, Finding, JudgeRecord, NotJudged, Turn, Verdict
 from dialint.detector.taxonomy import load_taxonomy
-from dialint.labeling.store import annotations, dialogues, projects, saved_views, tasks
+from dialint.labeling.store import annotations, dialogues, projects, tasks
 from dialint.labeling.store.database.transactions import Store
 from dialint.labeling.store.records import Project
 from dialint.labeling.store.search import search
@@ -83,14 +83,17 @@ def test_an_address_that_somebody_made_up_breaks_nothing(
 
 
 def test_the_address_of_a_search_is_the_search() -> None:
-    wanted = Search(
+    chosen = {
+        "q": "refund", "code": "C1", "status": "rejected", "severity": "S2", "kind": "finding", "least": "25", "most": "50",
+        "agent": "a", "team": "b", "channel": "c", "release": "d", "since": "1971-02-05", "until": "1971-05-15",
+        "sort": "likely",
+    }  # fmt: skip
+    assert set(chosen) == set(NAMES)
+    assert make_search(chosen) == Search(
         text="refund", code="C1", severity="S2", kind="finding", decision="rejected", least=0.25, most=0.5,
         agent="a", team="b", channel="c", release="d", since_ms=86_400_000 * 400, until_ms=86_400_000 * 500,
         sort="likely",
     )  # fmt: skip
-    assert make_search(describe_search(wanted)) == wanted
-    assert set(describe_search(wanted)) == set(NAMES)
-    assert describe_search(Search()) == {}
 
 
 def test_pages_by_key(open_page: Callable[..., Any], store: Store) -> None:
@@ -105,22 +108,6 @@ def test_pages_by_key(open_page: Callable[..., Any], store: Store) -> None:
     assert not page.enabled("Next page ▶")
     page.press("◀ First page")
     assert [each["Dialogue"] for each in rows(page)] == first
-
-
-def test_a_search_is_saved_opened_and_deleted(open_page: Callable[..., Any], store: Store) -> None:
-    saved_views.save_view(store, "ria", "hers", Search(code="C1"), shared=False)
-    saved_views.save_view(store, "lea", "by lea", Search(code="T1"), shared=True)
-    page = opened(open_page, "rob", code="C1")
-    page.fill(Save_this_search_as="mine")
-    page.press("Save")
-    assert "The search was saved" in page.words
-    assert [view.name for view in saved_views.list_views(store, "rob")] == ["mine", "by lea"]
-    page.press(r"by lea \(by lea\)")
-    assert control(page, "code").value == "T1"
-    page.press("mine")
-    assert control(page, "code").value == "C1"
-    page.press("Delete")
-    assert [view.name for view in saved_views.list_views(store, "rob")] == ["by lea"]
 
 
 def test_leads_send_what_they_found_to_review(open_page: Callable[..., Any], store: Store) -> None:

@@ -110,12 +110,6 @@ def test_the_history_of_a_dialogue_says_why_a_finding_was_rejected(open_page: Op
     assert "turn 1: C1 Question ignored, rejected: Too small to count" in page.words.replace("\\", "")
 
 
-def test_keys_are_remembered(open_page: Open, store: Store) -> None:
-    open_page("rob").start().act("keys", keys={"confirm": "v"})
-    assert load_preferences(store, "rob").keys == {"confirm": "v"}
-    assert open_page("rob").workspace()["keys"] == {"confirm": "v"}
-
-
 def test_a_finding_is_changed_and_another_added(open_page: Open, saved: Saved) -> None:
     page = open_page("rob").start().decide("kept", code="C2", severity="S2").decide("", "rejected")
     assert page.workspace()["fixed"]["given"]["3"]["C1"] == "3 %"

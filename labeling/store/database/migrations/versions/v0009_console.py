@@ -1,4 +1,4 @@
-"""What the console keeps: preferences, saved searches, notes to agents, versions of taxonomy and policies,
+"""What the console keeps: preferences, notes to agents, versions of taxonomy and policies,
 scored logs, identities of OpenID Connect, and erasures.
 
 Written by hand and never changed: it says what version 0009 added to 0008.
@@ -21,14 +21,6 @@ def upgrade() -> None:
         "preferences",
         sa.Column("account", sa.Text, sa.ForeignKey("accounts.id"), primary_key=True),
         sa.Column("content", sa.Text, nullable=False),
-    )
-    op.create_table(
-        "saved_views",
-        sa.Column("account", sa.Text, sa.ForeignKey("accounts.id"), primary_key=True),
-        sa.Column("name", sa.Text, primary_key=True),
-        sa.Column("shared", sa.Boolean, nullable=False),
-        sa.Column("content", sa.Text, nullable=False),
-        sa.Column("at_ms", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "notes",
