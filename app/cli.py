@@ -41,7 +41,6 @@ MAIN: Commands = {
 }
 POLICY: Commands = {
     "check": ("dialint.app.commands.policy:check", "Validate a policy file, and try it on a log."),
-    "draft": ("dialint.app.commands.policy:draft", "Draft a policy from a guideline; needs a judge."),
 }
 LABEL: Commands = {
     "project": ("dialint.app.commands.projects:project", "Create, close and reopen projects."),

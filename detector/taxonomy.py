@@ -14,8 +14,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
-from dialint.detector.errors import ConfigError, Message
-from dialint.detector.invalid_values import InvalidValue
+from dialint.detector.errors import ConfigError, InvalidValue, Message
 from dialint.detector.records import Fault, Finding, Record, Scope, Severity
 from dialint.detector.yaml_document import Document, first_error, parse_document, read_document
 

@@ -14,8 +14,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from dialint.detector.errors import ConfigError, Message
-from dialint.detector.invalid_values import invalid_value
+from dialint.detector.errors import ConfigError, Message, invalid_value
 
 MAX_BYTES = 4_000_000
 MAX_DEPTH = 32

@@ -1,32 +1,20 @@
-"""``dialint policy check`` and ``draft``: policy files are validated, tried on a log, and drafted.
-
-`check` shows what the clauses say about a log without any release; `draft` writes the request that a judge
-turns into a policy, and calls no judge.
-"""
+"""``dialint policy check``: policy files are validated, and tried on a log, without any release."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 from pydantic import Field
 
-from dialint.app.output import print_line, print_status, print_table
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.app.output import print_line, print_table
 from dialint.detector.ingest.config import ReadConfig
 from dialint.detector.option_ranges import check_ranges
-from dialint.detector.policy import REQUEST, Policy, load_policy
-
-if TYPE_CHECKING:
-    from dialint.detector.records import Dialogue
-
-MAX_GUIDELINE = 200_000
-"""Characters of the longest guideline that is drafted from."""
+from dialint.detector.policy import Policy, load_policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +81,7 @@ def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
             n_other += 1
             continue
         n += 1
-        calls.update(_names_of_calls(dialogue))
+        calls.update(call.name for turn in dialogue.turns for call in turn.tool_calls)
         broken = [violation for _, violation in broken_clauses(dialogue, policy)]
         n_broken += bool(broken)
         for violation in broken:
@@ -125,45 +113,3 @@ def _try_on(policy: Policy, log: str, config: CheckConfig) -> None:
         print_line(f"tools of the log that the policy does not list: {', '.join(unknown)}")
     if unseen := sorted(listed - set(calls)):
         print_line(f"tools of the policy that the log never calls: {', '.join(unseen)}")
-
-
-def _names_of_calls(dialogue: Dialogue) -> list[str]:
-    return [call.name for turn in dialogue.turns for call in turn.tool_calls]
-
-
-def draft(
-    guideline: Path,
-    /,
-    *,
-    request: Annotated[
-        bool, Parameter(negative="", help="Print the request for the judge; any chat model can be given it.")
-    ] = False,
-) -> int:
-    """Draft a policy from a guideline text. This needs a judge, and dialint serves none yet.
-
-    With --request the request is printed; what a model answers to it is validated by dialint policy check.
-
-    Parameters
-    ----------
-    guideline
-        The guideline, as text or Markdown.
-    """
-    try:
-        text = guideline.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputRefused("E_PATH", f"{guideline}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputRefused("E_ENCODING", f"{guideline}: not text in UTF-8") from None
-    if not text.strip() or len(text) > MAX_GUIDELINE:
-        raise InputRefused("E_GUIDELINE", f"{guideline}: expected 1 to {MAX_GUIDELINE:,} characters of text")
-    if not request:
-        raise ConfigError(
-            "E_NO_JUDGE",
-            "a policy is drafted by a judge, and none is served; --request prints the request for any chat "
-            "model, and `dialint policy check` validates its answer",
-        )
-    sys.stdout.write(REQUEST.read_text(encoding="utf-8").replace("{guideline}", text.strip()))
-    print_status(
-        "the model's answer is a file for `dialint policy check`; read every clause before you use it"
-    )
-    return 0

@@ -17,8 +17,7 @@ from pydantic import ValidationError
 
 from dialint.app.console.account_names import ROLE_NAMES, STATUS_NAMES
 from dialint.app.console.i18n import N_, _, show_number
-from dialint.detector.errors import DialintError, Message
-from dialint.detector.invalid_values import invalid_value
+from dialint.detector.errors import DialintError, Message, invalid_value
 
 _WORDS: Mapping[str, Mapping[Any, str]] = {
     "role": ROLE_NAMES,

@@ -7,18 +7,92 @@ What a rule says about a dialogue is decided in `dialint.detector.policy.evaluat
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import cached_property
+from math import isfinite
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dialint.detector.artifacts import fingerprint
-from dialint.detector.invalid_values import InvalidValue
-from dialint.detector.policy.comparison import Prefixes, ValueSet
-from dialint.detector.records import Dialogue, Record
+from dialint.detector.errors import InvalidValue
+from dialint.detector.records import Record
 from dialint.detector.taxonomy import Text
+
+_FIGURE = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})")
+_IDENTIFIER = re.compile(r"[+-]?(?:0[0-9][0-9.]*|[0-9](?:\.?[0-9]){14,})")
+"""A figure with a leading zero, or of so many digits: an id or a telephone number, not an amount."""
+_NAMES = {True: ("yes", "true"), False: ("no", "false"), None: ("null", "none")}
+"""How a policy writes the values of JSON that are neither texts nor numbers."""
+
+
+def number(value: Any) -> Decimal | None:
+    """A value as an exact number, None if it is none: a plain decimal figure such as -5 or 12.50 is one,
+    other spellings such as 1e3 are texts."""
+    if isinstance(value, Decimal):
+        return value
+    if isinstance(value, float):  # to 15 digits, as 0.1 + 0.2 is stored as 0.30000000000000004
+        return Decimal(f"{value:.15g}") if isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return None
+    text = str(value).strip() if isinstance(value, str) or abs(value) < 10**40 else ""
+    return Decimal(text) if _FIGURE.fullmatch(text) else None
+
+
+class ValueSet:
+    """Values that others may equal. Two numbers are equal as such, ids and texts by their letters, ``true``,
+    ``false`` and ``null`` by identity or by their names."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self._constants: list[bool | None] = []
+        self._numbers: set[Decimal] = set()
+        self._texts: set[str] = set()
+        self._texts_without_number: set[str] = set()
+        self._strings: set[str] = set()
+        for value in values:
+            if value is None or isinstance(value, bool):
+                self._constants += [] if any(value is each for each in self._constants) else [value]
+                continue
+            text, size = _text_and_number(value)
+            self._texts.add(text)
+            if isinstance(value, str):
+                self._strings.add(text)
+            if size is None:
+                self._texts_without_number.add(text)
+            else:
+                self._numbers.add(size)
+
+    def __contains__(self, value: Any) -> bool:
+        if value is None or isinstance(value, bool):
+            is_same = any(value is each for each in self._constants)
+            return is_same or not self._strings.isdisjoint(_NAMES[value])
+        text, size = _text_and_number(value)
+        if isinstance(value, str) and any(text in _NAMES[each] for each in self._constants):
+            return True
+        if size is None:
+            return text in self._texts
+        return size in self._numbers or text in self._texts_without_number
+
+
+def _text_and_number(value: Any) -> tuple[str, Decimal | None]:
+    text = str(value).strip().casefold()
+    is_identifier = isinstance(value, (str, int)) and _IDENTIFIER.fullmatch(text)
+    return text, None if is_identifier else number(value)
+
+
+class Prefixes:
+    """Beginnings of texts, in any case."""
+
+    def __init__(self, starts: Iterable[str]) -> None:
+        self._starts = {start.casefold() for start in starts}
+        self._lengths = sorted({len(start) for start in self._starts})
+
+    def begin(self, text: str) -> bool:
+        """Whether a text begins with one of them."""
+        lower = text.casefold()
+        return any(lower[:length] in self._starts for length in self._lengths)
+
 
 Code = Literal["P1", "P2", "P3", "P4"]
 RULES = ("before", "after", "forbid", "only_if", "consent", "limit", "stated")
@@ -38,9 +112,6 @@ _CODES: Mapping[str, Code] = {"before": "P1", "after": "P1", "stated": "P3"}
 
 MAX_FACTS = 50
 """A fact may need the one above it, and so on."""
-MIN_WORDS = 4
-"""Words of a dialogue that tell which of several policies applies to it."""
-_NAME_WORD = re.compile(r"[a-z]{3,20}?(?=s?(?![a-z]))")
 _REFERENCE = re.compile(r"(?:count\()?[A-Za-z_]\w*+(?:\.\w++)*+\)?")
 _NUMBER = re.compile(r"-?\d++(?:\.\d++)?")
 
@@ -335,40 +406,3 @@ class Policy(Record):
                         head=head,
                     )
         return self
-
-
-def policy_for(dialogue: Dialogue, policies: Mapping[str, Policy]) -> Policy | None:
-    """The policy that applies to a dialogue: the one it names. Where it names none, the only one; of several
-    the one that lists more of the tools that were called than any other; where none was called, the
-    one whose tools' names have the words of the dialogue: `MIN_WORDS` or more of its own, and three times as
-    many as of any other."""
-    if dialogue.policy is not None or not policies:
-        return policies.get(dialogue.policy or "")
-    if len(policies) == 1:
-        return next(iter(policies.values()))
-    called = {call.name for turn in dialogue.turns for call in turn.tool_calls}
-    listed = {
-        name: len(called & {*policy.tools.read, *policy.tools.write, *policy.tools.other})
-        for name, policy in policies.items()
-    }
-    most = max(listed.values())
-    if not called:
-        n_words = Counter(
-            word for turn in dialogue.turns for word in _NAME_WORD.findall(turn.text.casefold())
-        )
-        words = {name: _name_words(policy) for name, policy in policies.items()}
-        shared = [
-            word for word, n in Counter(word for own in words.values() for word in own).items() if n > 1
-        ]
-        listed = {name: sum(n_words[word] for word in own.difference(shared)) for name, own in words.items()}
-        most = max(listed.values())
-        if most < MIN_WORDS or sorted(listed.values())[-2] * 3 > most:
-            return None
-    names = [name for name, n in listed.items() if n == most]
-    return policies[names[0]] if most and len(names) == 1 else None
-
-
-def _name_words(policy: Policy) -> set[str]:
-    """The words in the names of a policy's tools, of three letters or more, without an s at the end."""
-    tools = (*policy.tools.read, *policy.tools.write, *policy.tools.other)
-    return {word for tool in tools for word in _NAME_WORD.findall(tool.casefold())}

@@ -15,8 +15,7 @@ from itertools import accumulate
 from math import inf
 from typing import Any, Final
 
-from dialint.detector.policy.comparison import ValueSet, number
-from dialint.detector.policy.format import Test
+from dialint.detector.policy.format import Test, ValueSet, number
 
 Moment = tuple[int, int]
 """Position of a turn in the dialogue, and of a call in that turn from 1; 0 is the turn's text."""

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from sqlalchemy import Select, bindparam, case, func, insert, select, update
 
-from dialint.detector.errors import Message
-from dialint.detector.invalid_values import invalid_value
+from dialint.detector.errors import Message, invalid_value
 from dialint.labeling.store.database.audit import canonical_json
 from dialint.labeling.store.database.schema import annotation_rows, projects, shares
 from dialint.labeling.store.database.schema import tasks as task_rows

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from dialint.detector.invalid_values import InvalidValue
+from dialint.detector.errors import InvalidValue
 from dialint.detector.records import Dialogue, Probability, Record, Verdict
 from dialint.labeling.annotation import Annotation
 

@@ -1,4 +1,4 @@
-"""`dialint policy check` and `draft`."""
+"""`dialint policy check`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialint.app.commands.policy import CheckConfig, check, draft
-from dialint.detector.errors import ConfigError, InputRefused
+from dialint.app.commands.policy import CheckConfig, check
 
 POLICY = """\
 policy: shop
@@ -65,15 +64,3 @@ def test_check_tries_a_policy_on_a_log(file: Path, capsys: pytest.CaptureFixture
         "tools of the log that the policy does not list: weigh (1)",
         "tools of the policy that the log never calls: look",
     ]
-
-
-def test_draft_says_that_it_needs_a_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    guideline = tmp_path / "guideline.md"
-    guideline.write_text("Always look the order up.", encoding="utf-8")
-    with pytest.raises(ConfigError, match="E_NO_JUDGE: a policy is drafted by a judge, and none is served"):
-        draft(guideline)
-    assert draft(guideline, request=True) == 0
-    assert "Always look the order up." in capsys.readouterr().out
-    guideline.write_text(" ", encoding="utf-8")
-    with pytest.raises(InputRefused, match="E_GUIDELINE"):
-        draft(guideline)

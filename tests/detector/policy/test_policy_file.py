@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialint.detector.errors import ConfigError
-from dialint.detector.policy import REQUEST, load_policies, load_policy, policy_for
+from dialint.detector.policy import load_policies, load_policy, policy_for
 from dialint.detector.policy.format import Clause, Consent, Event, Fact, Limit, Policy, Test, Tools
 from dialint.detector.records import Dialogue, Record, ToolCall, Turn
 from dialint.detector.release import EMBEDDED, ReleaseInfo
@@ -218,7 +218,7 @@ def test_the_example_of_the_guide_is_a_policy(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_request_is_a_policy(tmp_path: Path) -> None:
-    request = REQUEST.read_text(encoding="utf-8")
+    request = GUIDE.with_name("policy_request.md").read_text(encoding="utf-8")
     example = request.split("An example:\n")[1].split("The guideline:")[0]
     assert load_policy(write(tmp_path, example)).clauses[0].rule == "only_if"
 
