@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from dialint.detector.checks import repeats
-from dialint.detector.checks.foreign_words import is_foreign
+from dialint.detector.checks.dictionary import is_foreign, speller
 from dialint.detector.checks.repeats import MIN_WORDS, ROUTINE, is_uncalled_for
 from dialint.detector.checks.slots import is_no_slot, speaks_of_code, unfilled_slots
-from dialint.detector.checks.spelling import speller
 from dialint.detector.dialogue_cache import Spans, any_between, per_dialogue
 from dialint.detector.gates.suspicion import (
     GateResult,

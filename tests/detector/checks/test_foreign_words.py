@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialint.detector.checks.foreign_words import is_foreign
+from dialint.detector.checks.dictionary import is_foreign
 from dialint.detector.checks.spelling import misspelt_word
 from dialint.detector.records import Dialogue, Turn
 
