@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -227,3 +228,37 @@ def test_a_manifest_has_one_name_that_is_written_once() -> None:
         if path.name.lower() == "manifest.json"
     }
     assert names == {"manifest.json"}
+
+
+CEILINGS = {
+    "lines of the packages": 108_652,
+    "modules of the packages": 616,
+    "lines of the tests": 66_700,
+    "private functions of modules that one place mentions, of 100": 65,
+}
+"""What the house may grow to; whoever makes it smaller lowers them. The complexity of a function has its ceiling
+in `pyproject.toml` (ruff, C901), and cycles of imports are refused by the floor plan."""
+
+
+def test_the_house_stays_below_its_ceilings() -> None:
+    texts = {
+        path: path.read_text("utf-8")
+        for room in (*ROOMS, "dialint", "tests")
+        for path in (ROOT / room).rglob("*.py")
+    }
+    packages = {path: text for path, text in texts.items() if ROOT / "tests" not in path.parents}
+    mentions = [
+        len(re.findall(rf"\b{node.name}\b", text)) - 1
+        for text in packages.values()
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and re.match(r"_(?!_)", node.name)
+    ]
+    n_lines = sum(text.count("\n") for text in packages.values())
+    figures = (
+        n_lines,
+        len(packages),
+        sum(text.count("\n") for text in texts.values()) - n_lines,
+        100 * mentions.count(1) / len(mentions),
+    )
+    measured = dict(zip(CEILINGS, figures, strict=True))
+    assert {name: n for name, n in measured.items() if n > CEILINGS[name]} == {}
