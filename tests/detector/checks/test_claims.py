@@ -30,41 +30,6 @@ def reasons(*turns: tuple[str, str] | tuple[str, dict[str, str], str | None]) ->
     return [hit.why for hit in claims_undone_write(dialogue(*turns))]
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "I have cancelled your order.",
-        "All done. I've now successfully updated the address.",
-        "Your refund has been processed.",
-        "You are now booked for Friday.",
-    ],
-)
-def test_a_claim_without_any_writing_call_is_found(claim: str) -> None:
-    turns = dialogue(("c", "Please help."), LOOKUP, ("a", claim))
-    (hit,) = claims_undone_write(turns)
-    text = turns.turns[hit.turn].text
-    assert (hit.turn, hit.code) == (3, "R3")
-    assert text[hit.start : hit.end] == claim.removeprefix("All done. ")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I will cancel your order.",
-        "Have I cancelled the right order?",
-        "Once I have cancelled it, you get a mail.",
-        "If I've updated the wrong address, tell me.",
-        "I have not cancelled your order.",
-        "I have found your order.",
-        'The policy says "your order has been cancelled".',
-        "The courier has returned it.",
-        "The order status has been updated to pending.",
-    ],
-)
-def test_plans_conditions_questions_and_look_ups_claim_nothing(text: str) -> None:
-    assert reasons(("c", "Please help."), LOOKUP, ("a", text)) == []
-
-
 def test_a_write_that_succeeded_proves_the_claim() -> None:
     assert reasons(("c", "Cancel it."), LOOKUP, CANCEL, ("a", "I have cancelled your order.")) == []
 
@@ -138,21 +103,6 @@ def test_a_tool_that_may_have_done_it_proves_it_and_its_failure_does_not(tool: s
     assert len(reasons(asked, LOOKUP, ("a", claim))) == 1
 
 
-@pytest.mark.parametrize(
-    ("tool", "claim"),
-    [
-        ("upgrade_seat", "I have cancelled your order."),
-        ("transfer_to_human_agents", "I have cancelled your order."),
-        ("cancel_order", "I've booked a seat for you."),
-        ("transfer_to_human_agents", "I've refunded the fee."),
-        ("transfer_to_human_agents", "I've updated your seat."),
-        ("update_user_address", "I've refunded the fee."),
-    ],
-)
-def test_a_tool_named_after_another_act_proves_nothing(tool: str, claim: str) -> None:
-    assert len(reasons(("c", "Please do it."), LOOKUP, (tool, {}, "{}"), ("a", claim))) == 1
-
-
 def test_an_argument_that_tells_the_act_proves_it() -> None:
     claim = ("a", "I have cancelled your order.")
     assert reasons(("c", "Cancel it."), ("update_address", {"status": "cancelled"}, "{}"), claim) == []
@@ -164,43 +114,6 @@ def test_the_failure_of_a_general_tool_does_not_undo_what_was_done_before() -> N
     failed = ("add_note", {"order_id": "A17741"}, "Error: unknown")
     claim = ("a", "I have cancelled your order.")
     assert reasons(("c", "Cancel it."), CANCEL, ("c", "Note that."), failed, claim) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Your order was successfully placed on 1 May.",
-        "Your order has been placed.",
-        "I blocked the calendar yesterday.",
-        "Your card has been blocked.",
-        "I've sent you the answer above.",
-        "I refunded the fee last week.",
-        "I've made a note of it.",
-        "I've also made sure that it is fine.",
-        "I've sent you a card with the answer.",
-    ],
-)
-def test_reports_of_the_past_claim_nothing(text: str) -> None:
-    report = ("get_order", {"order_id": "A17741"}, '{"order_date": "2026-05-01"}')
-    assert reasons(("c", "Where is it?"), report, ("a", text)) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Your order was successfully placed.",
-        "Your order has been placed.",
-        "I've blocked your card.",
-        "I've sent you a replacement.",
-        "I've sent you a new card.",
-        "I've made the change.",
-        "I refunded the $30.",
-        "Your order A17741 is cancelled now.",
-    ],
-)
-def test_claims_in_other_forms(text: str) -> None:
-    refused = ("get_order", {"order_id": "A17741"}, "Error: A17741 could not be cancelled")
-    assert len(reasons(("c", "Please do it."), LOOKUP, refused, ("a", text))) == 1
 
 
 def test_an_error_reports_what_had_been_done_before() -> None:
